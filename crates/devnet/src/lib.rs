@@ -1,0 +1,1 @@
+//! A local Ethereum chain with the real protocol contracts, for the demo and the tests.

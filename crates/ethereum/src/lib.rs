@@ -1,0 +1,1 @@
+//! Follows an Ethereum node: transports, discovery, synchronisation, reorganisations.

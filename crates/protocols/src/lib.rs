@@ -1,0 +1,1 @@
+//! One folder per protocol: discovery, state, exact maths, the optimiser's curve, gas and step encoding.

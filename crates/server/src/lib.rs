@@ -1,0 +1,1 @@
+//! The HTTP service: routes, authentication, validation, problem details, readiness.

@@ -1,0 +1,1 @@
+//! Quotes and API keys in an embedded database.
