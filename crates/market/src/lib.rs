@@ -1,1 +1,13 @@
-//! The immutable market: pools and tokens at one block, the token graph, reference prices.
+//! The immutable market: every pool and token at one block.
+//!
+//! A [`Market`] is built once per block from the one before it and the pools that changed; pools that did not change are
+//! shared. Readers hold an `Arc<Market>` from start to end and never wait for the writer.
+//!
+//! This crate does no I/O except reading and writing market files where a path is given to it.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+pub mod market;
+pub mod tokens;
+
+pub use market::{Market, MarketError};
+pub use tokens::Tokens;

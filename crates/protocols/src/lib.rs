@@ -1,1 +1,24 @@
-//! One folder per protocol: discovery, state, exact maths, the optimiser's curve, gas and step encoding.
+//! One folder per protocol and nothing about a protocol anywhere else.
+//!
+//! A protocol is two things, both made from the one list in [`registry`]:
+//! - **hot**: a [`PoolState`], dispatched by `enum` where a solve spends its time;
+//! - **cold**: a `&'static dyn` [`Protocol`] record: names, discovery, which logs and reads keep a pool fresh.
+//!
+//! This crate does no I/O and reads no clock. Amounts are integers and mirror the contract's own rounding;
+//! floating point appears only in [`curve`], which steers the optimiser and never reaches an amount that a user sees.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+pub mod curve;
+pub mod error;
+pub mod pool;
+pub mod protocol;
+pub mod registry;
+pub mod sushiswap;
+pub mod uniswap_v2;
+pub mod uniswap_v3;
+pub mod wrapped_ether;
+
+pub use error::{DecodeError, SwapError};
+pub use pool::{After, Pool, PoolState, Swap};
+pub use protocol::{Call, Discovered, Freshness, Protocol, ReadProgress, Source, StateReader};
+pub use registry::Product;

@@ -1,1 +1,14 @@
-//! From a market and a request to a route and a certificate. Pure: no I/O, no clock, no randomness.
+//! From a market and a request to a route and a certificate.
+//!
+//! Pure: no I/O, no clock, no randomness, no thread order, no hash order. The same market, request and version give the
+//! same bytes. Floating point steers; every amount in an answer is computed in integers, in the proxy's own order and
+//! arithmetic (`docs/program.md`).
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+pub mod error;
+pub mod request;
+pub mod route;
+
+pub use error::SolveError;
+pub use request::{PoolFilter, Request};
+pub use route::{Certificate, Route, Solution, Step};

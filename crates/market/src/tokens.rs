@@ -1,0 +1,71 @@
+//! The token table.
+
+use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId, WETH};
+use rustc_hash::FxHashMap;
+
+/// Append-only table of tokens; an id given once names the same token for ever.
+///
+/// Native ether is always token 0 and WETH token 1.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    list: Vec<Token>,
+    by_address: FxHashMap<Address, TokenId>,
+}
+
+impl Tokens {
+    /// Native ether.
+    pub const ETHER: TokenId = TokenId(0);
+    /// Wrapped ether.
+    pub const WETH: TokenId = TokenId(1);
+
+    /// A table that knows ether and wrapped ether.
+    pub fn new() -> Self {
+        let mut tokens = Self { list: Vec::new(), by_address: FxHashMap::default() };
+        tokens.insert(Token::native_ether());
+        tokens.insert(Token { address: WETH, symbol: "WETH".into(), name: "Wrapped Ether".into(), decimals: 18 });
+        tokens
+    }
+
+    /// The id of a token, added if its address is new. What is known of a known address stays as it is.
+    pub fn insert(&mut self, token: Token) -> TokenId {
+        if let Some(id) = self.by_address.get(&token.address) {
+            return *id;
+        }
+        let id = TokenId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+        self.by_address.insert(token.address, id);
+        self.list.push(token);
+        id
+    }
+
+    /// The id of an address; both forms of native ether are understood.
+    pub fn id(&self, address: Address) -> Option<TokenId> {
+        let address = if braid_primitives::is_native_ether(address) { NATIVE_ETHER } else { address };
+        self.by_address.get(&address).copied()
+    }
+
+    /// The token of an id.
+    pub fn get(&self, id: TokenId) -> Option<&Token> {
+        self.list.get(id.index())
+    }
+
+    /// Every token in the order of ids.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (TokenId, &Token)> {
+        self.list.iter().zip(0u32..).map(|(token, id)| (TokenId(id), token))
+    }
+
+    /// How many tokens there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether the table is empty; it never is.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self::new()
+    }
+}

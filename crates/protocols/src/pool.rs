@@ -1,0 +1,108 @@
+//! The hot side of a protocol: a pool and the questions that routing asks of it.
+
+use alloy_primitives::{Address, U256};
+use arrayvec::ArrayVec;
+use braid_primitives::{ExecutionBlock, TokenId};
+use serde::{Deserialize, Serialize};
+
+use crate::{Product, SwapError, uniswap_v2, uniswap_v3};
+
+/// The most coins that a pool of any product has.
+pub const MAX_COINS: usize = 8;
+
+/// One pool of a market.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    /// The pool's address.
+    pub address: Address,
+    /// Its product.
+    pub product: Product,
+    /// Its coins in the contract's order.
+    pub coins: ArrayVec<TokenId, MAX_COINS>,
+    /// What it holds.
+    pub state: PoolState,
+}
+
+/// The state of a pool, as far as it decides what a swap pays.
+///
+/// Two products that run the same code share a variant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolState {
+    /// Ether and WETH, one to one.
+    WrappedEther,
+    /// Constant product with a fee, two coins.
+    UniswapV2(uniswap_v2::State),
+    /// Concentrated liquidity, two coins.
+    UniswapV3(uniswap_v3::State),
+}
+
+/// What a swap pays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swap {
+    /// What the pool pays out, in atomic units, as its contract rounds.
+    pub amount_out: U256,
+    /// What the step costs, in gas units, as part of a route that the proxy runs.
+    pub gas_units: u64,
+    /// The pool afterwards.
+    pub after: After,
+}
+
+/// The words of a pool's state that a swap changed: enough to price a second swap in the same route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Nothing changes.
+    Unchanged,
+    /// New reserves.
+    UniswapV2(uniswap_v2::After),
+    /// New price, tick and liquidity in range.
+    UniswapV3(uniswap_v3::After),
+}
+
+impl Pool {
+    /// What a swap of `amount_in` of coin `coin_in` for coin `coin_out` pays in the given block, to the wei.
+    ///
+    /// Consumes all of the input or says why not.
+    ///
+    /// # Errors
+    /// [`SwapError`] exactly where the contract, called the way the proxy calls it, would revert or leave input unspent.
+    pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<Swap, SwapError> {
+        self.swap_after(at, &After::Unchanged, coin_in, coin_out, amount_in)
+    }
+
+    /// As [`Pool::swap`], on the pool as an earlier swap of the same route left it.
+    ///
+    /// # Errors
+    /// As [`Pool::swap`].
+    pub fn swap_after(
+        &self,
+        _at: &ExecutionBlock,
+        before: &After,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<Swap, SwapError> {
+        let n = self.coins.len();
+        if usize::from(coin_in) >= n || usize::from(coin_out) >= n || coin_in == coin_out {
+            return Err(SwapError::UnknownCoin { coin_in, coin_out });
+        }
+        if amount_in.is_zero() {
+            return Err(SwapError::ZeroAmount);
+        }
+        match (&self.state, before) {
+            (PoolState::WrappedEther, _) => Ok(crate::wrapped_ether::swap(coin_in, amount_in)),
+            (PoolState::UniswapV2(state), After::UniswapV2(after)) => state.with(after).swap(coin_in == 0, amount_in),
+            (PoolState::UniswapV2(state), _) => state.swap(coin_in == 0, amount_in),
+            (PoolState::UniswapV3(state), After::UniswapV3(after)) => {
+                state.swap_from(after, coin_in == 0, amount_in)
+            }
+            (PoolState::UniswapV3(state), _) => state.swap(coin_in == 0, amount_in),
+        }
+    }
+
+    /// The position of a token among the pool's coins.
+    pub fn coin_index(&self, token: TokenId) -> Option<u8> {
+        let index = self.coins.iter().position(|coin| *coin == token)?;
+        u8::try_from(index).ok()
+    }
+}

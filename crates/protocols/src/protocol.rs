@@ -1,0 +1,107 @@
+//! The cold side of a protocol: what the follower needs to know to find its pools and keep them fresh.
+
+use alloy_primitives::{Address, B256, Bytes, Log};
+
+use crate::{DecodeError, PoolState, Product};
+
+/// A contract whose logs announce pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Factory or registry.
+    pub emitter: Address,
+    /// `topic0` of the event that announces a pool.
+    pub topic0: B256,
+    /// Block of the factory's deployment on mainnet: no log is older.
+    pub deployment_block: u64,
+}
+
+/// A pool that a factory announced: what never changes about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    /// The pool's own address.
+    pub address: Address,
+    /// The product it belongs to.
+    pub product: Product,
+    /// Its coins in the contract's order.
+    pub coins: Vec<Address>,
+    /// Fee in hundredths of a basis point, where the announcement fixes it; 0 otherwise.
+    pub fee_pips: u32,
+    /// Tick spacing, where the product has one; 0 otherwise.
+    pub tick_spacing: i32,
+}
+
+/// One `eth_call` to make at the pinned block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Contract to call.
+    pub to: Address,
+    /// Calldata.
+    pub data: Bytes,
+}
+
+/// What one log does to a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// The log carried all that changed; the state is that of after the log.
+    Applied,
+    /// The log does not matter to swaps.
+    Unaffected,
+    /// The state must be read again at this block.
+    Stale,
+}
+
+/// Where reading a pool's state stands.
+#[derive(Clone, Debug)]
+pub enum ReadProgress {
+    /// Make these calls next, all at the same block, and give their answers to [`StateReader::feed`].
+    Calls(Vec<Call>),
+    /// The state is complete.
+    Done(PoolState),
+}
+
+/// Reads a pool's whole state in as many rounds of calls as it takes, without doing any I/O itself.
+///
+/// The caller makes the calls of [`start`](Self::start) in one batch pinned to one block, feeds the answers, and
+/// goes on while more calls are asked for. Rounds of different pools are meant to share batches.
+pub trait StateReader: Send {
+    /// The first round of calls.
+    fn start(&mut self) -> ReadProgress;
+
+    /// Takes the answers of the round before, in order; `None` is a call that reverted.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the answers are not those of a pool of this product: the pool is then left out.
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError>;
+}
+
+/// The record of one product: everything about it that is not on the hot path.
+pub trait Protocol: Sync {
+    /// Which product this is.
+    fn product(&self) -> Product;
+
+    /// The contracts whose logs announce its pools. Empty for a product whose pools are fixed.
+    fn sources(&self) -> &'static [Source];
+
+    /// Pools that exist without any announcement (wrapped ether).
+    fn fixed_pools(&self) -> Vec<Discovered> {
+        Vec::new()
+    }
+
+    /// Decodes an announcement by one of [`sources`](Self::sources).
+    ///
+    /// # Errors
+    /// [`DecodeError::Log`] when the log is malformed, or names impossible parameters.
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError>;
+
+    /// `topic0` of every event, emitted by a pool itself, that may change what it pays.
+    fn freshness_topics(&self) -> &'static [B256];
+
+    /// Applies a log that the pool emitted to the state of just before it.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the log is malformed: the state must then be read again.
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError>;
+
+    /// A reader of the pool's whole state.
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader>;
+}

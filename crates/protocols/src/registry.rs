@@ -1,0 +1,73 @@
+//! The one list of products.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Protocol, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether};
+
+macro_rules! products {
+    ($($(#[$doc:meta])* $variant:ident { id: $id:literal, family: $family:literal, name: $name:literal, record: $record:expr },)*) => {
+        /// A product: one kind of pool of one protocol.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[repr(u8)]
+        pub enum Product { $($(#[$doc])* $variant,)* }
+
+        impl Product {
+            /// Every product, in the order of the list.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The id that `exclude_protocols`, `protocols_used` and steps use.
+            pub const fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)* }
+            }
+
+            /// The family that the product belongs to; a family name excludes all its products.
+            pub const fn family(self) -> &'static str {
+                match self { $(Self::$variant => $family,)* }
+            }
+
+            /// The name a person reads.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The product's record.
+            pub fn protocol(self) -> &'static dyn Protocol {
+                match self { $(Self::$variant => $record,)* }
+            }
+        }
+    };
+}
+
+products! {
+    /// Wrapped ether: ether and WETH at one to one.
+    WrappedEther { id: "wrapped_ether", family: "wrapped_ether", name: "Wrapped Ether", record: &wrapped_ether::WrappedEther },
+    /// Uniswap V2 pairs.
+    UniswapV2 { id: "uniswap_v2", family: "uniswap", name: "Uniswap V2", record: &uniswap_v2::UNISWAP_V2 },
+    /// SushiSwap V2 pairs.
+    SushiswapV2 { id: "sushiswap_v2", family: "sushiswap", name: "SushiSwap V2", record: &sushiswap::SUSHISWAP_V2 },
+    /// Uniswap V3 pools.
+    UniswapV3 { id: "uniswap_v3", family: "uniswap", name: "Uniswap V3", record: &uniswap_v3::UNISWAP_V3 },
+    /// SushiSwap V3 pools.
+    SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: &sushiswap::SUSHISWAP_V3 },
+}
+
+impl Product {
+    /// The products that a name means: one for an id, all of a family for its name, none if it is unknown.
+    ///
+    /// ```
+    /// # use braid_protocols::Product;
+    /// assert_eq!(Product::named("sushiswap"), [Product::SushiswapV2, Product::SushiswapV3]);
+    /// assert_eq!(Product::named("uniswap_v3"), [Product::UniswapV3]);
+    /// assert!(Product::named("nonesuch").is_empty());
+    /// ```
+    pub fn named(name: &str) -> Vec<Self> {
+        let matches = |p: &&Self| p.id() == name || p.family() == name;
+        Self::ALL.iter().filter(matches).copied().collect()
+    }
+
+    /// Position in [`Product::ALL`]; below 64, so that a set of products fits one word.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}

@@ -1,0 +1,26 @@
+//! Uniswap V2 pairs and every fork that runs the same code.
+
+use alloy_primitives::U256;
+use serde::{Deserialize, Serialize};
+
+use crate::{Swap, SwapError};
+
+/// What a pair's swap depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Reserve of coin 0, at most 112 bits.
+    pub reserve0: u128,
+    /// Reserve of coin 1, at most 112 bits.
+    pub reserve1: u128,
+    /// Fee on the amount in, in basis points (30 for Uniswap and SushiSwap).
+    pub fee_bps: u16,
+}
+
+/// The reserves after a swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct After {
+    /// Reserve of coin 0.
+    pub reserve0: u128,
+    /// Reserve of coin 1.
+    pub reserve1: u128,
+}

@@ -1,0 +1,57 @@
+//! What is asked of the router.
+
+use std::collections::BTreeSet;
+
+use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
+use braid_protocols::Product;
+
+/// A swap to route: exact inputs, and outputs by share of value. Already validated: tokens exist and are distinct,
+/// amounts are above zero, ratios sum to 10,000.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Tokens to sell, with amounts in atomic units.
+    pub inputs: Vec<(TokenId, U256)>,
+    /// Tokens to buy, each with its share of the output value in basis points.
+    pub outputs: Vec<(TokenId, u16)>,
+    /// Longest chain of steps from an input to an output. Wrapping and unwrapping ether does not count.
+    pub max_hops: u8,
+    /// Which pools may be used.
+    pub filter: PoolFilter,
+    /// What a unit of gas costs, in wei: the price at which the route's gas is weighed against its output.
+    pub gas_price_wei: u64,
+    /// Most steps in the route.
+    pub max_steps: u16,
+    /// The block that the amounts must be exact for.
+    pub at: ExecutionBlock,
+}
+
+/// Which pools a route may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolFilter {
+    excluded_products: u64,
+    excluded_pools: BTreeSet<PoolId>,
+}
+
+impl PoolFilter {
+    /// Leaves out all pools of a product. Wrapped ether cannot be left out: it is how ether enters and leaves.
+    pub fn exclude_product(&mut self, product: Product) {
+        if product != Product::WrappedEther {
+            self.excluded_products |= 1 << product.index();
+        }
+    }
+
+    /// Leaves out one pool.
+    pub fn exclude_pool(&mut self, pool: PoolId) {
+        self.excluded_pools.insert(pool);
+    }
+
+    /// Whether a pool may be used.
+    pub fn allows(&self, id: PoolId, product: Product) -> bool {
+        self.excluded_products & (1 << product.index()) == 0 && !self.excluded_pools.contains(&id)
+    }
+
+    /// Whether every pool may be used.
+    pub fn allows_all(&self) -> bool {
+        self.excluded_products == 0 && self.excluded_pools.is_empty()
+    }
+}

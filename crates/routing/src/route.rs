@@ -1,0 +1,66 @@
+//! What the router answers.
+
+use braid_primitives::{PoolId, TokenId, U256};
+
+/// One traversal of one pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The pool.
+    pub pool: PoolId,
+    /// Position of the token in among the pool's coins.
+    pub coin_in: u8,
+    /// Position of the token out among the pool's coins.
+    pub coin_out: u8,
+    /// Token in.
+    pub token_in: TokenId,
+    /// Token out.
+    pub token_out: TokenId,
+    /// Share of the balance at hand of the token in, in units of 2⁻³²; 0 takes all that is left.
+    pub share: u32,
+    /// What the step takes, in atomic units, as the proxy will compute it.
+    pub amount_in: U256,
+    /// What the pool pays, in atomic units.
+    pub amount_out: U256,
+    /// What the step costs, in gas units.
+    pub gas_units: u64,
+}
+
+/// Steps in the order in which the proxy runs them: every step that makes a token comes before those that spend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// What the taker receives of each output, in the order of the request, in atomic units.
+    pub amounts_out: Vec<U256>,
+}
+
+impl Route {
+    /// Gas of all steps, without what a transaction costs around them.
+    pub fn gas_units(&self) -> u64 {
+        self.steps.iter().map(|step| step.gas_units).sum()
+    }
+}
+
+/// How close to the best a route is. Values are in wei of ether at the market's reference prices, net of gas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// No route over the covered pools could have been worth more than this.
+    pub upper_bound_value_wei: U256,
+    /// What the route is worth.
+    pub achieved_value_wei: U256,
+    /// The distance between the two, in basis points of the gross output value.
+    pub gap_bps: f64,
+    /// How many pools the bound covers.
+    pub pools_covered: u32,
+}
+
+/// A route and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// The route.
+    pub route: Route,
+    /// How close to the best it is; `None` when no bound was computed.
+    pub certificate: Option<Certificate>,
+    /// How many pools the solver looked at.
+    pub pools_visited: u32,
+}
