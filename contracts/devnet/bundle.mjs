@@ -1,0 +1,144 @@
+// Gathers the bytecode that the local chain is made of into one file:
+//   node bundle.mjs OUT.json      →  { "Name": {"initcode": "0x…"} | {"runtime": "0x…"} , … }
+// What others wrote comes from the npm packages pinned in ../package.json; what we wrote is compiled here.
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const require = createRequire(import.meta.url);
+const modules = path.join(here, '..', 'node_modules');
+const read = (...parts) => fs.readFileSync(path.join(...parts), 'utf8');
+const json = (...parts) => JSON.parse(read(modules, ...parts));
+const hex = (text) => (text.startsWith('0x') ? text : `0x${text}`).toLowerCase();
+
+/** Compiles with solc-js and returns {contract name: creation bytecode}; stops with the compiler's own words. */
+function compile(solc, sources, settings, readImport) {
+  const input = { language: 'Solidity', sources, settings: { ...settings, outputSelection: { '*': { '*': ['evm.bytecode.object'] } } } };
+  const run = solc.compileStandardWrapper ?? solc.compile;
+  const output = JSON.parse(readImport ? run(JSON.stringify(input), { import: readImport }) : run(JSON.stringify(input)));
+  const errors = (output.errors ?? []).filter((e) => e.severity === 'error');
+  if (errors.length > 0) throw new Error(errors.map((e) => e.formattedMessage).join('\n'));
+  const found = {};
+  for (const file of Object.values(output.contracts)) {
+    for (const [name, contract] of Object.entries(file)) {
+      if (contract.evm.bytecode.object !== '') found[name] = { initcode: hex(contract.evm.bytecode.object) };
+    }
+  }
+  return found;
+}
+
+/** Our own tokens. */
+function ourTokens() {
+  const sources = Object.fromEntries(['Token.sol', 'Tokens.sol'].map((f) => [f, { content: read(here, f) }]));
+  const settings = { evmVersion: 'paris', optimizer: { enabled: true, runs: 200 } };
+  const find = (name) => ({ contents: read(here, path.basename(name)) });
+  return compile(require('solc'), sources, settings, find);
+}
+
+/**
+ * WETH9 as deployed on mainnet. The package's text differs from the verified source only in the word `emit`, which
+ * compiler 0.4.19 does not know, and in white space; the latter shows in nothing but the source hash that the
+ * compiler appends. The deployed hash is put in its place, and the chain's builder checks the code hash.
+ */
+function weth9() {
+  const source = read(modules, 'canonical-weth', 'contracts', 'WETH9.sol')
+    .replaceAll('emit ', '')
+    .replace(/pragma solidity[^;]*;/, 'pragma solidity ^0.4.18;');
+  const { WETH9 } = compile(require('solc-0.4.19'), { 'WETH9.sol': { content: source } }, { optimizer: { enabled: false, runs: 200 } });
+  const sourceHash = 'deb4c2ccab3c2fdca32ab3f46728389c2fe2c165d5fafa07661e4e004f6c344a';
+  const initcode = WETH9.initcode.replace(/(a165627a7a72305820)[0-9a-f]{64}(0029)$/, `$1${sourceHash}$2`);
+  return { WETH9: { initcode } };
+}
+
+/** SushiSwap V2: its package has sources only. The router's library holds the pair's hash as a literal: it is set to what we compiled. */
+function sushiV2() {
+  const root = path.join(modules, '@sushiswap', 'core', 'contracts');
+  const solc = require('solc-0.6.12');
+  const settings = { optimizer: { enabled: true, runs: 200 } };
+  const load = (name) => ({ content: read(root, name) });
+  const finder = (change) => (name) => {
+    try { return { contents: change(name, read(root, name)) }; } catch { return { error: `no such file: ${name}` }; }
+  };
+  const factoryFiles = ['uniswapv2/UniswapV2Factory.sol', 'uniswapv2/UniswapV2Pair.sol'];
+  const core = compile(solc, Object.fromEntries(factoryFiles.map((f) => [f, load(f)])), settings, finder((_, text) => text));
+  const pairHash = keccak(core.UniswapV2Pair.initcode);
+  const patch = (name, text) => (name.endsWith('UniswapV2Library.sol') ? text.replace(/hex'[0-9a-f]{64}'/, `hex'${pairHash}'`) : text);
+  const routerFile = 'uniswapv2/UniswapV2Router02.sol';
+  const periphery = compile(solc, { [routerFile]: load(routerFile) }, settings, finder(patch));
+  return { SushiV2Factory: core.UniswapV2Factory, SushiV2Pair: core.UniswapV2Pair, SushiV2Router: periphery.UniswapV2Router02 };
+}
+
+function keccak(hexText) {
+  const { keccak256 } = require('js-sha3');
+  return keccak256(Buffer.from(hexText.slice(2), 'hex'));
+}
+
+/** Uniswap V2 and V3 ship their creation bytecode. */
+function uniswap() {
+  const v2 = (pkg, name) => ({ initcode: hex(json('@uniswap', pkg, 'build', `${name}.json`).bytecode) });
+  const artifact = (pkg, file) => json('@uniswap', pkg, 'artifacts', 'contracts', `${file}.sol`, `${path.basename(file)}.json`);
+  const v3 = (pkg, file) => ({ initcode: hex(artifact(pkg, file).bytecode) });
+  const descriptor = artifact('v3-periphery', 'NonfungibleTokenPositionDescriptor');
+  return {
+    UniswapV2Factory: v2('v2-core', 'UniswapV2Factory'),
+    UniswapV2Pair: v2('v2-core', 'UniswapV2Pair'),
+    UniswapV2Router02: v2('v2-periphery', 'UniswapV2Router02'),
+    UniswapV3Factory: v3('v3-core', 'UniswapV3Factory'),
+    UniswapV3Pool: v3('v3-core', 'UniswapV3Pool'),
+    NFTDescriptor: v3('v3-periphery', 'libraries/NFTDescriptor'),
+    NonfungibleTokenPositionDescriptor: { initcode: link(descriptor, '42b24a95702b9986e82d421cc3568932790a48ec') },
+    NonfungiblePositionManager: v3('v3-periphery', 'NonfungiblePositionManager'),
+    SwapRouter: v3('v3-periphery', 'SwapRouter'),
+    QuoterV2: v3('v3-periphery', 'lens/QuoterV2'),
+    TickLens: v3('v3-periphery', 'lens/TickLens'),
+    SwapRouter02: v3('swap-router-contracts', 'SwapRouter02'),
+  };
+}
+
+/** Writes the library's address over every placeholder of the artifact. */
+function link({ bytecode, linkReferences }, library) {
+  let code = hex(bytecode);
+  for (const file of Object.values(linkReferences)) {
+    for (const { start, length } of Object.values(file).flat()) {
+      const at = 2 + start * 2;
+      code = code.slice(0, at) + library + code.slice(at + length * 2);
+    }
+  }
+  return code;
+}
+
+/** Runtime code that lives at one address on every chain. Permit2's is a template: the chain id and the EIP-712 domain go in. */
+function preinstalls() {
+  const text = read(modules, '@eth-optimism', 'contracts-bedrock', 'src', 'libraries', 'Preinstalls.sol');
+  const code = (name) => {
+    const match = text.match(new RegExp(`bytes internal constant ${name} =\\s*hex"([0-9a-fA-F]+)"`));
+    if (match === null) throw new Error(`Preinstalls.sol holds no ${name}`);
+    return match[1].toLowerCase();
+  };
+  const word = (value) => value.replace(/^0x/, '').padStart(64, '0');
+  const chainId = word('1');
+  const domainType = `0x${Buffer.from('EIP712Domain(string name,uint256 chainId,address verifyingContract)').toString('hex')}`;
+  const name = `0x${Buffer.from('Permit2').toString('hex')}`;
+  const domain = keccak(`0x${keccak(domainType)}${keccak(name)}${chainId}${word('000000000022d473030f116ddee9f6b43ac78ba3')}`);
+  const put = (body, byteOffset, value) => body.slice(0, byteOffset * 2) + value + body.slice(byteOffset * 2 + 64);
+  const permit2 = put(put(code('Permit2TemplateCode'), 6945, chainId), 6983, domain);
+  return {
+    Permit2: { runtime: `0x${permit2}` },
+    Multicall3: { runtime: `0x${code('MultiCall3Code')}` },
+    Create2Deployer: { runtime: `0x${code('DeterministicDeploymentProxyCode')}` },
+  };
+}
+
+try {
+  const [out] = process.argv.slice(2);
+  if (out === undefined) throw new Error('usage: node bundle.mjs OUT.json');
+  const bundle = { ...uniswap(), ...preinstalls(), ...ourTokens(), ...sushiV2(), ...weth9() };
+  fs.writeFileSync(out, JSON.stringify(bundle));
+} catch (error) {
+  // Old compilers replace the handler of uncaught errors: say it ourselves.
+  console.error(error.message);
+  process.exitCode = 1;
+}
