@@ -1,1 +1,30 @@
-//! Quotes and API keys in an embedded database.
+//! What must outlive the process: quotes and API keys, in one data directory with nothing to install.
+//!
+//! Quotes live in an embedded database behind a bounded cache ([`QuoteStore`]); one process owns it. Keys live in a small
+//! file of their own ([`KeyStore`]) that any process may replace atomically, so that `braid keys` works while the server
+//! runs and a revoked key stops at the next request.
+//!
+//! Time is an argument everywhere: this crate reads no clock.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+pub mod error;
+pub mod keys;
+pub mod quotes;
+
+pub use error::StoreError;
+pub use keys::{ApiKey, KeyId, KeyRecord, KeyStore};
+pub use quotes::{QuoteRecord, QuoteStore};
+
+use std::path::Path;
+
+/// Creates the data directory if it is missing and proves that it can be written.
+///
+/// # Errors
+/// [`StoreError::Unwritable`] with the operating system's reason.
+pub fn prepare_dir(dir: &Path) -> Result<(), StoreError> {
+    let unwritable = |source| StoreError::Unwritable { path: dir.to_path_buf(), source };
+    std::fs::create_dir_all(dir).map_err(unwritable)?;
+    let probe = dir.join(format!(".probe-{}", std::process::id()));
+    std::fs::write(&probe, b"").map_err(unwritable)?;
+    std::fs::remove_file(&probe).map_err(unwritable)
+}

@@ -1,0 +1,67 @@
+//! Why something could not be kept or found.
+
+use std::path::PathBuf;
+
+/// A failure of the disk or of what is on it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The data directory, or a file in it, cannot be written.
+    #[error("cannot write to {}: {source}", path.display())]
+    Unwritable {
+        /// Directory or file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// A file exists but cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// Another process owns the database.
+    #[error("{} is in use by another process", path.display())]
+    InUse {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The key file is not what this version writes.
+    #[error("{} is damaged: {reason}", path.display())]
+    DamagedKeys {
+        /// The key file.
+        path: PathBuf,
+        /// What the parser said.
+        reason: String,
+    },
+    /// The database failed underneath a read or a write.
+    #[error("the quote database failed: {0}")]
+    Database(Box<redb::Error>),
+    /// More is waiting to be written than may wait.
+    #[error("{waiting_bytes} bytes of quotes wait to be written, at most {limit_bytes} may")]
+    Backlog {
+        /// Bytes that wait.
+        waiting_bytes: usize,
+        /// Bytes that may wait.
+        limit_bytes: usize,
+    },
+    /// There is no key with this id.
+    #[error("there is no key {0}")]
+    UnknownKey(String),
+    /// A key needs a name that a person can tell it by.
+    #[error("a key's name is 1 to 64 printable characters, got {0:?}")]
+    BadKeyName(String),
+    /// The operating system gave no random bytes, so that no key can be made.
+    #[error("the operating system gives no random bytes")]
+    NoRandomness,
+    /// The background writer has ended.
+    #[error("the quote writer has stopped")]
+    WriterStopped,
+}
+
+impl<E: Into<redb::Error>> From<E> for StoreError {
+    fn from(error: E) -> Self {
+        Self::Database(Box::new(error.into()))
+    }
+}

@@ -1,0 +1,88 @@
+//! The key file: read whole, replaced whole, never half-written.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::KeyRecord;
+use crate::StoreError;
+
+/// The file's whole content.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeyFile {
+    /// Layout of the file; 1 is the only one so far.
+    version: u32,
+    /// Every key, oldest first.
+    pub(super) keys: Vec<KeyRecord>,
+}
+
+/// Tells one replacement of the file from the next: a replaced file has another inode while the old one is open, and another
+/// time of change otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    inode: u64,
+    changed_ns: i128,
+    len: u64,
+}
+
+impl Stamp {
+    /// The stamp of a file; `None` when there is none.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().as_ref().map(Self::from)
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(meta: &Metadata) -> Self {
+        let changed_ns = i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec());
+        Self { inode: meta.ino(), changed_ns, len: meta.len() }
+    }
+}
+
+impl KeyFile {
+    /// Reads the file; a missing one holds no keys.
+    pub(super) fn read(path: &Path) -> Result<Self, StoreError> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(StoreError::Unreadable { path: path.into(), source }),
+        };
+        serde_json::from_str(&text)
+            .map_err(|error| StoreError::DamagedKeys { path: path.into(), reason: error.to_string() })
+    }
+
+    /// Reads, changes and replaces the file while no other process does the same.
+    pub(super) fn change<T>(
+        path: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let unwritable = |source| StoreError::Unwritable { path: path.into(), source };
+        let lock = private(&path.with_extension("lock")).map_err(unwritable)?;
+        lock.lock().map_err(unwritable)?;
+        let mut file = Self::read(path)?;
+        let answer = change(&mut file)?;
+        file.version = 1;
+        file.replace(path).map_err(unwritable)?;
+        Ok(answer)
+    }
+
+    fn replace(&self, path: &Path) -> std::io::Result<()> {
+        let next = path.with_extension("next");
+        let mut out = private(&next)?;
+        out.set_len(0)?;
+        out.write_all(&serde_json::to_vec_pretty(self)?)?;
+        out.sync_all()?;
+        std::fs::rename(&next, path)?;
+        let dir = path.parent().unwrap_or(Path::new("."));
+        File::open(dir)?.sync_all()
+    }
+}
+
+/// Opens a file that only its owner may read.
+fn private(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
+}

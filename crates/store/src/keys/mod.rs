@@ -1,0 +1,127 @@
+//! API keys: made once, kept as hashes, compared in constant time, live without a restart.
+
+mod file;
+mod key;
+
+pub use key::{ApiKey, KeyHash, KeyId, KeyRecord};
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use file::{KeyFile, Stamp};
+
+use crate::StoreError;
+
+/// Name of the key file inside the data directory.
+pub const KEY_FILE: &str = "keys.json";
+
+/// The keys of one service: those of the key file, and those given on the command line.
+///
+/// The file is looked at (one `stat`) whenever a key is checked, and read again when another process replaced it.
+#[derive(Debug)]
+pub struct KeyStore {
+    path: PathBuf,
+    fixed: Vec<KeyRecord>,
+    seen: Mutex<Seen>,
+}
+
+/// What was last read.
+#[derive(Debug)]
+struct Seen {
+    stamp: Option<Stamp>,
+    records: Arc<Vec<KeyRecord>>,
+}
+
+impl KeyStore {
+    /// Opens the keys of a data directory; the file need not exist yet.
+    ///
+    /// # Errors
+    /// When the file exists and cannot be read or understood.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let path = dir.join(KEY_FILE);
+        let stamp = Stamp::of(&path);
+        let records = Arc::new(KeyFile::read(&path)?.keys);
+        Ok(Self { path, fixed: Vec::new(), seen: Mutex::new(Seen { stamp, records }) })
+    }
+
+    /// Adds a key that is not in the file: one given at the start by flag or environment. Only its hash is kept.
+    #[must_use]
+    pub fn with_fixed(mut self, name: &str, key: &str) -> Self {
+        let id = KeyId(format!("fixed-{}", self.fixed.len() + 1));
+        self.fixed.push(KeyRecord::new(id, name, KeyHash::of(key), 0));
+        self
+    }
+
+    /// The key's record if it is known and not revoked.
+    ///
+    /// Every hash is compared, in constant time each, so that the time taken says nothing about a near miss.
+    ///
+    /// # Errors
+    /// When the key file was replaced by something that cannot be read: its keys then open nothing.
+    pub fn check(&self, key: &str) -> Result<Option<KeyRecord>, StoreError> {
+        let hash = KeyHash::of(key);
+        if let Some(record) = find(&self.fixed, &hash) {
+            return Ok(Some(record.clone()));
+        }
+        Ok(find(&self.current()?, &hash).cloned())
+    }
+
+    /// Makes a key, writes its hash and returns the key itself: the only time that it can be seen.
+    ///
+    /// # Errors
+    /// [`StoreError::BadKeyName`], or when the file cannot be replaced.
+    pub fn create(&self, name: &str, now_s: u64) -> Result<(ApiKey, KeyRecord), StoreError> {
+        if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
+            return Err(StoreError::BadKeyName(name.into()));
+        }
+        let key = ApiKey::random()?;
+        let record = KeyRecord::new(KeyId::random()?, name, KeyHash::of(key.reveal()), now_s);
+        let added = record.clone();
+        KeyFile::change(&self.path, move |file| {
+            file.keys.push(added);
+            Ok(())
+        })?;
+        Ok((key, record))
+    }
+
+    /// Revokes a key by its id. Revoking twice keeps the first time.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownKey`], or when the file cannot be replaced.
+    pub fn revoke(&self, id: &str, now_s: u64) -> Result<KeyRecord, StoreError> {
+        KeyFile::change(&self.path, |file| {
+            let found = file.keys.iter_mut().find(|record| record.id.0 == id);
+            let record = found.ok_or_else(|| StoreError::UnknownKey(id.into()))?;
+            record.revoked_at_s.get_or_insert(now_s);
+            Ok(record.clone())
+        })
+    }
+
+    /// Every key of the file, revoked ones too, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
+        Ok(self.current()?.as_ref().clone())
+    }
+
+    fn current(&self) -> Result<Arc<Vec<KeyRecord>>, StoreError> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = Stamp::of(&self.path);
+        if stamp != seen.stamp {
+            seen.records = Arc::new(KeyFile::read(&self.path)?.keys);
+            seen.stamp = stamp;
+        }
+        Ok(Arc::clone(&seen.records))
+    }
+}
+
+fn find<'a>(records: &'a [KeyRecord], hash: &KeyHash) -> Option<&'a KeyRecord> {
+    let mut found = None;
+    for record in records {
+        if record.hash.matches(hash) && record.revoked_at_s.is_none() {
+            found = Some(record);
+        }
+    }
+    found
+}
