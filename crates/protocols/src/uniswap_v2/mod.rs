@@ -1,9 +1,17 @@
 //! Uniswap V2 pairs and every fork that runs the same code.
 
-use alloy_primitives::U256;
+mod cold;
+pub mod gas;
+mod step;
+mod swap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Swap, SwapError};
+pub(crate) use cold::PAIR_CREATED;
+pub use cold::{PairProtocol, UNISWAP_V2};
+pub use step::OPCODE;
+pub(crate) use step::step_code;
+pub use swap::MAX_RESERVE;
 
 /// What a pair's swap depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,359 @@
+//! One direction of a two-coin pool as a chain of constant-product segments.
+//!
+//! Along a segment of liquidity `L` the marginal rate is `γ·z²`, where `z` is the square root of the rate before the fee
+//! and `γ = 1 − fee`. Falling from `z₀` to `z` the pool takes `L·(1/z − 1/z₀)/γ` and pays `L·(z₀ − z)`.
+
+/// One stretch of constant liquidity, as a pool describes itself: the root rate at which it ends, and its liquidity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// Root of the rate (out per in, before the fee) at the far end; at most that of the near end, above zero.
+    pub end: f64,
+    /// Liquidity, in the geometric mean of the two coins' atomic units; zero where there is none.
+    pub liquidity: f64,
+}
+
+/// Where a segment begins. The last knot of a direction is its end and has no liquidity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Knot {
+    /// Root of the marginal rate before the fee.
+    root: f64,
+    /// Liquidity from here to the next knot.
+    liquidity: f64,
+    /// Input after the fee taken up to here.
+    taken: f64,
+    /// Output paid up to here.
+    paid: f64,
+    /// Ticks per unit of input after the fee, along the lower convex hull of the staircase of ticks crossed.
+    tick_slope: f64,
+    /// That hull's value here.
+    tick_hull: f64,
+}
+
+/// What a pool trades at given prices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trade {
+    /// Amount in, fee included.
+    pub amount_in: f64,
+    /// Amount out.
+    pub amount_out: f64,
+    /// Ticks crossed; a fraction where the price of crossing was spread over a segment.
+    pub ticks: f64,
+    /// How the amount in grows with the logarithm of (price out ÷ price in); zero where a cap holds it.
+    pub slope: f64,
+}
+
+/// One direction of a two-coin pool: amount out as a concave function of amount in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    gamma: f64,
+    spot: f64,
+    reject_in: f64,
+    reject_out: f64,
+    depth: f64,
+    knots: Box<[Knot]>,
+}
+
+impl Direction {
+    /// A direction that starts at root rate `start` and falls along `stretches`; `gamma` is one minus the fee.
+    ///
+    /// `None` where it would never pay anything, or a number is not finite.
+    pub fn new(gamma: f64, start: f64, stretches: &[Stretch]) -> Option<Self> {
+        let mut knots = Vec::with_capacity(stretches.len() + 1);
+        let (mut root, mut taken, mut paid, mut widest) = (start, 0.0, 0.0, 0.0_f64);
+        for stretch in stretches {
+            let liquidity = stretch.liquidity;
+            knots.push(Knot { root, liquidity, taken, paid, tick_slope: 0.0, tick_hull: 0.0 });
+            taken += liquidity * (1.0 / stretch.end - 1.0 / root);
+            paid += liquidity * (root - stretch.end);
+            root = stretch.end;
+            widest = widest.max(liquidity);
+        }
+        knots.push(Knot { root, liquidity: 0.0, taken, paid, tick_slope: 0.0, tick_hull: 0.0 });
+        let sound = start > 0.0 && root > 0.0 && widest > 0.0 && paid > 0.0 && taken > 0.0;
+        if !sound || !taken.is_finite() || !paid.is_finite() || !(gamma > 0.0 && gamma <= 1.0) {
+            return None;
+        }
+        spread_ticks(&mut knots);
+        // The spot rate is that of the first stretch with liquidity: no amount, however small, does better.
+        let first = knots.iter().find(|knot| knot.liquidity > 0.0)?;
+        let root = first.root;
+        Some(Self {
+            gamma,
+            spot: gamma * root * root,
+            reject_in: 1.0 / (widest * root).sqrt(),
+            reject_out: (gamma * root / widest).sqrt(),
+            depth: first.liquidity * root,
+            knots: knots.into_boxed_slice(),
+        })
+    }
+
+    /// A fixed rate up to a capacity: one stretch over which the rate falls by a few parts in 10¹⁰, starting just above.
+    pub fn linear(rate: f64, capacity_in: f64) -> Option<Self> {
+        const FLATNESS: f64 = 2.0e-10;
+        let start = (rate * (1.0 + FLATNESS)).sqrt();
+        let end = (rate * (1.0 - FLATNESS)).sqrt();
+        let liquidity = capacity_in / (1.0 / end - 1.0 / start);
+        Self::new(1.0, start, &[Stretch { end, liquidity }])
+    }
+
+    /// The marginal rate at no input, fee included: output per unit of input.
+    #[inline]
+    pub fn spot(&self) -> f64 {
+        self.spot
+    }
+
+    /// `1/√(L·z₀)` with the largest liquidity `L`: see [`Direction::cannot_earn`].
+    #[inline]
+    pub fn reject_in(&self) -> f64 {
+        self.reject_in
+    }
+
+    /// `√(γ·z₀/L)` with the largest liquidity `L`: a pool earns no more than `g` at an output price up to
+    /// `price_in/spot · (1 + reject_out·√(g/price_in))²`.
+    #[inline]
+    pub fn reject_out(&self) -> f64 {
+        self.reject_out
+    }
+
+    /// Output whose payment would take the root rate to zero at the first liquidity: the local depth, in the coin out.
+    #[inline]
+    pub fn depth(&self) -> f64 {
+        self.depth
+    }
+
+    /// The most that this direction takes, fee included.
+    #[inline]
+    pub fn capacity_in(&self) -> f64 {
+        self.last().taken / self.gamma
+    }
+
+    /// The most that this direction pays.
+    #[inline]
+    pub fn capacity_out(&self) -> f64 {
+        self.last().paid
+    }
+
+    /// What is paid for moving the marginal rate down to `share` of its spot value, and what that takes.
+    pub fn to_share_of_spot(&self, share: f64) -> (f64, f64) {
+        self.best_trade(self.spot * share, 1.0, f64::INFINITY, 0.0).map_or((0.0, 0.0), |t| (t.amount_in, t.amount_out))
+    }
+
+    /// Output for an input, and the ticks crossed. Input beyond the capacity buys nothing.
+    #[inline]
+    pub fn quote(&self, amount_in: f64) -> (f64, u32) {
+        let net = amount_in * self.gamma;
+        let k = self.knot_at(net);
+        let knot = &self.knots[k];
+        #[allow(clippy::cast_possible_truncation, reason = "a pool has far fewer than 2³² ticks")]
+        let ticks = k as u32;
+        if knot.liquidity == 0.0 {
+            return (knot.paid, ticks);
+        }
+        let inverse = 1.0 / knot.root + (net - knot.taken) / knot.liquidity;
+        (knot.paid + knot.liquidity * (knot.root - 1.0 / inverse), ticks)
+    }
+
+    /// The marginal rate, fee included, after an input.
+    #[inline]
+    pub fn marginal(&self, amount_in: f64) -> f64 {
+        let net = amount_in * self.gamma;
+        let knot = &self.knots[self.knot_at(net)];
+        if knot.liquidity == 0.0 {
+            return 0.0;
+        }
+        let inverse = 1.0 / knot.root + (net - knot.taken) / knot.liquidity;
+        self.gamma / (inverse * inverse)
+    }
+
+    /// The trade that is best at the given prices, with at most `cap` in; `None` where not trading is best.
+    ///
+    /// `tick_price` is the value of crossing a tick, charged along the convex hull, so that the trade moves continuously
+    /// with the prices.
+    #[inline]
+    pub fn best_trade(&self, price_in: f64, price_out: f64, cap: f64, tick_price: f64) -> Option<Trade> {
+        if price_in >= self.spot * price_out {
+            return None;
+        }
+        let per_square = 1.0 / (self.gamma * price_out);
+        let end = self.knots.len() - 1;
+        let charge = tick_price * self.gamma;
+        let mut k = 0;
+        let mut square = price_in * per_square;
+        while k < end {
+            square = (price_in + charge * self.knots[k].tick_slope) * per_square;
+            let next = self.knots[k + 1].root;
+            if next * next < square {
+                break;
+            }
+            k += 1;
+        }
+        let knot = &self.knots[k];
+        let (mut taken, mut paid, mut slope) = (knot.taken, knot.paid, 0.0);
+        #[allow(clippy::cast_precision_loss, reason = "a pool has far fewer than 2⁵² ticks")]
+        let mut ticks = if tick_price > 0.0 { knot.tick_hull } else { k as f64 };
+        if k < end {
+            let root = square.sqrt();
+            if root < knot.root && knot.liquidity > 0.0 {
+                let more = knot.liquidity * (1.0 / root - 1.0 / knot.root);
+                taken += more;
+                paid += knot.liquidity * (knot.root - root);
+                slope = 0.5 * knot.liquidity / root / self.gamma * price_in * per_square / square;
+                if tick_price > 0.0 {
+                    ticks += more * knot.tick_slope;
+                }
+            }
+        }
+        let amount_in = taken / self.gamma;
+        if amount_in > cap {
+            let (amount_out, ticks) = self.quote(cap);
+            return Some(Trade { amount_in: cap, amount_out, ticks: f64::from(ticks), slope: 0.0 });
+        }
+        (amount_in > 0.0 && paid > 0.0).then_some(Trade { amount_in, amount_out: paid, ticks, slope })
+    }
+
+    /// Whether, by one comparison, no trade earns more than `gas` at these prices. `gas_root` is `√gas`.
+    #[inline]
+    pub fn cannot_earn(&self, price_in: f64, price_out: f64, gas_root: f64) -> bool {
+        let best = self.spot * price_out;
+        if price_in >= best {
+            return true;
+        }
+        let f = 1.0 - self.reject_in * gas_root / price_out.sqrt();
+        f > 0.0 && price_in >= best * f * f
+    }
+
+    /// The most that a trade of at most `cap` in earns at these prices, net of `gas` and of each tick crossed; not below 0.
+    ///
+    /// The exact supremum over the staircase of ticks, up to floating-point noise: see [`Direction::noise`].
+    pub fn most_earned(&self, price_in: f64, price_out: f64, cap: f64, gas: f64, tick_price: f64) -> f64 {
+        let Some(trade) = self.best_trade(price_in, price_out, cap, 0.0) else { return 0.0 };
+        let mut best = price_out * trade.amount_out - price_in * trade.amount_in - gas;
+        if best <= 0.0 || tick_price <= 0.0 || trade.ticks < 0.5 {
+            return best.max(0.0);
+        }
+        best -= trade.ticks * tick_price;
+        // Stopping at an earlier tick saves the crossings after it.
+        let mut crossed = 0.0;
+        for knot in &self.knots[1..] {
+            let amount_in = knot.taken / self.gamma;
+            if crossed >= trade.ticks || amount_in > cap {
+                break;
+            }
+            let earned = price_out * knot.paid - price_in * amount_in - gas - crossed * tick_price;
+            best = best.max(earned);
+            crossed += 1.0;
+        }
+        best.max(0.0)
+    }
+
+    /// A bound on the rounding error of [`Direction::most_earned`] at these prices.
+    #[inline]
+    pub fn noise(&self, price_in: f64, price_out: f64, trade: &Trade) -> f64 {
+        const ULPS: f64 = 16.0 * f64::EPSILON;
+        let knot = &self.knots[0];
+        let held = knot.liquidity * (price_out * knot.root + price_in / knot.root);
+        ULPS * (held + price_out * trade.amount_out + price_in * trade.amount_in)
+    }
+
+    /// The supremum over `0 < x ≤ cap` of `(price_out·f(x) − gas)/x`: the input price above which a trade of at most `cap`
+    /// cannot earn `gas`. Negative where it never can.
+    pub fn average_rate(&self, price_out: f64, cap: f64, gas: f64) -> f64 {
+        if gas <= 0.0 {
+            return price_out * self.spot;
+        }
+        let owed = gas / price_out;
+        let amount_in = self.turning_point(cap, |knot, next| {
+            let l = knot.liquidity;
+            // The average rate rises until it meets the marginal one: paid + l·z₀ − 2·l·z + z²·(l/z₀ − taken) = owed.
+            let met = (next.paid - owed) >= next.root * next.root * next.taken;
+            let (a, c) = (l / knot.root - knot.taken, knot.paid + l * knot.root - owed);
+            met.then(|| if c > 0.0 { (l + (l * l - a * c).max(0.0).sqrt()) / c } else { f64::INFINITY })
+        });
+        (price_out * self.quote(amount_in).0 - gas) / amount_in
+    }
+
+    /// The infimum over `0 < x ≤ cap` of `(price_in·x + gas)/f(x)`: the output price below which a trade of at most `cap`
+    /// cannot earn `gas`.
+    pub fn average_cost(&self, price_in: f64, cap: f64, gas: f64) -> f64 {
+        if gas <= 0.0 {
+            return price_in / self.spot;
+        }
+        let owed = gas * self.gamma / price_in;
+        let amount_in = self.turning_point(cap, |knot, next| {
+            let l = knot.liquidity;
+            // With w = 1/z: (paid + l·z₀)·w² − 2·l·w + (l/z₀ − taken − owed) = 0, the larger root.
+            let met = next.paid >= next.root * next.root * (next.taken + owed);
+            let (a, c) = (knot.paid + l * knot.root, l / knot.root - knot.taken - owed);
+            met.then(|| (l + (l * l - a * c).max(0.0).sqrt()) / a)
+        });
+        (price_in * amount_in + gas) / self.quote(amount_in).0
+    }
+
+    /// The input, at most `cap`, at which an average stops improving. `inverse_root` gives `1/z` of that point when it lies
+    /// before the end of the segment between two knots.
+    #[inline]
+    fn turning_point(&self, cap: f64, inverse_root: impl Fn(&Knot, &Knot) -> Option<f64>) -> f64 {
+        for pair in self.knots.windows(2) {
+            let [knot, next] = pair else { break };
+            let end = next.taken / self.gamma;
+            let found = inverse_root(knot, next);
+            if found.is_none() && end < cap {
+                continue;
+            }
+            let inside = found.map_or(f64::INFINITY, |w| (knot.taken + knot.liquidity * (w - 1.0 / knot.root)) / self.gamma);
+            // A point that is not a number lies in an empty segment: any point of it will do.
+            return inside.min(end).max(knot.taken / self.gamma).min(cap);
+        }
+        cap.min(self.capacity_in())
+    }
+
+    #[inline]
+    fn knot_at(&self, net: f64) -> usize {
+        let end = self.knots.len() - 1;
+        let mut k = 0;
+        while k < end && self.knots[k + 1].taken <= net {
+            k += 1;
+        }
+        k
+    }
+
+    #[inline]
+    fn last(&self) -> &Knot {
+        &self.knots[self.knots.len() - 1]
+    }
+}
+
+/// Lower convex hull of (input taken, ticks crossed): makes the price of crossing ticks a convex cost.
+fn spread_ticks(knots: &mut [Knot]) {
+    #[allow(clippy::cast_precision_loss, reason = "a pool has far fewer than 2⁵² ticks")]
+    let slope = |knots: &[Knot], i: usize, j: usize| (j - i) as f64 / (knots[j].taken - knots[i].taken);
+    let mut hull = vec![0_usize];
+    for k in 1..knots.len() {
+        let Some(&last) = hull.last() else { return };
+        if knots[k].taken <= knots[last].taken {
+            continue;
+        }
+        while let [.., i, j] = hull[..] {
+            if slope(knots, j, k) > slope(knots, i, j) {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(k);
+    }
+    let mut h = 0;
+    for k in 0..knots.len() {
+        while h + 1 < hull.len() && hull[h + 1] <= k {
+            h += 1;
+        }
+        let base = hull[h];
+        let per_unit = hull.get(h + 1).map_or(0.0, |next| slope(knots, base, *next));
+        #[allow(clippy::cast_precision_loss, reason = "a pool has far fewer than 2⁵² ticks")]
+        let hull_here = base as f64 + per_unit * (knots[k].taken - knots[base].taken);
+        knots[k].tick_slope = per_unit;
+        knots[k].tick_hull = hull_here;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! The bytes of a step in the proxy's program (`docs/program.md`, section 2).
+
+use arrayvec::ArrayVec;
+
+use crate::{Pool, PoolState, uniswap_v2, uniswap_v3, wrapped_ether};
+
+/// The most operand bytes that any step has.
+pub const MAX_OPERANDS: usize = 32;
+
+/// What a protocol contributes to a step of the program: all but the token indices, the share and the destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepCode {
+    /// Which step the proxy runs.
+    pub opcode: u8,
+    /// What follows the step's head.
+    pub operands: ArrayVec<u8, MAX_OPERANDS>,
+    /// Whether the output can be sent to anyone (destinations 1 and 2), or only to the proxy.
+    pub pays_anyone: bool,
+    /// Whether the input can lie in the pool before the step runs, so that the step before can pay it there.
+    pub prepayable: bool,
+}
+
+impl Pool {
+    /// The step's code for a trade of coin `coin_in` for another coin of this pool.
+    pub fn step_code(&self, coin_in: u8) -> StepCode {
+        match &self.state {
+            PoolState::WrappedEther => wrapped_ether::step_code(coin_in),
+            PoolState::UniswapV2(state) => uniswap_v2::step_code(self.address, state.fee_bps),
+            PoolState::UniswapV3(_) => uniswap_v3::step_code(self.address),
+        }
+    }
+}
+
+impl StepCode {
+    /// A step without operands, whose output comes to the proxy.
+    pub(crate) fn bare(opcode: u8) -> Self {
+        Self { opcode, operands: ArrayVec::new(), pays_anyone: false, prepayable: false }
+    }
+
+    /// The same step with these bytes after the operands that it has; bytes beyond [`MAX_OPERANDS`] are not taken.
+    pub(crate) fn with(mut self, bytes: &[u8]) -> Self {
+        self.operands.extend(bytes.iter().copied().take(self.operands.remaining_capacity()));
+        self
+    }
+}

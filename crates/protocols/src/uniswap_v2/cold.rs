@@ -1,0 +1,115 @@
+//! Discovery, reading and following of pairs.
+
+use alloy_primitives::{Address, B256, Bytes, Log, address, b256};
+use alloy_sol_types::{SolCall, SolEvent, sol};
+
+use super::{MAX_RESERVE, State};
+use crate::{
+    Call, DecodeError, Discovered, Freshness, PoolState, Product, Protocol, ReadProgress, Source, StateReader,
+};
+
+sol! {
+    event PairCreated(address indexed token0, address indexed token1, address pair, uint256 count);
+    event Sync(uint112 reserve0, uint112 reserve1);
+    function getReserves() external view returns (uint112 reserve0, uint112 reserve1, uint32 timestamp);
+}
+
+/// `topic0` of the factory's announcement.
+pub(crate) const PAIR_CREATED: B256 = b256!("0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9");
+/// `topic0` of a pair's new reserves.
+pub(crate) const SYNC: B256 = b256!("1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1");
+
+/// The fee of Uniswap and SushiSwap pairs.
+const FEE_BPS: u16 = 30;
+
+/// The record of a factory whose pairs run Uniswap V2's code at a fee of 0.3%.
+#[derive(Clone, Copy, Debug)]
+pub struct PairProtocol {
+    pub(crate) product: Product,
+    pub(crate) sources: &'static [Source],
+}
+
+/// Uniswap V2 on mainnet.
+///
+/// Source: Uniswap's deployment list; the address is recomputed in a test from known pairs by CREATE2.
+pub static UNISWAP_V2: PairProtocol = PairProtocol {
+    product: Product::UniswapV2,
+    sources: &[Source {
+        emitter: address!("5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f"),
+        topic0: PAIR_CREATED,
+        deployment_block: 10_000_835,
+    }],
+};
+
+impl Protocol for PairProtocol {
+    fn product(&self) -> Product {
+        self.product
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        self.sources
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = DecodeError::Log { event: "PairCreated", emitter: log.address };
+        let Ok(event) = PairCreated::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        // the factory sorts the tokens and refuses the zero address
+        if event.token0 >= event.token1 || event.token0 == Address::ZERO || event.pair == Address::ZERO {
+            return Err(malformed);
+        }
+        Ok(Discovered {
+            address: event.pair,
+            product: self.product,
+            coins: vec![event.token0, event.token1],
+            fee_pips: u32::from(FEE_BPS) * 100,
+            tick_spacing: 0,
+        })
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        &[SYNC]
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let PoolState::UniswapV2(state) = state else {
+            return Err(DecodeError::State { pool: log.address, what: "not a pair" });
+        };
+        if log.topics().first() != Some(&SYNC) {
+            return Ok(Freshness::Unaffected);
+        }
+        let event = Sync::decode_log_data_validate(&log.data)
+            .map_err(|_| DecodeError::Log { event: "Sync", emitter: log.address })?;
+        (state.reserve0, state.reserve1) = (event.reserve0.to(), event.reserve1.to());
+        Ok(Freshness::Applied)
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(PairReader { pool: pool.address })
+    }
+}
+
+/// Reads a pair in one call.
+#[derive(Clone, Copy, Debug)]
+struct PairReader {
+    pool: Address,
+}
+
+impl StateReader for PairReader {
+    fn start(&mut self) -> ReadProgress {
+        let data = Bytes::from(getReservesCall {}.abi_encode());
+        ReadProgress::Calls(vec![Call { to: self.pool, data }])
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let [answer] = answers else {
+            return Err(DecodeError::AnswerCount { expected: 1, got: answers.len() });
+        };
+        let failed = |got| DecodeError::Call { pool: self.pool, call: "getReserves()", got };
+        let answer = answer.as_ref().ok_or_else(|| failed("a revert"))?;
+        let reserves =
+            getReservesCall::abi_decode_returns_validate(answer).map_err(|_| failed("something else than reserves"))?;
+        let (reserve0, reserve1): (u128, u128) = (reserves.reserve0.to(), reserves.reserve1.to());
+        debug_assert!(reserve0 <= MAX_RESERVE && reserve1 <= MAX_RESERVE);
+        Ok(ReadProgress::Done(PoolState::UniswapV2(State { reserve0, reserve1, fee_bps: FEE_BPS })))
+    }
+}

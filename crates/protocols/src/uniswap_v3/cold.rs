@@ -1,0 +1,76 @@
+//! Discovery of pools, and the record that the follower holds.
+
+use alloy_primitives::{Address, B256, Log, address, b256};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::{MAX_FEE_PIPS, MAX_TICK_SPACING, logs, reader::PoolReader};
+use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
+
+sol! {
+    event PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool);
+}
+
+/// `topic0` of the factory's announcement.
+pub(crate) const POOL_CREATED: B256 = b256!("783cca1c0412dd0d695e784568c96da2e9c22ff989357a2e8b1d9b2b4e6b7118");
+
+/// The record of a factory whose pools run Uniswap V3's code.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolProtocol {
+    pub(crate) product: Product,
+    pub(crate) sources: &'static [Source],
+}
+
+/// Uniswap V3 on mainnet.
+///
+/// Source: Uniswap's deployment list; the address is recomputed in a test from known pools by CREATE2.
+pub static UNISWAP_V3: PoolProtocol = PoolProtocol {
+    product: Product::UniswapV3,
+    sources: &[Source {
+        emitter: address!("1F98431c8aD98523631AE4a59f267346ea31F984"),
+        topic0: POOL_CREATED,
+        deployment_block: 12_369_621,
+    }],
+};
+
+impl Protocol for PoolProtocol {
+    fn product(&self) -> Product {
+        self.product
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        self.sources
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = DecodeError::Log { event: "PoolCreated", emitter: log.address };
+        let Ok(event) = PoolCreated::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        let (fee_pips, tick_spacing) = (event.fee.to::<u32>(), event.tickSpacing.as_i32());
+        let sorted = event.token0 < event.token1 && event.token0 != Address::ZERO && event.pool != Address::ZERO;
+        let enabled = fee_pips < MAX_FEE_PIPS && tick_spacing > 0 && tick_spacing < MAX_TICK_SPACING;
+        if !sorted || !enabled {
+            return Err(malformed);
+        }
+        Ok(Discovered {
+            address: event.pool,
+            product: self.product,
+            coins: vec![event.token0, event.token1],
+            fee_pips,
+            tick_spacing,
+        })
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        logs::TOPICS
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        match state {
+            PoolState::UniswapV3(state) => logs::apply(state, log),
+            _ => Err(DecodeError::State { pool: log.address, what: "not a concentrated-liquidity pool" }),
+        }
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(PoolReader::new(pool))
+    }
+}

@@ -1,0 +1,40 @@
+//! Products of 256-bit numbers divided without losing their upper half: `FullMath` and `UnsafeMath` of v3-core.
+
+use alloy_primitives::{U256, U512};
+
+/// `a · b / denominator`, rounded down. `None` where the contract reverts: the quotient needs more than 256 bits, or the
+/// denominator is zero.
+pub(super) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
+    Some(mul_div_rem(a, b, denominator)?.0)
+}
+
+/// `a · b / denominator`, rounded up. `None` as for [`mul_div`].
+pub(super) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
+    let (quotient, exact) = mul_div_rem(a, b, denominator)?;
+    if exact { Some(quotient) } else { quotient.checked_add(U256::ONE) }
+}
+
+/// `a / denominator`, rounded up; `None` for a zero denominator.
+pub(super) fn div_up(a: U256, denominator: U256) -> Option<U256> {
+    if denominator.is_zero() {
+        return None;
+    }
+    let (quotient, rest) = a.div_rem(denominator);
+    if rest.is_zero() { Some(quotient) } else { quotient.checked_add(U256::ONE) }
+}
+
+/// The quotient, and whether nothing was left over.
+fn mul_div_rem(a: U256, b: U256, denominator: U256) -> Option<(U256, bool)> {
+    if denominator.is_zero() {
+        return None;
+    }
+    let product: U512 = a.widening_mul(b);
+    let [l0, l1, l2, l3, high @ ..] = *product.as_limbs();
+    if high == [0; 4] {
+        let (quotient, rest) = U256::from_limbs([l0, l1, l2, l3]).div_rem(denominator);
+        return Some((quotient, rest.is_zero()));
+    }
+    let (quotient, rest) = product.div_rem(U512::from(denominator));
+    let [q0, q1, q2, q3, high @ ..] = *quotient.as_limbs();
+    (high == [0; 4]).then(|| (U256::from_limbs([q0, q1, q2, q3]), rest.is_zero()))
+}

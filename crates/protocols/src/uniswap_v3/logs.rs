@@ -1,0 +1,137 @@
+//! Pool logs applied to a state: each carries all that changed.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, B256, Log, U256, b256};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::{State, Tick};
+use crate::{DecodeError, Freshness};
+
+sol! {
+    event Initialize(uint160 sqrtPriceX96, int24 tick);
+    event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
+    event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
+    event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
+}
+
+const INITIALIZE: B256 = b256!("98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95");
+const SWAP: B256 = b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67");
+const MINT: B256 = b256!("7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde");
+const BURN: B256 = b256!("0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c");
+
+/// `topic0` of every event that changes what a pool pays. `Collect`, `Flash`, `SetFeeProtocol` and the oracle's own do not.
+pub(super) const TOPICS: &[B256] = &[INITIALIZE, SWAP, MINT, BURN];
+
+/// Applies one log.
+pub(super) fn apply(state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
+    let malformed = |event| move |_| DecodeError::Log { event, emitter: log.address };
+    let topic0 = log.topics().first().copied().unwrap_or_default();
+    let changed = match topic0 {
+        INITIALIZE => {
+            let event = Initialize::decode_log_data_validate(&log.data).map_err(malformed("Initialize"))?;
+            initialise(state, U256::from(event.sqrtPriceX96), event.tick.as_i32())
+        }
+        SWAP => {
+            let event = Swap::decode_log_data_validate(&log.data).map_err(malformed("Swap"))?;
+            move_price(state, U256::from(event.sqrtPriceX96), event.tick.as_i32(), event.liquidity)
+        }
+        MINT => {
+            let event = Mint::decode_log_data_validate(&log.data).map_err(malformed("Mint"))?;
+            let range = (event.tickLower.as_i32(), event.tickUpper.as_i32());
+            change_liquidity(state, range, Change { amount: event.amount, minted: true })
+        }
+        BURN => {
+            let event = Burn::decode_log_data_validate(&log.data).map_err(malformed("Burn"))?;
+            let range = (event.tickLower.as_i32(), event.tickUpper.as_i32());
+            change_liquidity(state, range, Change { amount: event.amount, minted: false })
+        }
+        _ => return Ok(Freshness::Unaffected),
+    };
+    changed.map(|()| Freshness::Applied).map_err(|what| impossible(log.address, what))
+}
+
+const fn impossible(pool: Address, what: &'static str) -> DecodeError {
+    DecodeError::State { pool, what }
+}
+
+fn initialise(state: &mut State, sqrt_price_x96: U256, tick: i32) -> Result<(), &'static str> {
+    if !state.sqrt_price_x96.is_zero() {
+        return Err("a pool initialised twice");
+    }
+    let next = State { sqrt_price_x96, tick, ..state.clone() };
+    next.validate_price()?;
+    *state = next;
+    Ok(())
+}
+
+fn move_price(state: &mut State, sqrt_price_x96: U256, tick: i32, liquidity: u128) -> Result<(), &'static str> {
+    let next = State { sqrt_price_x96, tick, liquidity, ..state.clone() };
+    next.validate_price()?;
+    next.validate_liquidity()?;
+    *state = next;
+    Ok(())
+}
+
+/// Liquidity that came or went.
+#[derive(Clone, Copy)]
+struct Change {
+    amount: u128,
+    minted: bool,
+}
+
+impl Change {
+    fn apply(self, liquidity: u128) -> Result<u128, &'static str> {
+        let changed = if self.minted { liquidity.checked_add(self.amount) } else { liquidity.checked_sub(self.amount) };
+        changed.ok_or("more liquidity taken than there was, or more than 128 bits of it")
+    }
+
+    /// What a tick's net becomes: the lower end of a range adds liquidity to a rising price, the upper end takes it away.
+    fn apply_net(self, net: i128, is_lower: bool) -> Result<i128, &'static str> {
+        let amount = i128::try_from(self.amount).map_err(|_| "more net liquidity than 127 bits")?;
+        let changed = if self.minted == is_lower { net.checked_add(amount) } else { net.checked_sub(amount) };
+        changed.ok_or("more net liquidity than 127 bits")
+    }
+}
+
+fn change_liquidity(state: &mut State, (lower, upper): (i32, i32), change: Change) -> Result<(), &'static str> {
+    if change.amount == 0 {
+        // a burn of nothing only settles fees
+        return Ok(());
+    }
+    if state.sqrt_price_x96.is_zero() {
+        return Err("liquidity in a pool that was never initialised");
+    }
+    if lower >= upper || state.tick_spacing <= 0 || lower % state.tick_spacing != 0 || upper % state.tick_spacing != 0 {
+        return Err("a range off the tick spacing");
+    }
+    let in_range = lower <= state.tick && state.tick < upper;
+    let liquidity = if in_range { change.apply(state.liquidity)? } else { state.liquidity };
+    let mut ticks = Vec::with_capacity(state.ticks.len() + 2);
+    ticks.extend_from_slice(&state.ticks);
+    change_tick(&mut ticks, lower, change, true)?;
+    change_tick(&mut ticks, upper, change, false)?;
+    state.ticks = Arc::from(ticks);
+    state.liquidity = liquidity;
+    Ok(())
+}
+
+/// A tick comes with its first liquidity and goes with its last.
+fn change_tick(ticks: &mut Vec<Tick>, index: i32, change: Change, is_lower: bool) -> Result<(), &'static str> {
+    match ticks.binary_search_by_key(&index, |tick| tick.index) {
+        Ok(at) => {
+            let Some(tick) = ticks.get_mut(at) else { return Err("a tick that is not there") };
+            tick.liquidity_gross = change.apply(tick.liquidity_gross)?;
+            tick.liquidity_net = change.apply_net(tick.liquidity_net, is_lower)?;
+            if tick.liquidity_gross == 0 {
+                ticks.remove(at);
+            }
+        }
+        Err(at) => {
+            let gross = change.apply(0)?;
+            let net = change.apply_net(0, is_lower)?;
+            ticks.insert(at, Tick::new(index, net, gross).ok_or("a tick out of range")?);
+        }
+    }
+    Ok(())
+}

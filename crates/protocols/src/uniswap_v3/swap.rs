@@ -1,0 +1,178 @@
+//! The pool's swap loop, exact input, without a price limit: `UniswapV3Pool.swap` of v3-core.
+
+use alloy_primitives::U256;
+
+use super::{
+    After, State,
+    bitmap::{Cursor, Stop, words_between},
+    gas, liquidity_math, swap_math,
+    tick_math::{self, MAX_SQRT_PRICE_X96, MAX_TICK, MIN_SQRT_PRICE_X96, MIN_TICK},
+};
+use crate::{Swap, SwapError};
+
+/// The limit that a swap down is called with: one above the lowest price.
+const LOWEST_LIMIT_X96: U256 = U256::from_limbs([MIN_SQRT_PRICE_X96.as_limbs()[0] + 1, 0, 0, 0]);
+/// The limit that a swap up is called with: one below the price that is never reached.
+const HIGHEST_LIMIT_X96: U256 = {
+    let [l0, l1, l2, l3] = *MAX_SQRT_PRICE_X96.as_limbs();
+    U256::from_limbs([l0 - 1, l1, l2, l3])
+};
+
+/// The loop's variables.
+struct Walk<'a> {
+    state: &'a State,
+    zero_for_one: bool,
+    limit_x96: U256,
+    cursor: Cursor,
+    price_x96: U256,
+    tick: i32,
+    liquidity: u128,
+    remaining: U256,
+    amount_out: U256,
+    ticks_crossed: u32,
+    words_crossed: u32,
+}
+
+impl State {
+    /// What a swap of all of `amount_in` pays, and the pool afterwards.
+    ///
+    /// # Errors
+    /// - [`SwapError::Closed`] when the pool was never initialised, or is in a state that no pool can be in.
+    /// - [`SwapError::InsufficientLiquidity`] when the price reaches the end of its range before all is consumed.
+    /// - [`SwapError::Overflow`] for 2²⁵⁵ and more, and where the contract's arithmetic reverts.
+    /// - [`SwapError::ZeroOutput`] when nothing would be paid; the contract would keep the input.
+    pub fn swap(&self, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {
+        self.swap_from(&self.now(), zero_for_one, amount_in)
+    }
+
+    /// As [`State::swap`], from price, tick and liquidity as an earlier swap of the same route left them.
+    ///
+    /// # Errors
+    /// As [`State::swap`].
+    pub fn swap_from(&self, before: &After, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {
+        if amount_in.is_zero() {
+            return Err(SwapError::ZeroAmount);
+        }
+        let mut walk = Walk::new(self, before, zero_for_one, amount_in)?;
+        while !walk.remaining.is_zero() && walk.price_x96 != walk.limit_x96 {
+            walk.step().ok_or(SwapError::Overflow { amount_in })?;
+        }
+        if !walk.remaining.is_zero() {
+            let consumed = amount_in.saturating_sub(walk.remaining);
+            return Err(SwapError::InsufficientLiquidity { consumed, amount_in });
+        }
+        if walk.amount_out.is_zero() {
+            return Err(SwapError::ZeroOutput);
+        }
+        Ok(Swap {
+            amount_out: walk.amount_out,
+            gas_units: gas::swap_gas_units(walk.ticks_crossed, walk.words_crossed),
+            after: crate::After::UniswapV3(After {
+                sqrt_price_x96: walk.price_x96,
+                tick: walk.tick,
+                liquidity: walk.liquidity,
+            }),
+        })
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(state: &'a State, before: &After, zero_for_one: bool, amount_in: U256) -> Result<Self, SwapError> {
+        let price_x96 = before.sqrt_price_x96;
+        let in_range = (MIN_SQRT_PRICE_X96..MAX_SQRT_PRICE_X96).contains(&price_x96)
+            && (MIN_TICK..=MAX_TICK).contains(&before.tick);
+        if !in_range || state.validate_parameters().is_err() {
+            return Err(SwapError::Closed);
+        }
+        // the contract takes the amount as an int256
+        if amount_in.bit(255) {
+            return Err(SwapError::Overflow { amount_in });
+        }
+        let limit_x96 = if zero_for_one { LOWEST_LIMIT_X96 } else { HIGHEST_LIMIT_X96 };
+        // a price at or past the limit makes the contract revert at once
+        if if zero_for_one { price_x96 <= limit_x96 } else { price_x96 >= limit_x96 } {
+            return Err(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in });
+        }
+        Ok(Self {
+            state,
+            zero_for_one,
+            limit_x96,
+            cursor: Cursor::new(state, before.tick, zero_for_one),
+            price_x96,
+            tick: before.tick,
+            liquidity: before.liquidity,
+            remaining: amount_in,
+            amount_out: U256::ZERO,
+            ticks_crossed: 0,
+            words_crossed: 0,
+        })
+    }
+
+    /// One round of the contract's loop; without liquidity, all rounds up to the next initialised tick at once, since such
+    /// rounds spend and pay nothing. `None` where the contract reverts.
+    fn step(&mut self) -> Option<()> {
+        if self.liquidity == 0 {
+            return self.skip_empty_range();
+        }
+        let stop = self.cursor.stop(self.state, self.tick);
+        let stop_x96 = self.price_at(stop)?;
+        let target_x96 = self.clamp_to_limit(stop_x96);
+        let step = swap_math::step(
+            self.price_x96,
+            target_x96,
+            self.liquidity,
+            self.remaining,
+            self.state.fee_pips,
+            self.zero_for_one,
+        )?;
+        self.remaining = self.remaining.checked_sub(step.spent)?;
+        self.amount_out = self.amount_out.checked_add(step.amount_out)?;
+        let start_x96 = core::mem::replace(&mut self.price_x96, step.price_x96);
+        if step.price_x96 == stop_x96 {
+            self.arrive(stop)?;
+        } else if step.price_x96 != start_x96 {
+            self.tick = tick_math::tick_at_sqrt_price(step.price_x96)?;
+        }
+        Some(())
+    }
+
+    fn skip_empty_range(&mut self) -> Option<()> {
+        let next = self.cursor.candidate().and_then(|at| Some((at, self.state.ticks.get(at)?)));
+        let Some((position, next)) = next else {
+            self.price_x96 = self.limit_x96;
+            return Some(());
+        };
+        self.words_crossed += words_between(self.tick, next.index, self.state.tick_spacing);
+        self.price_x96 = self.clamp_to_limit(next.sqrt_price_x96);
+        if self.price_x96 == next.sqrt_price_x96 {
+            self.arrive(Stop { tick: next.index, initialised: Some(position) })?;
+        }
+        Some(())
+    }
+
+    fn price_at(&self, stop: Stop) -> Option<U256> {
+        match stop.initialised {
+            Some(position) => Some(self.state.ticks.get(position)?.sqrt_price_x96),
+            None => tick_math::sqrt_price_at_tick(stop.tick),
+        }
+    }
+
+    fn clamp_to_limit(&self, price_x96: U256) -> U256 {
+        if self.zero_for_one { price_x96.max(self.limit_x96) } else { price_x96.min(self.limit_x96) }
+    }
+
+    /// The price is exactly that of the stop: crosses the tick if it is initialised. The stored tick is the one that the
+    /// price will be in when it goes on, hence one below for a falling price.
+    fn arrive(&mut self, stop: Stop) -> Option<()> {
+        if let Some(position) = stop.initialised {
+            let net = self.state.ticks.get(position)?.liquidity_net;
+            self.liquidity = liquidity_math::cross(self.liquidity, net, self.zero_for_one)?;
+            self.cursor.advance();
+            self.ticks_crossed += 1;
+        } else {
+            self.words_crossed += 1;
+        }
+        self.tick = if self.zero_for_one { stop.tick - 1 } else { stop.tick };
+        Some(())
+    }
+}
