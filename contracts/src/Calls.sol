@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {IExecutionProxy} from "./IExecutionProxy.sol";
+
+/// Calls to contracts that are not trusted: their answer never costs more memory than is asked for.
+library Calls {
+    /// At most this much of a revert's data is passed on, bytes.
+    uint256 private constant REASON_LIMIT = 512;
+
+    /// Calls a pool and reads the first two words of its answer.
+    /// Reverts with `PoolCallFailed` if the pool reverts or has no code, `InvalidPoolAnswer` if fewer than `words` came back.
+    function pool(uint256 step, address target, uint256 valueWei, bytes memory data, uint256 words)
+        internal
+        returns (uint256 first, uint256 second)
+    {
+        bool ok;
+        uint256 size;
+        assembly ("memory-safe") {
+            ok := call(gas(), target, valueWei, add(data, 0x20), mload(data), 0x00, 0x40)
+            first := mload(0x00)
+            second := mload(0x20)
+            size := returndatasize()
+        }
+        if (!ok || (size == 0 && target.code.length == 0)) {
+            revert IExecutionProxy.PoolCallFailed(step, target, reason());
+        }
+        if (size < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
+    }
+
+    /// Reads the first two words that a view of a pool answers; errors as `pool`.
+    function view_(uint256 step, address target, bytes memory data, uint256 words)
+        internal
+        view
+        returns (uint256 first, uint256 second)
+    {
+        bool ok;
+        uint256 size;
+        assembly ("memory-safe") {
+            ok := staticcall(gas(), target, add(data, 0x20), mload(data), 0x00, 0x40)
+            first := mload(0x00)
+            second := mload(0x20)
+            size := returndatasize()
+        }
+        if (!ok) revert IExecutionProxy.PoolCallFailed(step, target, reason());
+        if (size < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
+    }
+
+    /// The data of the last call's answer, cut at the limit.
+    function reason() internal pure returns (bytes memory data) {
+        assembly ("memory-safe") {
+            let size := returndatasize()
+            if gt(size, REASON_LIMIT) { size := REASON_LIMIT }
+            data := mload(0x40)
+            mstore(data, size)
+            returndatacopy(add(data, 0x20), 0, size)
+            mstore(0x40, add(data, and(add(size, 0x3f), not(0x1f))))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {IExecutionProxy} from "./IExecutionProxy.sol";
+import {Tokens} from "./Tokens.sol";
+import {AMOUNT_LIMIT} from "./Constants.sol";
+
+/// What this order has of one token, atomic units, each at most AMOUNT_LIMIT.
+/// @param due still with the payer
+/// @param held at the proxy
+struct Account {
+    address token;
+    uint256 due;
+    uint256 held;
+}
+
+/// One order while it runs: the ledger, the place in the program and the step at it.
+struct Run {
+    address payer;
+    address recipient;
+    // how many of the accounts are the order's inputs, and where its outputs end
+    uint256 inputs;
+    uint256 orderTokens;
+    bool feeOnOutput;
+    Account[] accounts;
+    // calldata offsets of the next byte to read and of the program's end; the step's index
+    uint256 at;
+    uint256 end;
+    uint256 step;
+    // the step
+    uint256 to;
+    uint256 indexOut;
+    address tokenIn;
+    address tokenOut;
+    uint256 amountIn;
+    bool fromPayer;
+    bool prepaid;
+}
+
+/// The arithmetic and the bounds that all steps share.
+library Runs {
+    uint256 internal constant TO_PROXY = 0;
+    uint256 internal constant TO_RECIPIENT = 1;
+    uint256 internal constant TO_NEXT_POOL = 2;
+
+    /// Bytes of a step before its operands.
+    uint256 internal constant HEAD = 8;
+    uint256 internal constant OPCODE_V2_PAIR = 0x10;
+
+    using Runs for Run;
+
+    /// The calldata offsets of a program's first byte and of the byte after its last.
+    function bounds(bytes calldata program) internal pure returns (uint256 at, uint256 end) {
+        assembly ("memory-safe") {
+            at := program.offset
+            end := add(at, program.length)
+        }
+    }
+
+    /// Passes over `size` bytes of the program and returns where they begin in calldata.
+    function take(Run memory run, uint256 size) internal pure returns (uint256 at) {
+        at = run.at;
+        uint256 left = run.end - at;
+        if (left < size) revert IExecutionProxy.ProgramTruncated(run.step, left, size);
+        unchecked {
+            run.at = at + size;
+        }
+    }
+
+    /// The word that begins at a calldata offset; whoever calls has taken the bytes it uses.
+    function word(uint256 at) internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := calldataload(at)
+        }
+    }
+
+    /// The account behind a token index of the program.
+    function account(Run memory run, uint256 index) internal pure returns (Account memory) {
+        uint256 count = run.accounts.length;
+        if (index >= count) revert IExecutionProxy.UnknownToken(run.step, index, count);
+        return run.accounts[index];
+    }
+
+    /// Takes a share (of 2^32; 0 is everything) of what is at hand for the step.
+    function spend(Run memory run, Account memory from, uint256 share) internal {
+        uint256 atHand = from.due + from.held;
+        uint256 amount = share == 0 ? atHand : (atHand * share) >> 32;
+        if (amount == 0) revert IExecutionProxy.NothingAtHand(run.step, from.token);
+        run.amountIn = amount;
+        run.fromPayer = from.held == 0;
+        if (run.fromPayer) {
+            from.due -= amount;
+        } else {
+            if (from.due != 0) {
+                Tokens.transferFrom(run.step, from.token, run.payer, address(this), from.due);
+                from.due = 0;
+            }
+            from.held = atHand - amount;
+        }
+    }
+
+    /// Where the step's output goes; the step's operands are taken already, so that the next step is at the cursor.
+    function receiver(Run memory run) internal view returns (address) {
+        if (run.to == TO_PROXY) return address(this);
+        if (run.to == TO_RECIPIENT) {
+            bool isOutput = run.indexOut >= run.inputs && run.indexOut < run.orderTokens;
+            if (!isOutput || run.feeOnOutput) revert IExecutionProxy.InvalidDestination(run.step, run.to);
+            return run.recipient;
+        }
+        if (run.to == TO_NEXT_POOL) return run.nextPool();
+        revert IExecutionProxy.InvalidDestination(run.step, run.to);
+    }
+
+    /// The pool of the next step, if it can be paid in advance.
+    function nextPool(Run memory run) internal pure returns (address) {
+        uint256 left = run.end - run.at;
+        if (left < HEAD + 20) revert IExecutionProxy.ProgramTruncated(run.step + 1, left, HEAD + 20);
+        uint256 head = word(run.at);
+        uint256 opcode = head >> 248;
+        uint256 share = uint32(head >> 192);
+        if (opcode != OPCODE_V2_PAIR || share != 0) {
+            revert IExecutionProxy.NotPrepayable(run.step + 1, opcode, share);
+        }
+        return address(uint160(word(run.at + HEAD) >> 96));
+    }
+
+    /// For steps whose output can only come to the proxy.
+    function requireToProxy(Run memory run) internal pure {
+        if (run.to != TO_PROXY) revert IExecutionProxy.InvalidDestination(run.step, run.to);
+    }
+
+    /// For steps of fixed tokens.
+    function requireTokens(Run memory run, address tokenIn, address tokenOut) internal pure {
+        if (run.tokenIn != tokenIn) revert IExecutionProxy.WrongToken(run.step, run.tokenIn, tokenIn);
+        if (run.tokenOut != tokenOut) revert IExecutionProxy.WrongToken(run.step, run.tokenOut, tokenOut);
+    }
+
+    /// Pays the step's amount to the pool, straight from whoever has it.
+    function pay(Run memory run, address pool) internal {
+        if (run.fromPayer) Tokens.transferFrom(run.step, run.tokenIn, run.payer, pool, run.amountIn);
+        else Tokens.transfer(run.step, run.tokenIn, pool, run.amountIn);
+    }
+
+    /// Brings the step's amount to the proxy, if it is not there.
+    function bring(Run memory run) internal {
+        if (run.fromPayer) Tokens.transferFrom(run.step, run.tokenIn, run.payer, address(this), run.amountIn);
+    }
+
+    /// Who pays in a callback.
+    function source(Run memory run) internal view returns (address) {
+        return run.fromPayer ? run.payer : address(this);
+    }
+
+    /// Amounts beyond the limit could overflow a product: they are refused where they come up.
+    function requireBounded(Run memory run, uint256 amount) internal pure {
+        if (amount > AMOUNT_LIMIT) revert IExecutionProxy.AmountTooLarge(run.step, amount, AMOUNT_LIMIT);
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Calls} from "./Calls.sol";
+import {IExecutionProxy} from "./IExecutionProxy.sol";
+
+/// ERC-20 as tokens really are: an answer of nothing or of true is success, all else is failure.
+/// `step` is only for the error.
+library Tokens {
+    bytes4 private constant TRANSFER = 0xa9059cbb;
+    bytes4 private constant TRANSFER_FROM = 0x23b872dd;
+    bytes4 private constant APPROVE = 0x095ea7b3;
+    bytes4 private constant BALANCE_OF = 0x70a08231;
+    bytes4 private constant ALLOWANCE = 0xdd62ed3e;
+
+    /// Moves the proxy's own tokens.
+    function transfer(uint256 step, address token, address to, uint256 amount) internal {
+        if (!_call(token, abi.encodeWithSelector(TRANSFER, to, amount))) {
+            revert IExecutionProxy.TransferFailed(step, token, address(this), to, amount, Calls.reason());
+        }
+    }
+
+    /// Moves the payer's tokens by the allowance to the proxy.
+    function transferFrom(uint256 step, address token, address from, address to, uint256 amount) internal {
+        if (!_call(token, abi.encodeWithSelector(TRANSFER_FROM, from, to, amount))) {
+            revert IExecutionProxy.TransferFailed(step, token, from, to, amount, Calls.reason());
+        }
+    }
+
+    /// Sends ether with all gas.
+    function sendEther(uint256 step, address to, uint256 amountWei) internal {
+        bool ok;
+        assembly ("memory-safe") {
+            ok := call(gas(), to, amountWei, 0, 0, 0, 0)
+        }
+        if (!ok) revert IExecutionProxy.EtherTransferFailed(step, to, amountWei, Calls.reason());
+    }
+
+    /// Lets a pool take exactly `amount`. The allowance before is zero, because every step ends with `disallow`.
+    function allow(uint256 step, address token, address spender, uint256 amount) internal {
+        if (!_call(token, abi.encodeWithSelector(APPROVE, spender, amount))) {
+            revert IExecutionProxy.ApprovalFailed(step, token, spender, amount, Calls.reason());
+        }
+    }
+
+    /// Takes back what the pool left of its allowance.
+    function disallow(uint256 step, address token, address spender) internal {
+        if (_read(token, abi.encodeWithSelector(ALLOWANCE, address(this), spender)) != 0) allow(step, token, spender, 0);
+    }
+
+    /// The account's balance, atomic units.
+    function balanceOf(address token, address account) internal view returns (uint256) {
+        return _read(token, abi.encodeWithSelector(BALANCE_OF, account));
+    }
+
+    function _read(address token, bytes memory data) private view returns (uint256 value) {
+        bool ok;
+        assembly ("memory-safe") {
+            ok := staticcall(gas(), token, add(data, 0x20), mload(data), 0x00, 0x20)
+            ok := and(ok, gt(returndatasize(), 0x1f))
+            value := mload(0x00)
+        }
+        if (!ok) revert IExecutionProxy.BalanceUnavailable(token, Calls.reason());
+    }
+
+    function _call(address token, bytes memory data) private returns (bool ok) {
+        assembly ("memory-safe") {
+            ok := call(gas(), token, 0, add(data, 0x20), mload(data), 0x00, 0x20)
+            switch returndatasize()
+            case 0 { ok := and(ok, gt(extcodesize(token), 0)) }
+            default { ok := and(ok, and(gt(returndatasize(), 0x1f), eq(mload(0x00), 1))) }
+        }
+    }
+}

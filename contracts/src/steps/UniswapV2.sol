@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Calls} from "../Calls.sol";
+import {IExecutionProxy} from "../IExecutionProxy.sol";
+import {Run, Runs} from "../Run.sol";
+
+/// Pairs of Uniswap V2 and its forks. Operands: pool:address fee_bps:u16.
+abstract contract UniswapV2 {
+    using Runs for Run;
+
+    uint256 private constant WHOLE_BPS = 10_000;
+    bytes4 private constant GET_RESERVES = 0x0902f1ac;
+    bytes4 private constant SWAP = 0x022c0d9f;
+
+    function _swapV2(Run memory run) internal returns (uint256 amountOut) {
+        uint256 operands = Runs.word(run.take(22));
+        address pair = address(uint160(operands >> 96));
+        uint256 feeBps = uint16(operands >> 80);
+        if (feeBps >= WHOLE_BPS) revert IExecutionProxy.InvalidFee(run.step, feeBps, WHOLE_BPS);
+        address to = run.receiver();
+        bool zeroForOne = run.tokenIn < run.tokenOut;
+
+        if (!run.prepaid) run.pay(pair);
+        amountOut = _amountOut(run, pair, zeroForOne, feeBps);
+        (uint256 amount0, uint256 amount1) = zeroForOne ? (uint256(0), amountOut) : (amountOut, uint256(0));
+        Calls.pool(run.step, pair, 0, abi.encodeWithSelector(SWAP, amount0, amount1, to, ""), 0);
+    }
+
+    /// The most that the pair's product rule lets out, rounded down.
+    function _amountOut(Run memory run, address pair, bool zeroForOne, uint256 feeBps) private view returns (uint256) {
+        (uint256 reserve0, uint256 reserve1) =
+            Calls.view_(run.step, pair, abi.encodeWithSelector(GET_RESERVES), 2);
+        if (reserve0 > type(uint112).max || reserve1 > type(uint112).max) {
+            revert IExecutionProxy.InvalidPoolAnswer(run.step, pair);
+        }
+        (uint256 reserveIn, uint256 reserveOut) = zeroForOne ? (reserve0, reserve1) : (reserve1, reserve0);
+        // amountIn < 2^128, so the product stays below 2^(128 + 14 + 112)
+        uint256 afterFee = run.amountIn * (WHOLE_BPS - feeBps);
+        return afterFee * reserveOut / (reserveIn * WHOLE_BPS + afterFee);
+    }
+}

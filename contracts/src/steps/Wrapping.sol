@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Calls} from "../Calls.sol";
+import {NATIVE, WETH} from "../Constants.sol";
+import {Guard} from "../Guard.sol";
+import {Run, Runs} from "../Run.sol";
+
+/// Native ether and WETH, one for one. Operands: none.
+abstract contract Wrapping is Guard {
+    using Runs for Run;
+
+    bytes4 private constant DEPOSIT = 0xd0e30db0;
+    bytes4 private constant WITHDRAW = 0x2e1a7d4d;
+
+    function _wrap(Run memory run) internal returns (uint256 amountOut) {
+        run.requireTokens(NATIVE, WETH);
+        run.requireToProxy();
+        Calls.pool(run.step, WETH, run.amountIn, abi.encodeWithSelector(DEPOSIT), 0);
+        return run.amountIn;
+    }
+
+    function _unwrap(Run memory run) internal returns (uint256 amountOut) {
+        run.requireTokens(WETH, NATIVE);
+        run.requireToProxy();
+        run.bring();
+        _expectEtherFrom(WETH);
+        Calls.pool(run.step, WETH, 0, abi.encodeWithSelector(WITHDRAW, run.amountIn), 0);
+        _expectNoEther();
+        return run.amountIn;
+    }
+}
