@@ -1,0 +1,44 @@
+//! The partner fee: a share of the inputs or of the outputs, paid by the proxy in the same transaction.
+
+use braid_primitives::{Address, BPS, U256};
+use serde::{Deserialize, Serialize};
+
+/// The highest partner fee that the proxy pays, in basis points.
+pub const MAX_PARTNER_FEE_BPS: u16 = 300;
+
+/// A fee to the integrator that brought the trade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartnerFee {
+    /// Basis points, 1 to [`MAX_PARTNER_FEE_BPS`].
+    pub bps: u16,
+    /// Who is paid.
+    pub recipient: Address,
+    /// Taken from each output instead of from each input.
+    pub on_output: bool,
+}
+
+impl PartnerFee {
+    /// The fee on an amount: `floor(amount × bps / 10⁴)`.
+    ///
+    /// ```
+    /// # use braid_execution::PartnerFee;
+    /// # use braid_primitives::{Address, U256};
+    /// let fee = PartnerFee { bps: 25, recipient: Address::repeat_byte(1), on_output: false };
+    /// assert_eq!(fee.on(U256::from(39_999)), U256::from(99));
+    /// assert_eq!(fee.after_input(U256::from(39_999)), U256::from(39_900));
+    /// assert_eq!(fee.after_output(U256::from(39_999)), U256::from(39_999));
+    /// ```
+    pub fn on(&self, amount: U256) -> U256 {
+        crate::amounts::part_of(amount, u64::from(self.bps).min(BPS))
+    }
+
+    /// What an input of `amount` leaves to the route.
+    pub fn after_input(&self, amount: U256) -> U256 {
+        if self.on_output { amount } else { amount - self.on(amount) }
+    }
+
+    /// What the recipient gets of an output of which the route makes `amount`.
+    pub fn after_output(&self, amount: U256) -> U256 {
+        if self.on_output { amount - self.on(amount) } else { amount }
+    }
+}

@@ -1,0 +1,56 @@
+//! Which step pays whom, and in which order the steps run.
+
+use super::{Destination, Leg, ProgramStep};
+use crate::Order;
+
+/// The steps in the order in which the proxy runs them, with their destinations.
+///
+/// A step is prepaid when it is the only one that spends its token, one step alone makes that token, the order has
+/// neither to sell nor to buy of it, and its pool can be paid in advance. Such a step moves up to directly after
+/// the one that pays it. That changes no amount: nothing between the two touches its token, and what spends its output comes later still.
+pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
+    let heir: Vec<Option<usize>> = (0..legs.len()).map(|at| prepayable_heir(order, legs, at)).collect();
+    let mut steps = Vec::with_capacity(legs.len());
+    for at in (0..legs.len()).filter(|at| !heir.contains(&Some(*at))) {
+        let mut current = Some(at);
+        let mut prepaid = false;
+        while let Some(route_step) = current {
+            let next = heir.get(route_step).copied().flatten();
+            let destination = match (next, legs.get(route_step)) {
+                (Some(_), _) => Destination::NextPool,
+                (None, Some(leg)) => final_destination(order, legs, leg),
+                (None, None) => Destination::Proxy,
+            };
+            steps.push(ProgramStep { route_step, destination, prepaid });
+            prepaid = destination == Destination::NextPool;
+            current = next;
+        }
+    }
+    steps
+}
+
+/// The step that this one can pay in advance.
+fn prepayable_heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
+    let leg = legs.get(at).filter(|leg| leg.code.pays_anyone)?;
+    let token = leg.token_out;
+    if order.tokens().any(|listed| listed == token) || legs.iter().filter(|l| l.token_out == token).count() != 1 {
+        return None;
+    }
+    let mut spenders = legs.iter().enumerate().filter(|(_, other)| other.token_in == token);
+    let (heir, next) = spenders.next()?;
+    let alone = spenders.next().is_none();
+    // a pool met twice must be met in the route's order
+    let met_once = legs.iter().filter(|other| other.step.pool == next.step.pool).count() == 1;
+    (alone && met_once && next.step.share == 0 && next.code.prepayable).then_some(heir)
+}
+
+/// The recipient, where the output is final and whole; else the proxy.
+fn final_destination(order: &Order, legs: &[Leg], leg: &Leg) -> Destination {
+    let is_output = order.outputs.iter().any(|output| output.token == leg.token_out);
+    let is_spent = legs.iter().any(|other| other.token_in == leg.token_out);
+    if leg.code.pays_anyone && is_output && !is_spent && !order.has_output_fee() {
+        Destination::Recipient
+    } else {
+        Destination::Proxy
+    }
+}
