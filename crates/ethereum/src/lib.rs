@@ -1,1 +1,19 @@
-//! Follows an Ethereum node: transports, discovery, synchronisation, reorganisations.
+//! Follows an Ethereum node: transports, discovery, synchronisation, reorganisations. The only crate that talks to nodes.
+//!
+//! [`Node`] asks; [`Follower`] keeps an `Arc<Market>` at the node's head and publishes one per block. What can be decided
+//! without a node — which logs matter, what they do to a pool, where two chains part, how large the next range is — is
+//! pure code with tests of its own; the rest is I/O around it.
+//!
+//! Nothing that a node, token, factory or pool answers panics here: it is an error that names what was wrong, and the work
+//! is tried again.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+mod error;
+mod fees;
+mod follower;
+mod node;
+
+pub use error::{FollowError, NodeError};
+pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData, HISTORY_BLOCKS, PERCENTILES};
+pub use follower::{DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
+pub use node::{BlockLogs, Endpoint, FeeHistory, LogFilter, MULTICALL3, Node, NodeConfig, PlacedLog, Traffic};

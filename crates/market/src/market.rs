@@ -53,7 +53,12 @@ impl Market {
     ///
     /// # Errors
     /// [`MarketError`] when a pool's tokens are unknown, or its coins differ from before.
-    pub fn next(&self, block: Block, tokens: Arc<Tokens>, changed: impl IntoIterator<Item = Pool>) -> Result<Self, MarketError> {
+    pub fn next(
+        &self,
+        block: Block,
+        tokens: Arc<Tokens>,
+        changed: impl IntoIterator<Item = Pool>,
+    ) -> Result<Self, MarketError> {
         let mut pools = self.pools.clone();
         let mut topology: Option<Topology> = None;
         for pool in changed {

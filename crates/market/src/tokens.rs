@@ -49,7 +49,7 @@ impl Tokens {
     }
 
     /// Every token in the order of ids.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (TokenId, &Token)> {
+    pub fn iter(&self) -> impl Iterator<Item = (TokenId, &Token)> {
         self.list.iter().zip(0u32..).map(|(token, id)| (TokenId(id), token))
     }
 

@@ -1,0 +1,137 @@
+//! What can go wrong between us and a node.
+
+use braid_primitives::{Address, B256};
+
+/// Why a node did not answer, or answered something that cannot be used.
+///
+/// No variant ever carries credentials: an endpoint is shown as scheme and host only.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NodeError {
+    /// The address of the node cannot be understood.
+    #[error(
+        "cannot use {shown} as a node: {why}; expected http://, https://, ws://, wss:// or the path of an ipc socket"
+    )]
+    BadUrl {
+        /// The address, without anything that could be a secret.
+        shown: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No connection to the node, or the connection was lost.
+    #[error("cannot reach the node at {endpoint}: {why}; check that it runs and that the URL is right")]
+    Unreachable {
+        /// Scheme and host.
+        endpoint: String,
+        /// The operating system's or the protocol's reason.
+        why: String,
+    },
+    /// The node serves another chain.
+    #[error("the node at {endpoint} serves chain {got}, but Braid serves chain {expected} only")]
+    WrongChain {
+        /// Scheme and host.
+        endpoint: String,
+        /// Chain id that the node reports.
+        got: u64,
+        /// Chain id that is served.
+        expected: u64,
+    },
+    /// No answer in time.
+    #[error("the node at {endpoint} did not answer {method} within {timeout_ms} ms")]
+    Timeout {
+        /// Scheme and host.
+        endpoint: String,
+        /// JSON-RPC method.
+        method: &'static str,
+        /// How long we waited.
+        timeout_ms: u64,
+    },
+    /// The node, or what stands before it, refused with an HTTP status.
+    #[error("the node at {endpoint} refused {method} with HTTP status {status}")]
+    Http {
+        /// Scheme and host.
+        endpoint: String,
+        /// JSON-RPC method.
+        method: &'static str,
+        /// HTTP status code.
+        status: u16,
+    },
+    /// The node answered with a JSON-RPC error.
+    #[error("the node answered {method} with error {code}: {message}")]
+    Rpc {
+        /// JSON-RPC method.
+        method: &'static str,
+        /// JSON-RPC error code.
+        code: i64,
+        /// The node's words, shortened.
+        message: String,
+    },
+    /// The answer is not what the method gives.
+    #[error("the node gave an unusable answer to {method}: {why}")]
+    Malformed {
+        /// JSON-RPC method.
+        method: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// The node does not have, or no longer has, a block.
+    #[error("the node does not know block {hash}")]
+    UnknownBlock {
+        /// The block asked for.
+        hash: B256,
+    },
+}
+
+impl NodeError {
+    /// Whether the same request may well succeed when it is simply made again.
+    pub const fn is_transient(&self) -> bool {
+        match self {
+            Self::Http { status, .. } => matches!(*status, 408 | 429 | 500 | 502 | 503 | 504),
+            Self::Malformed { .. } => true,
+            Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::WrongChain { .. }
+            | Self::Timeout { .. }
+            | Self::Rpc { .. }
+            | Self::UnknownBlock { .. } => false,
+        }
+    }
+
+    /// Whether a smaller request may succeed where this one failed: limits on results, ranges and sizes, and time-outs.
+    ///
+    /// Nodes word their limits in many ways, so every JSON-RPC error counts: a range of one block is not split further,
+    /// and its error is final.
+    pub const fn may_be_a_limit(&self) -> bool {
+        match self {
+            Self::Rpc { .. } | Self::Timeout { .. } | Self::Malformed { .. } => true,
+            Self::Http { status, .. } => !matches!(*status, 401 | 403 | 404 | 429),
+            Self::BadUrl { .. } | Self::Unreachable { .. } | Self::WrongChain { .. } | Self::UnknownBlock { .. } => {
+                false
+            }
+        }
+    }
+}
+
+/// Why the follower could not bring the market to the node's head. It tries again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FollowError {
+    /// The node failed.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// The chain changed while we read it.
+    #[error("block {hash} at height {number} was replaced while it was read")]
+    Replaced {
+        /// Height.
+        number: u64,
+        /// Hash that was expected there.
+        hash: B256,
+    },
+    /// The new state does not fit the market.
+    #[error(transparent)]
+    Market(#[from] braid_market::MarketError),
+    /// A pool of the market is not known to the follower: a bug of ours, answered by a resynchronisation.
+    #[error("pool {pool} has no record")]
+    NoRecord {
+        /// The pool.
+        pool: Address,
+    },
+}

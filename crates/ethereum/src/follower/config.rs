@@ -1,0 +1,40 @@
+//! How the follower is set up.
+
+use std::time::Duration;
+
+use braid_protocols::Product;
+
+/// Settings of a follower; the defaults suit mainnet and a local chain alike.
+#[derive(Clone, Debug)]
+pub struct FollowerConfig {
+    /// The products to follow, in the order of the list.
+    pub products: Vec<Product>,
+    /// First block to look for announcements in. By default the oldest factory's deployment, or 0 on a chain that is
+    /// shorter than that.
+    pub start_block: Option<u64>,
+    /// How often to ask for a new head where none is pushed. By default an eighth of the observed block time, within
+    /// 250 ms and 1.5 s, and 500 ms until a block time is known.
+    pub poll_interval: Option<Duration>,
+    /// When to ask for the head although heads are pushed: the longest silence that is believed.
+    pub silence: Duration,
+    /// How many of the last markets are kept to roll back to. At least 1.
+    pub kept_markets: usize,
+    /// Scans of at most this many blocks finish before the first market is published; longer ones go on behind it.
+    pub scan_before_serving_blocks: u64,
+    /// First and longest pause after a failure; each one doubles the one before.
+    pub backoff: (Duration, Duration),
+}
+
+impl Default for FollowerConfig {
+    fn default() -> Self {
+        Self {
+            products: Product::ALL.to_vec(),
+            start_block: None,
+            poll_interval: None,
+            silence: Duration::from_secs(4),
+            kept_markets: 64,
+            scan_before_serving_blocks: 100_000,
+            backoff: (Duration::from_millis(250), Duration::from_secs(10)),
+        }
+    }
+}

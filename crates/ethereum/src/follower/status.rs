@@ -1,0 +1,89 @@
+//! What the follower tells the rest of the service.
+
+use std::{sync::Arc, time::Instant};
+
+use braid_market::Market;
+use braid_primitives::Block;
+
+use crate::FeeData;
+
+/// The newest market, published once per block.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// Every pool at the block.
+    pub market: Arc<Market>,
+    /// What gas costs in the block after it.
+    pub fees: FeeData,
+    /// When the block reached us; what the age of the market is counted from.
+    pub received_at: Instant,
+}
+
+impl Head {
+    /// The block that the market was read at.
+    pub fn block(&self) -> &Block {
+        self.market.block()
+    }
+}
+
+/// Where the follower stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncStatus {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Height of the newest block that the node reported.
+    pub node_block: Option<u64>,
+    /// Height of the newest published market.
+    pub market_block: Option<u64>,
+    /// Pools in that market.
+    pub pools: usize,
+    /// Tokens in that market.
+    pub tokens: usize,
+    /// Known pools that are not in it: their state or a token of theirs could not be read.
+    pub left_out: usize,
+    /// How far discovery is; `None` once it has reached the head.
+    pub discovery: Option<DiscoveryProgress>,
+    /// The latest failure in words, while it lasts. Never shows more of a URL than scheme and host.
+    pub last_error: Option<String>,
+    /// Reorganisations seen so far.
+    pub reorganisations: u64,
+}
+
+/// What the follower is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Waiting for a first answer of the node.
+    #[default]
+    Connecting,
+    /// Looking for pools, before the first market.
+    Discovering,
+    /// Reading the pools' states, before the first market or after a replaced history.
+    Reading,
+    /// At the node's head, block by block.
+    Following,
+    /// The node does not answer; the last market stands and grows older.
+    Disconnected,
+    /// Shut down.
+    Stopped,
+}
+
+/// How far a scan for pools is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiscoveryProgress {
+    /// First block of the scan.
+    pub from_block: u64,
+    /// First block that is not scanned yet.
+    pub next_block: u64,
+    /// Last block of the scan.
+    pub to_block: u64,
+    /// Pools announced so far.
+    pub found: usize,
+}
+
+impl DiscoveryProgress {
+    /// Share of the blocks that is scanned, 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        let all = self.to_block.saturating_sub(self.from_block).saturating_add(1);
+        let done = self.next_block.saturating_sub(self.from_block).min(all);
+        done as f64 / all as f64
+    }
+}

@@ -1,0 +1,77 @@
+//! The HTTP transport under alloy's client: one POST per packet, and no answer is taken for another's.
+
+use std::task::{Context, Poll};
+
+use alloy::{
+    rpc::json_rpc::{RequestPacket, ResponsePacket, RpcError},
+    transports::{
+        TransportError, TransportErrorKind, TransportFut,
+        http::reqwest::{Client, Url},
+    },
+};
+
+/// Largest answer that is read, in bytes; a longer one is an error.
+const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// Sends packets to one URL.
+#[derive(Clone)]
+pub(super) struct Http {
+    client: Client,
+    url: Url,
+}
+
+impl Http {
+    pub(super) fn new(url: Url) -> Self {
+        Self { client: Client::new(), url }
+    }
+
+    async fn send(self, packet: RequestPacket) -> Result<ResponsePacket, TransportError> {
+        let custom = |e: alloy::transports::http::reqwest::Error| TransportErrorKind::custom(e.without_url());
+        let mut response = self.client.post(self.url).json(&packet).send().await.map_err(custom)?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(custom)? {
+            if body.len().saturating_add(part.len()) > MAX_ANSWER_BYTES {
+                return Err(TransportErrorKind::custom_str("the answer is longer than 256 MiB"));
+            }
+            body.extend_from_slice(&part);
+        }
+        match serde_json::from_slice::<ResponsePacket>(&body) {
+            Ok(answer) if status.is_success() || is_error(&answer) => check_ids(&packet, answer),
+            _ if !status.is_success() => Err(TransportErrorKind::http_error(status.as_u16(), String::new())),
+            Ok(_) => Err(TransportErrorKind::http_error(status.as_u16(), String::new())),
+            Err(error) => Err(RpcError::DeserError { err: error, text: String::new() }),
+        }
+    }
+}
+
+/// An error served with a failing status still says more than the status; anything else of a failing status is not read.
+fn is_error(answer: &ResponsePacket) -> bool {
+    answer.as_single().is_some_and(|single| single.payload.is_error())
+}
+
+/// An answer that carries another request's id is not an answer. A failure without an id speaks of the whole packet.
+fn check_ids(packet: &RequestPacket, answer: ResponsePacket) -> Result<ResponsePacket, TransportError> {
+    let Some(single) = answer.as_single() else { return Ok(answer) };
+    if packet.as_single().is_some_and(|request| *request.id() == single.id) {
+        return Ok(answer);
+    }
+    match single.payload.as_error() {
+        Some(error) if single.id.is_none() => Err(RpcError::ErrorResp(error.clone())),
+        _ => Err(TransportErrorKind::custom_str("the answer carries another request's id")),
+    }
+}
+
+impl tower::Service<RequestPacket> for Http {
+    type Response = ResponsePacket;
+    type Error = TransportError;
+    type Future = TransportFut<'static>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, packet: RequestPacket) -> Self::Future {
+        Box::pin(self.clone().send(packet))
+    }
+}

@@ -1,0 +1,144 @@
+//! Batched reads, all at one block.
+
+use braid_primitives::{B256, Bytes, U256};
+use braid_protocols::Call;
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+
+use super::{Node, Request, at, multicall, parse};
+use crate::NodeError;
+
+const METHOD: &str = "eth_call";
+
+/// How many `eth_call`s share a message where the chain has no Multicall3.
+const CALLS_PER_BATCH: usize = 50;
+
+impl Node {
+    /// Makes calls at a block, by hash, and gives their answers in order; a call that fails is `None`.
+    ///
+    /// Calls travel together through Multicall3, cut by number and size, several cuts at once. Where an aggregate as a
+    /// whole fails — a call that burns all gas takes its neighbours along — its halves are tried, down to single calls.
+    /// A call to an address without code succeeds with an empty answer, as on the chain.
+    ///
+    /// # Errors
+    /// [`NodeError`] when the node does not answer, or does not know the block.
+    pub async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+        let chunks: Vec<Vec<Call>> = multicall::chunks(&calls).into_iter().map(<[Call]>::to_vec).collect();
+        let reads = chunks.into_iter().map(|chunk| self.read_chunk(block_hash, chunk));
+        let answers: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// The ether balances of several accounts at a block, in wei; a read that failed is `None`.
+    ///
+    /// # Errors
+    /// [`NodeError`] when the node does not answer at all.
+    pub async fn native_balances(
+        &self,
+        block_hash: B256,
+        accounts: &[braid_primitives::Address],
+    ) -> Result<Vec<Option<U256>>, NodeError> {
+        const BALANCE: &str = "eth_getBalance";
+        let request = |account| Request { method: BALANCE, params: json!([account, at(block_hash)]) };
+        let requests: Vec<Request> = accounts.iter().map(request).collect();
+        let answers = self.batch(&requests).await?;
+        Ok(answers.into_iter().map(|raw| parse(BALANCE, &raw.ok()?).ok()).collect())
+    }
+
+    async fn read_chunk(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+        // Halves that still wait, the earliest last.
+        let mut waiting = vec![calls];
+        let mut answers = Vec::new();
+        while let Some(chunk) = waiting.pop() {
+            if let [call] = chunk.as_slice() {
+                answers.push(self.read_one(block_hash, call).await?);
+                continue;
+            }
+            match self.aggregate(block_hash, &chunk).await? {
+                Aggregate::Answered(chunk_answers) => answers.extend(chunk_answers),
+                Aggregate::NoContract => answers.extend(self.read_singly(block_hash, &chunk).await?),
+                Aggregate::Failed => {
+                    let (first, second) = chunk.split_at(chunk.len() / 2);
+                    waiting.push(second.to_vec());
+                    waiting.push(first.to_vec());
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn aggregate(&self, block_hash: B256, calls: &[Call]) -> Result<Aggregate, NodeError> {
+        let aggregate = Call { to: multicall::MULTICALL3, data: multicall::encode(calls) };
+        match self.call(block_hash, &aggregate).await {
+            Ok(bytes) if bytes.is_empty() => Ok(Aggregate::NoContract),
+            Ok(bytes) => match multicall::decode(&bytes, calls.len()) {
+                Some(answers) => Ok(Aggregate::Answered(answers)),
+                None => Err(NodeError::Malformed { method: METHOD, why: "not an answer of Multicall3".into() }),
+            },
+            Err(error) if is_refused_block(&error) => Err(NodeError::UnknownBlock { hash: block_hash }),
+            Err(error) if error.may_be_a_limit() => Ok(Aggregate::Failed),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn read_one(&self, block_hash: B256, call: &Call) -> Result<Option<Bytes>, NodeError> {
+        match self.call(block_hash, call).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if is_refused_block(&error) => Err(NodeError::UnknownBlock { hash: block_hash }),
+            Err(NodeError::Rpc { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One message of `eth_call`s where the chain lacks Multicall3.
+    async fn read_singly(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Option<Bytes>>, NodeError> {
+        let mut answers = Vec::with_capacity(calls.len());
+        for chunk in calls.chunks(CALLS_PER_BATCH) {
+            let requests: Vec<Request> = chunk.iter().map(|call| request(block_hash, call)).collect();
+            for raw in self.batch(&requests).await? {
+                match raw {
+                    Ok(raw) => answers.push(Some(parse(METHOD, &raw)?)),
+                    Err(error) if is_refused_block(&error) => return Err(NodeError::UnknownBlock { hash: block_hash }),
+                    Err(NodeError::Rpc { .. }) => answers.push(None),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    /// One `eth_call` at a block.
+    ///
+    /// # Errors
+    /// [`NodeError::Rpc`] when the call reverts.
+    pub async fn call(&self, block_hash: B256, call: &Call) -> Result<Bytes, NodeError> {
+        let Request { method, params } = request(block_hash, call);
+        self.get(method, params).await
+    }
+}
+
+enum Aggregate {
+    Answered(Vec<Option<Bytes>>),
+    NoContract,
+    Failed,
+}
+
+fn request(block_hash: B256, call: &Call) -> Request {
+    Request { method: METHOD, params: json!([{ "to": call.to, "data": call.data }, at(block_hash)]) }
+}
+
+/// Whether an error speaks of the block rather than of the call.
+fn is_refused_block(error: &NodeError) -> bool {
+    let NodeError::Rpc { message, .. } = error else { return false };
+    let message = message.to_ascii_lowercase();
+    let words = [
+        "header not found",
+        "block not found",
+        "unknown block",
+        "not currently canonical",
+        "missing trie node",
+        "blocknotfound",
+        "state not available",
+    ];
+    words.iter().any(|word| message.contains(word))
+}

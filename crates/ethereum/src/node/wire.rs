@@ -1,0 +1,148 @@
+//! The parts of a node's JSON that we read. Everything else in an answer is ignored.
+
+use alloy::{primitives::U64, rpc::types::Log as RpcLog};
+use braid_primitives::{Address, B256, Block};
+use serde::Deserialize;
+
+use crate::NodeError;
+
+/// A block header, as `eth_getBlockBy…` and `newHeads` give it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Header {
+    number: U64,
+    hash: B256,
+    parent_hash: B256,
+    timestamp: U64,
+    base_fee_per_gas: Option<U64>,
+    gas_used: U64,
+    gas_limit: U64,
+}
+
+impl Header {
+    pub(crate) fn block(self, method: &'static str) -> Result<Block, NodeError> {
+        let Some(base_fee) = self.base_fee_per_gas else {
+            return Err(NodeError::Malformed { method, why: "the block has no base fee".into() });
+        };
+        Ok(Block {
+            number: self.number.to(),
+            hash: self.hash,
+            parent_hash: self.parent_hash,
+            timestamp: self.timestamp.to(),
+            base_fee_per_gas_wei: base_fee.to(),
+            gas_used: self.gas_used.to(),
+            gas_limit: self.gas_limit.to(),
+        })
+    }
+}
+
+/// A log with its place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedLog {
+    /// Height of its block.
+    pub block_number: u64,
+    /// Hash of its block.
+    pub block_hash: B256,
+    /// Position in its block.
+    pub index: u64,
+    /// Emitter, topics and data.
+    pub log: alloy::primitives::Log,
+}
+
+/// Reads logs and puts them in the order of the chain; logs of replaced blocks are dropped.
+pub(crate) fn place_logs(method: &'static str, logs: Vec<RpcLog>) -> Result<Vec<PlacedLog>, NodeError> {
+    let mut placed = Vec::with_capacity(logs.len());
+    for log in logs.into_iter().filter(|log| !log.removed) {
+        let (Some(block_number), Some(block_hash), Some(index)) = (log.block_number, log.block_hash, log.log_index)
+        else {
+            return Err(NodeError::Malformed { method, why: "a log without a place in the chain".into() });
+        };
+        placed.push(PlacedLog { block_number, block_hash, index, log: log.inner });
+    }
+    placed.sort_by_key(|log| (log.block_number, log.index));
+    placed.dedup_by_key(|log| (log.block_number, log.index, log.block_hash));
+    Ok(placed)
+}
+
+/// `eth_feeHistory`, as far as tiers need it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FeeHistory {
+    /// Share of the gas limit used, per block, oldest first.
+    #[serde(default)]
+    pub gas_used_ratio: Vec<f64>,
+    /// Priority fees in wei per gas, per block, at the percentiles asked for; missing on some nodes for empty blocks.
+    #[serde(default)]
+    pub reward: Option<Vec<Vec<alloy::primitives::U128>>>,
+}
+
+/// Which logs to ask for: any of these emitters (none means all) and any of these first topics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogFilter {
+    /// Emitters; empty for any.
+    pub emitters: Vec<Address>,
+    /// First topics, any of which matches.
+    pub topics: Vec<B256>,
+}
+
+impl LogFilter {
+    pub(crate) fn at(&self, block_hash: B256) -> serde_json::Value {
+        self.params(serde_json::json!({ "blockHash": block_hash }))
+    }
+
+    pub(crate) fn between(&self, from_block: u64, to_block: u64) -> serde_json::Value {
+        self.params(serde_json::json!({ "fromBlock": hex(from_block), "toBlock": hex(to_block) }))
+    }
+
+    fn params(&self, mut filter: serde_json::Value) -> serde_json::Value {
+        filter["topics"] = serde_json::json!([self.topics]);
+        if !self.emitters.is_empty() {
+            filter["address"] = serde_json::json!(self.emitters);
+        }
+        serde_json::json!([filter])
+    }
+}
+
+/// A quantity as JSON-RPC writes it.
+pub(crate) fn hex(quantity: u64) -> String {
+    format!("0x{quantity:x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(block: u64, index: u64, removed: bool) -> RpcLog {
+        RpcLog {
+            block_number: Some(block),
+            block_hash: Some(B256::with_last_byte(7)),
+            log_index: Some(index),
+            removed,
+            ..RpcLog::default()
+        }
+    }
+
+    #[test]
+    fn logs_come_out_in_chain_order_whatever_order_they_came_in() {
+        let logs = vec![log(2, 0, false), log(1, 5, false), log(1, 2, false), log(1, 3, true), log(1, 5, false)];
+        let placed = place_logs("eth_getLogs", logs).unwrap();
+        let places: Vec<_> = placed.iter().map(|l| (l.block_number, l.index)).collect();
+        assert_eq!(places, [(1, 2), (1, 5), (2, 0)], "ordered, without removed and repeated logs");
+    }
+
+    #[test]
+    fn a_pending_log_is_no_log() {
+        let error = place_logs("eth_getLogs", vec![RpcLog::default()]).unwrap_err();
+        assert!(matches!(error, NodeError::Malformed { .. }));
+    }
+
+    #[test]
+    fn a_filter_names_every_topic_once_and_emitters_only_when_there_are_some() {
+        let any = LogFilter { emitters: vec![], topics: vec![B256::ZERO] }.at(B256::ZERO);
+        assert!(any[0].get("address").is_none());
+        assert_eq!(any[0]["topics"][0].as_array().unwrap().len(), 1);
+        let some = LogFilter { emitters: vec![Address::ZERO], topics: vec![] }.between(1, 255);
+        assert_eq!(some[0]["toBlock"], "0xff");
+        assert_eq!(some[0]["address"].as_array().unwrap().len(), 1);
+    }
+}
