@@ -41,11 +41,11 @@ sol! {
         error TooManyTokens(uint256 got, uint256 maximum);
         error InvalidRecipient(address recipient);
         error InvalidPartner(address partner);
-        error PartnerFeeTooHigh(uint256 got_bps, uint256 maximum_bps);
+        error PartnerFeeTooHigh(uint256 gotBps, uint256 maximumBps);
         error InvalidInputAmount(uint256 index, uint256 got, uint256 maximum);
         error ZeroMinimum(uint256 index);
         error DuplicateToken(address token);
-        error ValueMismatch(uint256 got_wei, uint256 expected_wei);
+        error ValueMismatch(uint256 gotWei, uint256 expectedWei);
         error NothingToPermit();
         error ProgramTruncated(uint256 step, uint256 length, uint256 needed);
         error UnknownOpcode(uint256 step, uint256 opcode);
@@ -53,7 +53,7 @@ sol! {
         error WrongToken(uint256 step, address got, address expected);
         error InvalidDestination(uint256 step, uint256 to);
         error NotPrepayable(uint256 step, uint256 opcode, uint256 share);
-        error InvalidFee(uint256 step, uint256 got_bps, uint256 limit_bps);
+        error InvalidFee(uint256 step, uint256 gotBps, uint256 limitBps);
         error NothingAtHand(uint256 step, address token);
         error AmountTooLarge(uint256 step, uint256 got, uint256 maximum);
         error PoolCallFailed(uint256 step, address pool, bytes reason);
@@ -64,7 +64,8 @@ sol! {
         error UnexpectedEther(address sender, address expected);
         error TransferFailed(uint256 step, address token, address from, address to, uint256 amount, bytes reason);
         error ApprovalFailed(uint256 step, address token, address spender, uint256 amount, bytes reason);
-        error EtherTransferFailed(uint256 step, address to, uint256 amount_wei, bytes reason);
+        error BalanceUnavailable(address token, bytes reason);
+        error EtherTransferFailed(uint256 step, address to, uint256 amountWei, bytes reason);
         error OutputBelowMinimum(uint256 index, address token, uint256 got, uint256 expected);
     }
 }
@@ -158,7 +159,10 @@ mod tests {
         let data = execute_with_permit2_calldata(&order(), &Bytes::new(), &permit, &signature);
         let call = IExecutionProxy::executeWithPermit2Call::abi_decode(&data).unwrap();
         assert_eq!(call.signature, signature);
-        assert_eq!(call.permit, IExecutionProxy::Permit { owner: permit.owner, nonce: permit.nonce, deadline: U256::from(5) });
+        assert_eq!(
+            call.permit,
+            IExecutionProxy::Permit { owner: permit.owner, nonce: permit.nonce, deadline: U256::from(5) }
+        );
         assert_eq!(call.order, IExecutionProxy::Order::from(&order()));
     }
 }

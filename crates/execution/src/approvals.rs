@@ -90,7 +90,12 @@ mod tests {
 
     fn approved(transactions: &[ApprovalTransaction]) -> Vec<U256> {
         let decode = |t: &ApprovalTransaction| IERC20::approveCall::abi_decode(&t.data).unwrap();
-        transactions.iter().map(decode).inspect(|call| assert_eq!(call.spender, SPENDER)).map(|call| call.amount).collect()
+        transactions
+            .iter()
+            .map(decode)
+            .inspect(|call| assert_eq!(call.spender, SPENDER))
+            .map(|call| call.amount)
+            .collect()
     }
 
     fn needed(token: Address, current: Option<u64>) -> Vec<u64> {

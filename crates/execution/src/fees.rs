@@ -1,26 +1,20 @@
-//! EIP-1559 fees per priority tier, from what recent blocks paid.
+//! EIP-1559 fees per priority tier.
 //!
-//! A tier's priority fee is the median, over recent blocks, of the reward that a percentile of the block's gas paid
-//! (`eth_feeHistory`), kept between the tier's floor and a cap common to all. Its maximum fee covers the priority
-//! fee after a stated number of full blocks, in which the base fee rises by an eighth each (EIP-1559).
+//! The priority fees come from what recent blocks paid (`braid-ethereum`). A tier's maximum fee covers its priority fee after a
+//! stated number of full blocks, in each of which the base fee rises by an eighth (EIP-1559), so that the transaction can
+//! still be included when the chain is busy for that long:
 //!
-//! | tier | percentile | floor of the priority fee | full blocks outlived |
-//! | --- | --- | --- | --- |
-//! | slow | 10 | 0.001 gwei | 3 |
-//! | standard | 40 | 0.01 gwei | 5 |
-//! | fast | 70 | 0.1 gwei | 7 |
-//! | urgent | 90 | 1 gwei | 10 |
+//! | tier | full blocks outlived | largest base fee, as a multiple of the next block's |
+//! | --- | --- | --- |
+//! | slow | 3 | 1.42 |
+//! | standard | 5 | 1.80 |
+//! | fast | 7 | 2.28 |
+//! | urgent | 10 | 3.25 |
 //!
-//! A dearer tier never has a lower fee than a cheaper one.
+//! A dearer tier never bids less than a cheaper one.
 
 use braid_primitives::GasTier;
 use serde::{Deserialize, Serialize};
-
-/// The percentiles of `eth_feeHistory` rewards that [`tiers`] takes, one per tier, cheapest first.
-pub const REWARD_PERCENTILES: [f64; 4] = [10.0, 40.0, 70.0, 90.0];
-
-/// Most that a tier suggests as priority fee, in wei per gas, whatever recent blocks paid: 50 gwei.
-pub const MAX_PRIORITY_FEE_CAP_WEI: u64 = 50_000_000_000;
 
 /// The denominator of EIP-1559's rule: a full block raises the base fee by an eighth.
 const BASE_FEE_CHANGE_DENOMINATOR: u64 = 8;
@@ -54,16 +48,6 @@ impl Tiers {
     }
 }
 
-/// The lowest priority fee that a tier suggests, in wei per gas.
-pub const fn priority_fee_floor_wei(tier: GasTier) -> u64 {
-    match tier {
-        GasTier::Slow => 1_000_000,
-        GasTier::Standard => 10_000_000,
-        GasTier::Fast => 100_000_000,
-        GasTier::Urgent => 1_000_000_000,
-    }
-}
-
 /// How many full blocks in a row a tier's maximum fee outlives.
 pub const fn full_blocks_outlived(tier: GasTier) -> u32 {
     match tier {
@@ -74,24 +58,22 @@ pub const fn full_blocks_outlived(tier: GasTier) -> u32 {
     }
 }
 
-/// The fees of every tier, in wei per gas.
+/// The fees of every tier, from the next block's base fee and each tier's priority fee, cheapest tier first, in wei per gas.
 ///
-/// `rewards` has one row per recent block, in any order, with the rewards at [`REWARD_PERCENTILES`]; it may be empty (a chain
-/// without transactions), which gives the floors.
+/// A priority fee below that of a cheaper tier is raised to it.
 ///
 /// ```
 /// # use braid_execution::fees;
 /// # use braid_primitives::GasTier;
-/// let tiers = fees::tiers(1_000_000_000, &[[50_000_000, 200_000_000, 900_000_000, 3_000_000_000]]);
+/// let tiers = fees::tiers(1_000_000_000, [50_000_000, 200_000_000, 900_000_000, 3_000_000_000]);
 /// let standard = tiers.get(GasTier::Standard);
-/// assert_eq!(standard.max_priority_fee_per_gas, 200_000_000);
 /// assert_eq!(standard.expected_per_gas(), 1_200_000_000);
+/// assert_eq!(standard.max_fee_per_gas, 1_802_032_470 + 200_000_000);
 /// ```
-pub fn tiers(next_base_fee_per_gas_wei: u64, rewards: &[[u64; 4]]) -> Tiers {
+pub fn tiers(next_base_fee_per_gas_wei: u64, priority_fee_per_gas_wei: [u64; 4]) -> Tiers {
     let mut least = 0;
     Tiers(GasTier::ALL.map(|tier| {
-        let paid = median(rewards.iter().map(|block| block[tier as usize]).collect());
-        let priority = paid.clamp(priority_fee_floor_wei(tier), MAX_PRIORITY_FEE_CAP_WEI).max(least);
+        let priority = priority_fee_per_gas_wei[tier as usize].max(least);
         least = priority;
         let base = base_fee_after_full_blocks(next_base_fee_per_gas_wei, full_blocks_outlived(tier));
         Fees {
@@ -107,13 +89,6 @@ pub fn base_fee_after_full_blocks(base_fee_per_gas_wei: u64, blocks: u32) -> u64
     (0..blocks).fold(base_fee_per_gas_wei, |fee, _| fee.saturating_add((fee / BASE_FEE_CHANGE_DENOMINATOR).max(1)))
 }
 
-/// The lower median; 0 of nothing.
-fn median(mut values: Vec<u64>) -> u64 {
-    values.sort_unstable();
-    let middle = values.len().saturating_sub(1) / 2;
-    values.get(middle).copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use braid_primitives::{B256, Block};
@@ -122,28 +97,6 @@ mod tests {
     use super::*;
 
     const GWEI: u64 = 1_000_000_000;
-
-    #[test]
-    fn a_silent_chain_gets_the_floors() {
-        for tier in GasTier::ALL {
-            let fees = tiers(GWEI, &[]).get(tier);
-            assert_eq!(fees.max_priority_fee_per_gas, priority_fee_floor_wei(tier));
-        }
-    }
-
-    #[test]
-    fn one_wild_block_does_not_move_the_median() {
-        let calm = [GWEI / 100, GWEI / 10, GWEI, 2 * GWEI];
-        let wild = [900 * GWEI; 4];
-        let tiers = tiers(GWEI, &[calm, wild, calm]);
-        assert_eq!(tiers.get(GasTier::Standard).max_priority_fee_per_gas, GWEI / 10);
-    }
-
-    #[test]
-    fn nothing_bids_above_the_cap() {
-        let tiers = tiers(GWEI, &[[900 * GWEI; 4]; 3]);
-        assert_eq!(tiers.get(GasTier::Urgent).max_priority_fee_per_gas, MAX_PRIORITY_FEE_CAP_WEI);
-    }
 
     #[test]
     fn the_base_fee_of_full_blocks_is_the_one_that_a_block_computes() {
@@ -164,8 +117,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_dearer_tier_never_bids_less(base: u64, rewards: Vec<[u64; 4]>) {
-            let tiers = tiers(base, &rewards);
+        fn a_dearer_tier_never_bids_less(base: u64, tips: [u64; 4]) {
+            let tiers = tiers(base, tips);
             for pair in GasTier::ALL.windows(2) {
                 let (cheap, dear) = (tiers.get(pair[0]), tiers.get(pair[1]));
                 prop_assert!(cheap.max_priority_fee_per_gas <= dear.max_priority_fee_per_gas);
@@ -174,12 +127,12 @@ mod tests {
         }
 
         #[test]
-        fn the_maximum_pays_the_priority_fee_in_full_after_the_stated_blocks(base in 0u64..1_000 * GWEI, rewards: Vec<[u64; 4]>) {
+        fn the_maximum_pays_the_priority_fee_in_full_after_the_stated_blocks(base in 0..1_000 * GWEI, tips in prop::array::uniform4(0..100 * GWEI)) {
             for tier in GasTier::ALL {
-                let fees = tiers(base, &rewards).get(tier);
+                let fees = tiers(base, tips).get(tier);
                 let later = base_fee_after_full_blocks(base, full_blocks_outlived(tier));
-                prop_assert!(fees.max_fee_per_gas >= later + fees.max_priority_fee_per_gas);
-                prop_assert!(fees.max_fee_per_gas >= fees.max_priority_fee_per_gas);
+                prop_assert_eq!(fees.max_fee_per_gas, later + fees.max_priority_fee_per_gas);
+                prop_assert!(fees.max_priority_fee_per_gas >= tips[tier as usize]);
             }
         }
     }

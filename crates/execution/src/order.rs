@@ -202,10 +202,7 @@ mod tests {
             ),
             (Order { outputs: vec![entry(WETH, 0)], ..order() }, OrderError::ZeroMinimum { index: 0 }),
             (Order { outputs: vec![entry(USDC, 1)], ..order() }, OrderError::DuplicateToken(USDC)),
-            (
-                Order { inputs: vec![entry(USDC, 1), entry(USDC, 1)], ..order() },
-                OrderError::DuplicateToken(USDC),
-            ),
+            (Order { inputs: vec![entry(USDC, 1), entry(USDC, 1)], ..order() }, OrderError::DuplicateToken(USDC)),
         ];
         for (order, expected) in cases {
             assert_eq!(order.validate(), Err(expected));

@@ -127,7 +127,8 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
     if route.steps.is_empty() {
         return Err(EncodeError::EmptyRoute);
     }
-    let legs = route.steps.iter().enumerate().map(|(at, step)| Leg::new(market, at, step)).collect::<Result<Vec<_>, _>>()?;
+    let legs =
+        route.steps.iter().enumerate().map(|(at, step)| Leg::new(market, at, step)).collect::<Result<Vec<_>, _>>()?;
     let tokens = token_list(order, &legs)?;
     ledger::check(order, route, &legs)?;
     let steps = order_of_steps::arrange(order, &legs);

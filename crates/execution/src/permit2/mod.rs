@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use nonce::{nonce, nonce_bitmap_calldata, nonce_is_used};
 pub use signature::{
-    EIP1271_MAGIC_VALUE, SignatureError, is_valid_signature_calldata, is_valid_signature_answer, recover_signer,
+    EIP1271_MAGIC_VALUE, SignatureError, is_valid_signature_answer, is_valid_signature_calldata, recover_signer,
 };
 pub use typed_data::{TypedData, typed_data};
 

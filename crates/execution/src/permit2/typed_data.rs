@@ -211,9 +211,9 @@ mod tests {
             "Input(address token,uint256 amount)Output(address token,uint256 minimum)",
             "TokenPermissions(address token,uint256 amount)"
         );
-        let single = "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,";
-        let batch =
-            "PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,";
+        let single =
+            "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,";
+        let batch = "PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,";
         assert_eq!(PermitWitnessTransferFrom::eip712_encode_type(), format!("{single}{WITNESS}"));
         assert_eq!(PermitBatchWitnessTransferFrom::eip712_encode_type(), format!("{batch}{WITNESS}"));
     }
@@ -237,9 +237,21 @@ mod tests {
         let partner = Address::repeat_byte(0xbb);
         let changed = [
             hash(&order(&[USDT]), program(), permit()),
-            hash(&Order { inputs: vec![TokenAmount { token: USDC, amount: U256::ONE }], ..base.clone() }, program(), permit()),
-            hash(&Order { outputs: vec![TokenAmount { token: WETH, amount: U256::from(16) }], ..base.clone() }, program(), permit()),
-            hash(&Order { outputs: vec![TokenAmount { token: USDT, amount: U256::from(17) }], ..base.clone() }, program(), permit()),
+            hash(
+                &Order { inputs: vec![TokenAmount { token: USDC, amount: U256::ONE }], ..base.clone() },
+                program(),
+                permit(),
+            ),
+            hash(
+                &Order { outputs: vec![TokenAmount { token: WETH, amount: U256::from(16) }], ..base.clone() },
+                program(),
+                permit(),
+            ),
+            hash(
+                &Order { outputs: vec![TokenAmount { token: USDT, amount: U256::from(17) }], ..base.clone() },
+                program(),
+                permit(),
+            ),
             hash(&Order { recipient: Address::repeat_byte(1), ..base.clone() }, program(), permit()),
             hash(&Order { deadline: 1, ..base.clone() }, program(), permit()),
             hash(&Order { partner_fee: fee(24, partner, true), ..base.clone() }, program(), permit()),

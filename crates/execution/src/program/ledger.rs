@@ -32,9 +32,9 @@ pub(super) fn check(order: &Order, route: &Route, legs: &[Leg]) -> Result<(), En
         }
     }
     require_outputs(order, route, &mut at_hand)?;
-    let unspent = at_hand.into_iter().find(|(token, amount)| {
-        !amount.is_zero() && order.inputs.iter().all(|input| input.token != *token)
-    });
+    let unspent = at_hand
+        .into_iter()
+        .find(|(token, amount)| !amount.is_zero() && order.inputs.iter().all(|input| input.token != *token));
     unspent.map_or(Ok(()), |(token, amount)| Err(EncodeError::LeftOver { token, amount }))
 }
 

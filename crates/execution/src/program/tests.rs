@@ -1,0 +1,194 @@
+//! Any route of any shape: decoding gives it back, and the proxy's rules hold for what was encoded.
+
+mod decoder;
+mod routes;
+
+use std::collections::BTreeMap;
+
+use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
+use proptest::prelude::*;
+
+use self::decoder::{Decoded, decode};
+use self::routes::{Case, Shape, case};
+use super::*;
+use crate::PartnerFee;
+
+/// Runs a decoded program by the words of `docs/program.md`, section 3, with the route's amounts out; gives what every
+/// step spent, and what the recipient has of each output.
+fn run(case: &Case, program: &Program, decoded: &Decoded) -> (Vec<U256>, Vec<U256>) {
+    let mut at_hand = vec![U256::ZERO; decoded.tokens.len()];
+    for (index, input) in case.order.inputs.iter().enumerate() {
+        at_hand[index] = case.order.input_after_fee(input);
+    }
+    let outputs = case.order.inputs.len()..case.order.inputs.len() + case.order.outputs.len();
+    let mut paid = vec![U256::ZERO; case.order.outputs.len()];
+    let mut spent = vec![U256::ZERO; decoded.steps.len()];
+    let mut prepaid: Option<(usize, U256)> = None;
+    for (at, step) in decoded.steps.iter().enumerate() {
+        let route_step = program.steps[at].route_step;
+        let amount_in = match prepaid.take() {
+            Some((token, amount)) => {
+                assert_eq!((token, step.share, step.opcode), (step.token_in, 0, 0x10), "only V2 is paid in advance");
+                amount
+            }
+            None if step.share == 0 => std::mem::take(&mut at_hand[step.token_in]),
+            None => {
+                let amount = (at_hand[step.token_in] * U256::from(step.share)) >> 32;
+                at_hand[step.token_in] -= amount;
+                amount
+            }
+        };
+        spent[route_step] = amount_in;
+        let amount_out = case.route.steps[route_step].amount_out;
+        match step.to {
+            0 => at_hand[step.token_out] += amount_out,
+            1 => {
+                assert!(outputs.contains(&step.token_out) && !case.order.has_output_fee());
+                paid[step.token_out - outputs.start] += amount_out;
+            }
+            2 => prepaid = Some((step.token_out, amount_out)),
+            other => panic!("destination {other}"),
+        }
+        assert!(step.to == 0 || step.opcode >= 0x10, "wrapping pays the proxy");
+    }
+    assert_eq!(prepaid, None, "the last step pays somebody");
+    for (slot, index) in paid.iter_mut().zip(outputs) {
+        *slot += std::mem::take(&mut at_hand[index]);
+    }
+    assert!(at_hand.iter().all(U256::is_zero), "something is left over: {at_hand:?}");
+    (spent, paid)
+}
+
+fn check(case: &Case) -> Program {
+    let program = encode_program(&case.market, &case.route, &case.order).unwrap();
+    let decoded = decode(&case.order, &program.bytes);
+    let mut seen: Vec<usize> = program.steps.iter().map(|step| step.route_step).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..case.route.steps.len()).collect::<Vec<_>>(), "every step once");
+    for (place, step) in program.steps.iter().zip(&decoded.steps) {
+        let planned = &case.route.steps[place.route_step];
+        let address = |id: TokenId| case.market.tokens().get(id).unwrap().address;
+        let pool = case.market.pool(planned.pool).unwrap();
+        assert_eq!(decoded.tokens[step.token_in], address(planned.token_in));
+        assert_eq!(decoded.tokens[step.token_out], address(planned.token_out));
+        assert_eq!(step.share, planned.share);
+        assert_eq!(step.to, place.destination as u8);
+        assert!(step.pool.is_none_or(|address| address == pool.address));
+        assert_eq!(step.fee_bps.is_some(), step.opcode == 0x10);
+    }
+    let (spent, paid) = run(case, &program, &decoded);
+    let planned: Vec<U256> = case.route.steps.iter().map(|step| step.amount_in).collect();
+    assert_eq!(spent, planned, "the proxy spends what the route says");
+    assert_eq!(paid, case.route.amounts_out, "the recipient gets what the route says");
+    program
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn what_is_decoded_is_what_was_routed_and_pays_the_same(shape: Shape) {
+        check(&case(&shape));
+    }
+
+    #[test]
+    fn a_route_that_lies_about_an_amount_is_refused(shape: Shape, which: prop::sample::Index) {
+        let mut case = case(&shape);
+        let step = which.index(case.route.steps.len());
+        case.route.steps[step].amount_in += U256::ONE;
+        let refused = encode_program(&case.market, &case.route, &case.order);
+        let lie = matches!(refused, Err(EncodeError::AmountInDiffers { step: at, .. }) if at == step);
+        prop_assert!(lie);
+    }
+
+    #[test]
+    fn a_route_that_promises_more_than_it_makes_is_refused(shape: Shape) {
+        let mut case = case(&shape);
+        case.route.amounts_out[0] += U256::ONE;
+        let refused = encode_program(&case.market, &case.route, &case.order);
+        let lie = matches!(refused, Err(EncodeError::AmountOutDiffers { index: 0, .. }));
+        prop_assert!(lie);
+    }
+}
+
+#[test]
+fn the_example_of_the_specification() {
+    let case = routes::split_of_usdc_over_v2_and_v3();
+    let program = check(&case);
+    let pair = case.market.pools()[0].address;
+    let pool = case.market.pools()[1].address;
+    let expected = [
+        &[0x00][..],
+        &[0x10, 0x01, 0x00, 0x01, 0x55, 0x55, 0x55, 0x55],
+        pair.as_slice(),
+        &[0x00, 0x1e],
+        &[0x11, 0x01, 0x00, 0x01, 0, 0, 0, 0],
+        pool.as_slice(),
+    ]
+    .concat();
+    assert_eq!(program.bytes, expected);
+}
+
+#[test]
+fn a_chain_of_pairs_pays_through() {
+    let case = routes::chain(&[routes::V2, routes::V2, routes::V2], None);
+    let destinations: Vec<_> = check(&case).steps.iter().map(|s| (s.destination, s.prepaid)).collect();
+    use Destination::{NextPool, Recipient};
+    assert_eq!(destinations, [(NextPool, false), (NextPool, true), (Recipient, true)]);
+}
+
+#[test]
+fn a_v3_pool_pays_a_pair_but_is_not_paid_in_advance() {
+    let case = routes::chain(&[routes::V3, routes::V2, routes::V3], None);
+    let destinations: Vec<_> = check(&case).steps.iter().map(|s| (s.destination, s.prepaid)).collect();
+    use Destination::{NextPool, Proxy, Recipient};
+    assert_eq!(destinations, [(NextPool, false), (Proxy, true), (Recipient, false)]);
+}
+
+#[test]
+fn a_fee_on_the_output_brings_the_output_to_the_proxy() {
+    let fee = PartnerFee { bps: 10, recipient: Address::repeat_byte(9), on_output: true };
+    let program = check(&routes::chain(&[routes::V2], Some(fee)));
+    assert_eq!(program.steps[0].destination, Destination::Proxy);
+    let fee = PartnerFee { on_output: false, ..fee };
+    let program = check(&routes::chain(&[routes::V2], Some(fee)));
+    assert_eq!(program.steps[0].destination, Destination::Recipient);
+}
+
+#[test]
+fn ether_is_wrapped_first_and_unwrapped_last() {
+    let case = routes::ether_to_ether_free_swap();
+    let program = check(&case);
+    let decoded = decode(&case.order, &program.bytes);
+    assert_eq!(decoded.steps.iter().map(|step| step.opcode).collect::<Vec<_>>(), [0x01, 0x11]);
+    assert_eq!(decoded.tokens[0], NATIVE_ETHER);
+    assert!(decoded.tokens.contains(&WETH));
+    assert_eq!(program.steps[0].destination, Destination::Proxy);
+}
+
+#[test]
+fn a_step_that_spends_what_a_later_step_makes_is_refused() {
+    let mut case = routes::chain(&[routes::V2, routes::V2], None);
+    case.route.steps.swap(0, 1);
+    let refused = encode_program(&case.market, &case.route, &case.order);
+    assert_eq!(refused, Err(EncodeError::NotTopological { step: 0 }));
+}
+
+#[test]
+fn coins_that_the_pool_does_not_have_are_refused() {
+    let mut case = routes::chain(&[routes::V2], None);
+    case.route.steps[0].coin_out = 2;
+    let refused = encode_program(&case.market, &case.route, &case.order);
+    assert_eq!(refused, Err(EncodeError::UnknownPool { step: 0 }));
+}
+
+#[test]
+fn an_output_that_nobody_makes_is_refused() {
+    let mut case = routes::chain(&[routes::V2], None);
+    case.order.outputs[0].token = Address::repeat_byte(0x77);
+    let refused = encode_program(&case.market, &case.route, &case.order);
+    assert!(matches!(refused, Err(EncodeError::AmountOutDiffers { index: 0, got, .. }) if got.is_zero()));
+}
+
+/// Every amount at hand that a route leaves, by token: used by the generator.
+type AtHand = BTreeMap<TokenId, U256>;
