@@ -4,7 +4,8 @@ pragma solidity 0.8.28;
 import {AMOUNT_LIMIT, NATIVE, PARTNER_FEE_LIMIT_BPS, TOKEN_LIMIT} from "./Constants.sol";
 import {IExecutionProxy, Input, Order, Output, Permit} from "./IExecutionProxy.sol";
 import {Permit2Payment} from "./Permit2Payment.sol";
-import {Account, Run, Runs} from "./Run.sol";
+import {Account, Accounts} from "./Ledger.sol";
+import {Run, Runs} from "./Run.sol";
 import {Tokens} from "./Tokens.sol";
 import {UniswapV2} from "./steps/UniswapV2.sol";
 import {UniswapV3} from "./steps/UniswapV3.sol";
@@ -41,102 +42,111 @@ contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2,
         Run memory run = _open(order, program, permit.owner);
         _payWithPermit2(order, program, permit, signature);
         for (uint256 i; i < run.inputs; ++i) {
-            Account memory input = run.accounts[i];
-            (input.due, input.held) = (0, input.due + input.held);
+            Account input = run.first.next(i);
+            input.setHeld(input.due() + input.held());
+            input.setDue(0);
         }
         received = _execute(order, run);
         _unlock();
     }
 
-    /// Checks the order and the program's token list and sets up the ledger, before anything moves.
+    /// Checks the order and the program's token list and opens the ledger, before anything moves.
     function _open(Order calldata order, bytes calldata program, address payer)
         private
         view
         returns (Run memory run)
     {
+        Input[] calldata inputs = order.inputs;
+        Output[] calldata outputs = order.outputs;
         _checkTerms(order);
-        uint256 inputs = order.inputs.length;
-        uint256 orderTokens = inputs + order.outputs.length;
-        run.payer = payer;
-        run.recipient = order.recipient;
-        run.inputs = inputs;
-        run.orderTokens = orderTokens;
-        run.feeOnOutput = order.partnerFeeOnOutput && order.partnerFeeBps != 0;
+        if (inputs.length == 0 || outputs.length == 0) revert EmptyOrder(inputs.length, outputs.length);
+
         (run.at, run.end) = Runs.bounds(program);
         uint256 listed = Runs.word(run.take(1)) >> 248;
-        if (orderTokens + listed > TOKEN_LIMIT) revert TooManyTokens(orderTokens + listed, TOKEN_LIMIT);
         uint256 list = run.take(listed * 20);
+        // calldata cannot hold so many entries that this sum overflows
+        uint256 orderTokens = inputs.length + outputs.length;
+        if (orderTokens + listed > TOKEN_LIMIT) revert TooManyTokens(orderTokens + listed, TOKEN_LIMIT);
+        run.payer = payer;
+        run.recipient = order.recipient;
+        run.inputs = inputs.length;
+        run.orderTokens = orderTokens;
+        run.feeOnOutput = order.partnerFeeOnOutput && order.partnerFeeBps != 0;
+        run.accounts = orderTokens + listed;
+        run.first = Accounts.open(run.accounts);
 
-        run.accounts = new Account[](orderTokens + listed);
+        _openInputs(run, inputs);
+        for (uint256 j; j < outputs.length; ++j) {
+            if (outputs[j].minimum == 0) revert ZeroMinimum(j);
+            _add(run, run.inputs + j, outputs[j].token);
+        }
+        for (uint256 i = orderTokens; i < orderTokens + listed; ++i) {
+            run.first.next(i).setToken(address(uint160(Runs.word(list) >> 96)));
+            list += 20;
+        }
+    }
+
+    function _openInputs(Run memory run, Input[] calldata inputs) private view {
         uint256 valueWei;
-        for (uint256 i; i < inputs; ++i) {
-            Input calldata input = order.inputs[i];
-            if (input.amount == 0 || input.amount > AMOUNT_LIMIT) {
-                revert InvalidInputAmount(i, input.amount, AMOUNT_LIMIT);
-            }
-            Account memory opened = _add(run, i, input.token);
-            if (input.token == NATIVE) opened.held = valueWei = input.amount;
-            else opened.due = input.amount;
+        for (uint256 i; i < inputs.length; ++i) {
+            uint256 amount = inputs[i].amount;
+            if (amount == 0 || amount > AMOUNT_LIMIT) revert InvalidInputAmount(i, amount, AMOUNT_LIMIT);
+            Account opened = _add(run, i, inputs[i].token);
+            if (opened.token() == NATIVE) opened.setHeld(valueWei = amount);
+            else opened.setDue(amount);
         }
         if (msg.value != valueWei) revert ValueMismatch(msg.value, valueWei);
-        for (uint256 i = inputs; i < orderTokens; ++i) {
-            Output calldata output = order.outputs[i - inputs];
-            if (output.minimum == 0) revert ZeroMinimum(i - inputs);
-            _add(run, i, output.token);
-        }
-        for (uint256 i; i < listed; ++i) {
-            run.accounts[orderTokens + i].token = address(uint160(Runs.word(list + i * 20) >> 96));
-        }
     }
 
     function _checkTerms(Order calldata order) private view {
         if (block.timestamp > order.deadline) revert DeadlinePassed(order.deadline, block.timestamp);
-        if (order.inputs.length == 0 || order.outputs.length == 0) {
-            revert EmptyOrder(order.inputs.length, order.outputs.length);
-        }
-        if (order.inputs.length + order.outputs.length > TOKEN_LIMIT) {
-            revert TooManyTokens(order.inputs.length + order.outputs.length, TOKEN_LIMIT);
-        }
-        if (order.recipient == address(0) || order.recipient == address(this)) {
-            revert InvalidRecipient(order.recipient);
-        }
-        if (order.partnerFeeBps != 0) {
-            if (order.partnerFeeBps > PARTNER_FEE_LIMIT_BPS) {
-                revert PartnerFeeTooHigh(order.partnerFeeBps, PARTNER_FEE_LIMIT_BPS);
-            }
-            if (order.partner == address(0) || order.partner == address(this)) revert InvalidPartner(order.partner);
+        address recipient = order.recipient;
+        if (recipient == address(0) || recipient == address(this)) revert InvalidRecipient(recipient);
+        uint256 feeBps = order.partnerFeeBps;
+        if (feeBps != 0) {
+            if (feeBps > PARTNER_FEE_LIMIT_BPS) revert PartnerFeeTooHigh(feeBps, PARTNER_FEE_LIMIT_BPS);
+            address partner = order.partner;
+            if (partner == address(0) || partner == address(this)) revert InvalidPartner(partner);
         }
     }
 
     /// Enters one token of the order, which may stand in it only once.
-    function _add(Run memory run, uint256 index, address token) private pure returns (Account memory added) {
+    function _add(Run memory run, uint256 index, address token) private pure returns (Account added) {
         for (uint256 i; i < index; ++i) {
-            if (run.accounts[i].token == token) revert DuplicateToken(token);
+            if (run.first.next(i).token() == token) revert DuplicateToken(token);
         }
-        added = run.accounts[index];
-        added.token = token;
+        added = run.first.next(index);
+        added.setToken(token);
     }
 
     /// Fee on the inputs, steps, settlement, minimums.
     function _execute(Order calldata order, Run memory run) private returns (uint256[] memory received) {
-        uint256[] memory before = _recipientBalances(run);
-        if (order.partnerFeeBps != 0 && !order.partnerFeeOnOutput) _takeInputFees(order, run);
+        received = new uint256[](run.orderTokens - run.inputs);
+        for (uint256 j; j < received.length; ++j) {
+            address token = run.first.next(run.inputs + j).token();
+            if (token != NATIVE) received[j] = Tokens.balanceOf(token, run.recipient);
+        }
+        uint256 feeBps = order.partnerFeeBps;
+        if (feeBps != 0 && !run.feeOnOutput) _takeInputFees(run, order.partner, feeBps);
         _runProgram(run);
-        received = _settle(order, run, before);
+        _payOutputs(run, order.partner, feeBps, received);
+        _payLeftovers(run);
+        _checkMinimums(order.outputs, run.recipient, received);
     }
 
-    function _takeInputFees(Order calldata order, Run memory run) private {
+    function _takeInputFees(Run memory run, address partner, uint256 feeBps) private {
         for (uint256 i; i < run.inputs; ++i) {
-            Account memory input = run.accounts[i];
-            bool atProxy = input.held != 0;
-            uint256 fee = (input.due + input.held) * order.partnerFeeBps / WHOLE_BPS;
+            Account input = run.first.next(i);
+            uint256 due = input.due();
+            uint256 held = input.held();
+            uint256 fee = (due + held) * feeBps / WHOLE_BPS;
             if (fee == 0) continue;
-            if (atProxy) {
-                input.held -= fee;
-                _pay(run, input.token, order.partner, fee);
+            if (due != 0) {
+                input.setDue(due - fee);
+                Tokens.transferFrom(run.step, input.token(), run.payer, partner, fee);
             } else {
-                input.due -= fee;
-                Tokens.transferFrom(run.step, input.token, run.payer, order.partner, fee);
+                input.setHeld(held - fee);
+                _pay(run, input.token(), partner, fee);
             }
         }
     }
@@ -145,19 +155,19 @@ contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2,
         uint256 prepaidAmount;
         while (run.at < run.end) {
             uint256 head = Runs.word(run.take(Runs.HEAD));
-            Account memory from = run.account(uint8(head >> 232));
-            Account memory into = run.account(uint8(head >> 224));
+            Account from = run.account(uint8(head >> 232));
+            Account into = run.account(uint8(head >> 224));
             if (run.prepaid) {
                 // what the step before sent to this step's pool
-                if (from.token != run.tokenOut) revert WrongToken(run.step, from.token, run.tokenOut);
+                if (from.token() != run.tokenOut) revert WrongToken(run.step, from.token(), run.tokenOut);
                 run.amountIn = prepaidAmount;
             } else {
                 run.spend(from, uint32(head >> 192));
             }
             run.to = uint8(head >> 240);
             run.indexOut = uint8(head >> 224);
-            run.tokenIn = from.token;
-            run.tokenOut = into.token;
+            run.tokenIn = from.token();
+            run.tokenOut = into.token();
 
             uint256 amountOut = _step(run, head >> 248);
             run.requireBounded(amountOut);
@@ -165,8 +175,9 @@ contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2,
             if (run.prepaid) {
                 prepaidAmount = amountOut;
             } else if (run.to == Runs.TO_PROXY) {
-                into.held += amountOut;
-                run.requireBounded(into.due + into.held);
+                uint256 held = into.held() + amountOut;
+                into.setHeld(held);
+                run.requireBounded(into.due() + held);
             }
             ++run.step;
         }
@@ -181,49 +192,45 @@ contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2,
         revert UnknownOpcode(run.step, opcode);
     }
 
-    /// Pays everything out and compares what the recipient gained with the minimums.
-    function _settle(Order calldata order, Run memory run, uint256[] memory before)
-        private
-        returns (uint256[] memory received)
-    {
-        received = before;
-        uint256 feeBps = run.feeOnOutput ? order.partnerFeeBps : 0;
-        for (uint256 i = run.inputs; i < run.orderTokens; ++i) {
-            Account memory output = run.accounts[i];
-            uint256 fee = output.held * feeBps / WHOLE_BPS;
-            _pay(run, output.token, order.partner, fee);
-            _pay(run, output.token, run.recipient, output.held - fee);
-            // ether is counted as it is sent: a recipient may pass it on at once
-            if (output.token == NATIVE) received[i - run.inputs] = output.held - fee;
+    /// Pays what is held of the outputs, the partner first. `received` holds balances from before;
+    /// for ether it becomes what is sent, since a recipient may pass ether on at once.
+    function _payOutputs(Run memory run, address partner, uint256 feeBps, uint256[] memory received) private {
+        for (uint256 j; j < received.length; ++j) {
+            Account output = run.first.next(run.inputs + j);
+            uint256 amount = output.held();
+            if (amount == 0) continue;
+            if (run.feeOnOutput) {
+                uint256 fee = amount * feeBps / WHOLE_BPS;
+                amount -= fee;
+                _pay(run, output.token(), partner, fee);
+            }
+            _pay(run, output.token(), run.recipient, amount);
+            if (output.token() == NATIVE) received[j] = amount;
         }
-        for (uint256 i; i < run.inputs; ++i) {
-            _pay(run, run.accounts[i].token, run.payer, run.accounts[i].held);
+    }
+
+    /// Inputs that no step spent go back to the payer, tokens on the way go on to the recipient.
+    function _payLeftovers(Run memory run) private {
+        for (uint256 i; i < run.accounts; ++i) {
+            if (i == run.inputs) i = run.orderTokens;
+            if (i == run.accounts) break;
+            Account left = run.first.next(i);
+            uint256 amount = left.held();
+            if (amount != 0) _pay(run, left.token(), i < run.inputs ? run.payer : run.recipient, amount);
         }
-        for (uint256 i = run.orderTokens; i < run.accounts.length; ++i) {
-            _pay(run, run.accounts[i].token, run.recipient, run.accounts[i].held);
-        }
-        _checkMinimums(order, run, received);
     }
 
     /// Turns balances before into gains, and compares them with the minimums.
-    function _checkMinimums(Order calldata order, Run memory run, uint256[] memory received) private view {
+    function _checkMinimums(Output[] calldata outputs, address recipient, uint256[] memory received) private view {
         for (uint256 j; j < received.length; ++j) {
-            Output calldata output = order.outputs[j];
+            address token = outputs[j].token;
             uint256 gain = received[j];
-            if (output.token != NATIVE) {
-                uint256 balance = Tokens.balanceOf(output.token, run.recipient);
+            if (token != NATIVE) {
+                uint256 balance = Tokens.balanceOf(token, recipient);
                 gain = balance > gain ? balance - gain : 0;
                 received[j] = gain;
             }
-            if (gain < output.minimum) revert OutputBelowMinimum(j, output.token, gain, output.minimum);
-        }
-    }
-
-    function _recipientBalances(Run memory run) private view returns (uint256[] memory balances) {
-        balances = new uint256[](run.orderTokens - run.inputs);
-        for (uint256 j; j < balances.length; ++j) {
-            address token = run.accounts[run.inputs + j].token;
-            if (token != NATIVE) balances[j] = Tokens.balanceOf(token, run.recipient);
+            if (gain < outputs[j].minimum) revert OutputBelowMinimum(j, token, gain, outputs[j].minimum);
         }
     }
 

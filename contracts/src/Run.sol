@@ -2,17 +2,9 @@
 pragma solidity 0.8.28;
 
 import {IExecutionProxy} from "./IExecutionProxy.sol";
+import {Account, Accounts} from "./Ledger.sol";
 import {Tokens} from "./Tokens.sol";
 import {AMOUNT_LIMIT} from "./Constants.sol";
-
-/// What this order has of one token, atomic units, each at most AMOUNT_LIMIT.
-/// @param due still with the payer
-/// @param held at the proxy
-struct Account {
-    address token;
-    uint256 due;
-    uint256 held;
-}
 
 /// One order while it runs: the ledger, the place in the program and the step at it.
 struct Run {
@@ -22,7 +14,9 @@ struct Run {
     uint256 inputs;
     uint256 orderTokens;
     bool feeOnOutput;
-    Account[] accounts;
+    // the ledger, by token index
+    Account first;
+    uint256 accounts;
     // calldata offsets of the next byte to read and of the program's end; the step's index
     uint256 at;
     uint256 end;
@@ -75,27 +69,31 @@ library Runs {
     }
 
     /// The account behind a token index of the program.
-    function account(Run memory run, uint256 index) internal pure returns (Account memory) {
-        uint256 count = run.accounts.length;
-        if (index >= count) revert IExecutionProxy.UnknownToken(run.step, index, count);
-        return run.accounts[index];
+    function account(Run memory run, uint256 index) internal pure returns (Account) {
+        if (index >= run.accounts) revert IExecutionProxy.UnknownToken(run.step, index, run.accounts);
+        return run.first.next(index);
     }
 
     /// Takes a share (of 2^32; 0 is everything) of what is at hand for the step.
-    function spend(Run memory run, Account memory from, uint256 share) internal {
-        uint256 atHand = from.due + from.held;
-        uint256 amount = share == 0 ? atHand : (atHand * share) >> 32;
-        if (amount == 0) revert IExecutionProxy.NothingAtHand(run.step, from.token);
-        run.amountIn = amount;
-        run.fromPayer = from.held == 0;
-        if (run.fromPayer) {
-            from.due -= amount;
-        } else {
-            if (from.due != 0) {
-                Tokens.transferFrom(run.step, from.token, run.payer, address(this), from.due);
-                from.due = 0;
+    function spend(Run memory run, Account from, uint256 share) internal {
+        uint256 due = from.due();
+        uint256 held = from.held();
+        // both are at most 2^128, so neither the sum nor the product overflows
+        unchecked {
+            uint256 atHand = due + held;
+            uint256 amount = share == 0 ? atHand : (atHand * share) >> 32;
+            if (amount == 0) revert IExecutionProxy.NothingAtHand(run.step, from.token());
+            run.amountIn = amount;
+            run.fromPayer = held == 0;
+            if (held == 0) {
+                from.setDue(due - amount);
+                return;
             }
-            from.held = atHand - amount;
+            if (due != 0) {
+                from.setDue(0);
+                Tokens.transferFrom(run.step, from.token(), run.payer, address(this), due);
+            }
+            from.setHeld(atHand - amount);
         }
     }
 

@@ -15,14 +15,14 @@ library Tokens {
 
     /// Moves the proxy's own tokens.
     function transfer(uint256 step, address token, address to, uint256 amount) internal {
-        if (!_call(token, abi.encodeWithSelector(TRANSFER, to, amount))) {
+        if (!_call(token, TRANSFER, uint160(to), amount, 0, 0x44)) {
             revert IExecutionProxy.TransferFailed(step, token, address(this), to, amount, Calls.reason());
         }
     }
 
     /// Moves the payer's tokens by the allowance to the proxy.
     function transferFrom(uint256 step, address token, address from, address to, uint256 amount) internal {
-        if (!_call(token, abi.encodeWithSelector(TRANSFER_FROM, from, to, amount))) {
+        if (!_call(token, TRANSFER_FROM, uint160(from), uint160(to), amount, 0x64)) {
             revert IExecutionProxy.TransferFailed(step, token, from, to, amount, Calls.reason());
         }
     }
@@ -38,34 +38,50 @@ library Tokens {
 
     /// Lets a pool take exactly `amount`. The allowance before is zero, because every step ends with `disallow`.
     function allow(uint256 step, address token, address spender, uint256 amount) internal {
-        if (!_call(token, abi.encodeWithSelector(APPROVE, spender, amount))) {
+        if (!_call(token, APPROVE, uint160(spender), amount, 0, 0x44)) {
             revert IExecutionProxy.ApprovalFailed(step, token, spender, amount, Calls.reason());
         }
     }
 
     /// Takes back what the pool left of its allowance.
     function disallow(uint256 step, address token, address spender) internal {
-        if (_read(token, abi.encodeWithSelector(ALLOWANCE, address(this), spender)) != 0) allow(step, token, spender, 0);
+        if (_read(token, ALLOWANCE, uint160(address(this)), uint160(spender), 0x44) != 0) allow(step, token, spender, 0);
     }
 
     /// The account's balance, atomic units.
     function balanceOf(address token, address account) internal view returns (uint256) {
-        return _read(token, abi.encodeWithSelector(BALANCE_OF, account));
+        return _read(token, BALANCE_OF, uint160(account), 0, 0x24);
     }
 
-    function _read(address token, bytes memory data) private view returns (uint256 value) {
+    function _read(address token, bytes4 selector, uint256 a, uint256 b, uint256 size)
+        private
+        view
+        returns (uint256 value)
+    {
         bool ok;
         assembly ("memory-safe") {
-            ok := staticcall(gas(), token, add(data, 0x20), mload(data), 0x00, 0x20)
+            let data := mload(0x40)
+            mstore(data, selector)
+            mstore(add(data, 0x04), a)
+            mstore(add(data, 0x24), b)
+            ok := staticcall(gas(), token, data, size, 0x00, 0x20)
             ok := and(ok, gt(returndatasize(), 0x1f))
             value := mload(0x00)
         }
         if (!ok) revert IExecutionProxy.BalanceUnavailable(token, Calls.reason());
     }
 
-    function _call(address token, bytes memory data) private returns (bool ok) {
+    function _call(address token, bytes4 selector, uint256 a, uint256 b, uint256 c, uint256 size)
+        private
+        returns (bool ok)
+    {
         assembly ("memory-safe") {
-            ok := call(gas(), token, 0, add(data, 0x20), mload(data), 0x00, 0x20)
+            let data := mload(0x40)
+            mstore(data, selector)
+            mstore(add(data, 0x04), a)
+            mstore(add(data, 0x24), b)
+            mstore(add(data, 0x44), c)
+            ok := call(gas(), token, 0, data, size, 0x00, 0x20)
             switch returndatasize()
             case 0 { ok := and(ok, gt(extcodesize(token), 0)) }
             default { ok := and(ok, and(gt(returndatasize(), 0x1f), eq(mload(0x00), 1))) }

@@ -1,4 +1,4 @@
-// Compiles src/ with the pinned compiler and the settings of foundry.toml, and writes (or, with --check, compares)
+// Compiles src/ with the pinned compiler, and writes (or, with --check, compares)
 // artifacts/ExecutionProxy.json: ABI, creation code, runtime code, code hash and CREATE2 address.
 'use strict';
 const fs = require('fs');
@@ -20,23 +20,19 @@ function sourcesUnder(folder) {
   }).sort();
 }
 
-function setting(name) {
-  const found = fs.readFileSync(path.join(ROOT, 'foundry.toml'), 'utf8').match(new RegExp(`^${name} = "?([^"\\n]+)"?$`, 'm'));
-  if (!found) throw new Error(`foundry.toml says nothing of ${name}`);
-  return found[1];
-}
+// Everything that the bytecode depends on besides src/ and the compiler. No metadata: the same source gives the same address.
+const SETTINGS = {
+  optimizer: { enabled: true, runs: 1_000_000 },
+  viaIR: true,
+  evmVersion: 'cancun',
+  metadata: { appendCBOR: false, bytecodeHash: 'none' },
+};
 
 function compile() {
-  const settings = {
-    optimizer: { enabled: setting('optimizer') === 'true', runs: Number(setting('optimizer_runs')) },
-    evmVersion: setting('evm_version'),
-    viaIR: setting('via_ir') === 'true',
-    metadata: { appendCBOR: setting('cbor_metadata') === 'true', bytecodeHash: setting('bytecode_hash') },
-    outputSelection: { 'src/ExecutionProxy.sol': { ExecutionProxy: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
-  };
+  const outputSelection = { 'src/ExecutionProxy.sol': { ExecutionProxy: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } };
   const sources = Object.fromEntries(
     sourcesUnder('src').map((name) => [name, { content: fs.readFileSync(path.join(ROOT, name), 'utf8') }]));
-  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings })));
+  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings: { ...SETTINGS, outputSelection } })));
   const faults = (output.errors ?? []).filter((e) => e.severity === 'error');
   if (faults.length) throw new Error(faults.map((e) => e.formattedMessage).join('\n'));
   return output.contracts['src/ExecutionProxy.sol'].ExecutionProxy;
@@ -53,6 +49,7 @@ function artifact() {
   return {
     contractName: 'ExecutionProxy',
     compiler: solc.version(),
+    settings: SETTINGS,
     address: execFileSync(CAST, ['to-check-sum-address', address], { encoding: 'utf8' }).trim(),
     create2: { deployer: DEPLOYER, salt: SALT },
     codeHash: keccak(deployedBytecode),

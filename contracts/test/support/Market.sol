@@ -4,7 +4,6 @@ pragma solidity 0.8.28;
 import {Preinstalls} from "@eth-optimism/contracts-bedrock/src/libraries/Preinstalls.sol";
 import {Test} from "forge-std/Test.sol";
 import {NATIVE, PERMIT2, WETH} from "../../src/Constants.sol";
-import {ExecutionProxy} from "../../src/ExecutionProxy.sol";
 import {IExecutionProxy, Input, Order, Output} from "../../src/IExecutionProxy.sol";
 import {TestToken} from "./TestToken.sol";
 
@@ -44,7 +43,7 @@ interface IV3Pool {
 
 /// A small market on the real bytecode of Uniswap V2 and V3, with WETH and Permit2 at their addresses.
 abstract contract Market is Test {
-    ExecutionProxy internal proxy;
+    IExecutionProxy internal proxy;
     TestToken internal usdc;
     TestToken internal dai;
     TestToken internal wbtc;
@@ -63,7 +62,7 @@ abstract contract Market is Test {
     uint256 internal constant RICH = 1e30;
 
     function setUp() public virtual {
-        proxy = new ExecutionProxy();
+        proxy = IExecutionProxy(_deploy(_hexField("artifacts/ExecutionProxy.json"), ""));
         vm.etch(WETH, _runtime(_v2File("v2-periphery", "WETH9")));
         vm.etch(PERMIT2, Preinstalls.getPermit2Code(block.chainid));
         vm.deal(address(this), 1e6 ether);

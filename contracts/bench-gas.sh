@@ -1,0 +1,9 @@
+#!/bin/sh
+# Gas of whole transactions, the proxy's beside Uniswap's own single-purpose routers. Writes snapshots/;
+# with --check compares with the committed ones, and fails on a difference.
+set -eu
+cd "$(dirname "$0")"
+[ -d node_modules/solc ] || npm ci --ignore-scripts --silent
+[ "${1:-}" = --check ] && export FORGE_SNAPSHOT_CHECK=true
+FOUNDRY_PROFILE=gas node_modules/.bin/forge test --silent || { echo "the gas bench failed; run it without --check to see how" >&2; exit 1; }
+exec node tools/gas-table.cjs

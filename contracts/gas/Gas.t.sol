@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {NATIVE, WETH} from "../src/Constants.sol";
+import {Order} from "../src/IExecutionProxy.sol";
+import {IToken, IWeth, Market} from "../test/support/Market.sol";
+import {Program} from "../test/support/Program.sol";
+
+interface IRouter02 {
+    function swapExactTokensForTokens(uint256, uint256, address[] calldata, address, uint256)
+        external
+        returns (uint256[] memory);
+    function swapExactETHForTokens(uint256, address[] calldata, address, uint256)
+        external
+        payable
+        returns (uint256[] memory);
+    function swapExactTokensForETH(uint256, uint256, address[] calldata, address, uint256)
+        external
+        returns (uint256[] memory);
+}
+
+interface ISwapRouter02 {
+    struct ExactInputSingleParams {
+        address tokenIn;
+        address tokenOut;
+        uint24 fee;
+        address recipient;
+        uint256 amountIn;
+        uint256 amountOutMinimum;
+        uint160 sqrtPriceLimitX96;
+    }
+
+    struct ExactInputParams {
+        bytes path;
+        address recipient;
+        uint256 amountIn;
+        uint256 amountOutMinimum;
+    }
+
+    function exactInputSingle(ExactInputSingleParams calldata) external payable returns (uint256);
+    function exactInput(ExactInputParams calldata) external payable returns (uint256);
+    function swapExactTokensForTokens(uint256, uint256, address[] calldata, address) external payable returns (uint256);
+    function unwrapWETH9(uint256, address) external payable;
+    function multicall(uint256 deadline, bytes[] calldata) external payable returns (bytes[] memory);
+}
+
+/// Whole transactions on the same pools with the same payment, ours and Uniswap's own routers. Run with --isolate,
+/// so that every call is a transaction with cold storage, its intrinsic gas and its calldata.
+contract GasTest is Market {
+    uint256 private constant SELL = 3_000e6;
+    IRouter02 private router02;
+    ISwapRouter02 private swapRouter02;
+
+    function setUp() public override {
+        super.setUp();
+        router02 = IRouter02(
+            _deploy(_hexField(_v2File("v2-periphery", "UniswapV2Router02")), abi.encode(address(v2Factory), WETH))
+        );
+        swapRouter02 = ISwapRouter02(
+            _deploy(
+                _hexField(_v3File("swap-router-contracts", "SwapRouter02")),
+                abi.encode(address(v2Factory), address(v3Factory), address(this), WETH)
+            )
+        );
+        // a trader who has traded before: balances are not zero, allowances are unlimited
+        usdc.transfer(alice, 1e12);
+        dai.transfer(alice, 1e24);
+        IToken(WETH).transfer(alice, 10 ether);
+        vm.deal(alice, 100 ether);
+        address[3] memory spenders = [address(proxy), address(router02), address(swapRouter02)];
+        for (uint256 i; i < 3; ++i) {
+            vm.startPrank(alice);
+            usdc.approve(spenders[i], type(uint256).max);
+            vm.stopPrank();
+        }
+    }
+
+    // — one V2 hop —
+
+    function test_one_v2_hop() public {
+        uint256 least = _v2Out(v2UsdcWeth, address(usdc), SELL) * 99 / 100;
+        _ours("one V2 hop", address(usdc), SELL, WETH, least, bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth)));
+        vm.prank(alice);
+        router02.swapExactTokensForTokens(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
+        vm.snapshotGasLastCall("router", "one V2 hop");
+    }
+
+    function test_one_v3_hop() public {
+        uint256 least = 0.98 ether;
+        _ours("one V3 hop", address(usdc), SELL, WETH, least, bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth)));
+        vm.prank(alice);
+        swapRouter02.exactInputSingle(
+            ISwapRouter02.ExactInputSingleParams(address(usdc), WETH, 500, alice, SELL, least, 0)
+        );
+        vm.snapshotGasLastCall("router", "one V3 hop");
+    }
+
+    function test_two_v3_hops() public {
+        uint256 least = 2_900e18;
+        bytes memory program =
+            bytes.concat(Program.tokens(WETH), Program.v3(0, 0, 2, 0, v3UsdcWeth), Program.v3(1, 2, 1, 0, v3WethDai));
+        _ours("two V3 hops", address(usdc), SELL, address(dai), least, program);
+        vm.prank(alice);
+        swapRouter02.exactInput(
+            ISwapRouter02.ExactInputParams(
+                abi.encodePacked(address(usdc), uint24(500), WETH, uint24(3000), address(dai)), alice, SELL, least
+            )
+        );
+        vm.snapshotGasLastCall("router", "two V3 hops");
+    }
+
+    function test_two_way_split() public {
+        uint256 least = 0.98 ether;
+        bytes memory program =
+            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth));
+        _ours("two-way split", address(usdc), SELL, WETH, least, program);
+        bytes[] memory calls = new bytes[](2);
+        calls[0] = abi.encodeCall(
+            ISwapRouter02.swapExactTokensForTokens, (SELL / 2, least / 2, _path(address(usdc), WETH), alice)
+        );
+        calls[1] = abi.encodeCall(
+            ISwapRouter02.exactInputSingle,
+            (ISwapRouter02.ExactInputSingleParams(address(usdc), WETH, 500, alice, SELL / 2, least / 2, 0))
+        );
+        vm.prank(alice);
+        swapRouter02.multicall(block.timestamp, calls);
+        vm.snapshotGasLastCall("router", "two-way split");
+    }
+
+    function test_ether_in() public {
+        uint256 least = 2_900e6;
+        bytes memory program =
+            bytes.concat(Program.tokens(WETH), Program.wrap(0, 2), Program.v2(1, 2, 1, 0, v2UsdcWeth));
+        _ours("ether in, V2", NATIVE, 1 ether, address(usdc), least, program);
+        vm.prank(alice);
+        router02.swapExactETHForTokens{value: 1 ether}(least, _path(WETH, address(usdc)), alice, block.timestamp);
+        vm.snapshotGasLastCall("router", "ether in, V2");
+    }
+
+    function test_ether_in_v3() public {
+        uint256 least = 2_900e6;
+        bytes memory program =
+            bytes.concat(Program.tokens(WETH), Program.wrap(0, 2), Program.v3(1, 2, 1, 0, v3UsdcWeth));
+        _ours("ether in, V3", NATIVE, 1 ether, address(usdc), least, program);
+        vm.prank(alice);
+        swapRouter02.exactInputSingle{value: 1 ether}(
+            ISwapRouter02.ExactInputSingleParams(WETH, address(usdc), 500, alice, 1 ether, least, 0)
+        );
+        vm.snapshotGasLastCall("router", "ether in, V3");
+    }
+
+    function test_ether_out() public {
+        uint256 least = 0.98 ether;
+        bytes memory program =
+            bytes.concat(Program.tokens(WETH), Program.v2(0, 0, 2, 0, v2UsdcWeth), Program.unwrap(2, 1));
+        _ours("ether out, V2", address(usdc), SELL, NATIVE, least, program);
+        vm.prank(alice);
+        router02.swapExactTokensForETH(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
+        vm.snapshotGasLastCall("router", "ether out, V2");
+    }
+
+    function test_ether_out_v3() public {
+        uint256 least = 0.98 ether;
+        bytes memory program =
+            bytes.concat(Program.tokens(WETH), Program.v3(0, 0, 2, 0, v3UsdcWeth), Program.unwrap(2, 1));
+        _ours("ether out, V3", address(usdc), SELL, NATIVE, least, program);
+        bytes[] memory calls = new bytes[](2);
+        calls[0] = abi.encodeCall(
+            ISwapRouter02.exactInputSingle,
+            (ISwapRouter02.ExactInputSingleParams(address(usdc), WETH, 500, address(2), SELL, least, 0))
+        );
+        calls[1] = abi.encodeCall(ISwapRouter02.unwrapWETH9, (least, alice));
+        vm.prank(alice);
+        swapRouter02.multicall(block.timestamp, calls);
+        vm.snapshotGasLastCall("router", "ether out, V3");
+    }
+
+    /// Runs ours and rolls the pools back, so that the router meets the same state.
+    function _ours(string memory name, address from, uint256 amount, address into, uint256 least, bytes memory program)
+        private
+    {
+        Order memory order = _order(from, amount, into, least);
+        order.recipient = alice;
+        uint256 snapshot = vm.snapshotState();
+        vm.prank(alice);
+        proxy.execute{value: from == NATIVE ? amount : 0}(order, program);
+        vm.snapshotGasLastCall("proxy", name);
+        vm.revertToState(snapshot);
+    }
+
+    function _path(address a, address b) private pure returns (address[] memory path) {
+        path = new address[](2);
+        (path[0], path[1]) = (a, b);
+    }
+}

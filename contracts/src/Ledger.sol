@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+/// What the running order has of one token: the memory place of three words,
+/// the token, `due` (still with the payer) and `held` (at the proxy), atomic units.
+type Account is uint256;
+
+using Accounts for Account global;
+
+/// Accounts stand one after another; a value type keeps them from being copied or allocated again.
+library Accounts {
+    uint256 private constant SIZE = 0x60;
+
+    /// Makes room for `count` empty accounts and returns the first.
+    function open(uint256 count) internal pure returns (Account first) {
+        assembly ("memory-safe") {
+            first := mload(0x40)
+            let size := mul(count, SIZE)
+            calldatacopy(first, calldatasize(), size)
+            mstore(0x40, add(first, size))
+        }
+    }
+
+    /// The account `index` places further on.
+    function next(Account first, uint256 index) internal pure returns (Account found) {
+        assembly ("memory-safe") {
+            found := add(first, mul(index, SIZE))
+        }
+    }
+
+    function token(Account account) internal pure returns (address value) {
+        assembly ("memory-safe") {
+            value := mload(account)
+        }
+    }
+
+    function due(Account account) internal pure returns (uint256 amount) {
+        assembly ("memory-safe") {
+            amount := mload(add(account, 0x20))
+        }
+    }
+
+    function held(Account account) internal pure returns (uint256 amount) {
+        assembly ("memory-safe") {
+            amount := mload(add(account, 0x40))
+        }
+    }
+
+    function setToken(Account account, address value) internal pure {
+        assembly ("memory-safe") {
+            mstore(account, shr(96, shl(96, value)))
+        }
+    }
+
+    function setDue(Account account, uint256 amount) internal pure {
+        assembly ("memory-safe") {
+            mstore(add(account, 0x20), amount)
+        }
+    }
+
+    function setHeld(Account account, uint256 amount) internal pure {
+        assembly ("memory-safe") {
+            mstore(add(account, 0x40), amount)
+        }
+    }
+}
