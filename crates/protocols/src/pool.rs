@@ -100,6 +100,15 @@ impl Pool {
         }
     }
 
+    /// The fee on the amount in, in hundredths of a basis point, where it is one number for every trade.
+    pub fn fee_pips(&self) -> Option<u32> {
+        match &self.state {
+            PoolState::WrappedEther => Some(0),
+            PoolState::UniswapV2(state) => Some(u32::from(state.fee_bps) * 100),
+            PoolState::UniswapV3(state) => Some(state.fee_pips),
+        }
+    }
+
     /// The position of a token among the pool's coins.
     pub fn coin_index(&self, token: TokenId) -> Option<u8> {
         let index = self.coins.iter().position(|coin| *coin == token)?;
