@@ -93,9 +93,7 @@ impl Pool {
             (PoolState::WrappedEther, _) => Ok(crate::wrapped_ether::swap(coin_in, amount_in)),
             (PoolState::UniswapV2(state), After::UniswapV2(after)) => state.with(after).swap(coin_in == 0, amount_in),
             (PoolState::UniswapV2(state), _) => state.swap(coin_in == 0, amount_in),
-            (PoolState::UniswapV3(state), After::UniswapV3(after)) => {
-                state.swap_from(after, coin_in == 0, amount_in)
-            }
+            (PoolState::UniswapV3(state), After::UniswapV3(after)) => state.swap_from(after, coin_in == 0, amount_in),
             (PoolState::UniswapV3(state), _) => state.swap(coin_in == 0, amount_in),
         }
     }

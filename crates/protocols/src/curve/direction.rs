@@ -149,8 +149,9 @@ impl Direction {
         if knot.liquidity == 0.0 {
             return (knot.paid, ticks);
         }
-        let inverse = 1.0 / knot.root + (net - knot.taken) / knot.liquidity;
-        (knot.paid + knot.liquidity * (knot.root - 1.0 / inverse), ticks)
+        // `L·(z₀ − z)` without the difference of near equals.
+        let more = net - knot.taken;
+        (knot.paid + more * knot.root * knot.root / (1.0 + more * knot.root / knot.liquidity), ticks)
     }
 
     /// The marginal rate, fee included, after an input.
@@ -194,9 +195,10 @@ impl Direction {
         if k < end {
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
-                let more = knot.liquidity * (1.0 / root - 1.0 / knot.root);
+                let fall = knot.liquidity * (knot.root - root);
+                let more = fall / (root * knot.root);
                 taken += more;
-                paid += knot.liquidity * (knot.root - root);
+                paid += fall;
                 slope = 0.5 * knot.liquidity / root / self.gamma * price_in * per_square / square;
                 if tick_price > 0.0 {
                     ticks += more * knot.tick_slope;
@@ -300,7 +302,8 @@ impl Direction {
             if found.is_none() && end < cap {
                 continue;
             }
-            let inside = found.map_or(f64::INFINITY, |w| (knot.taken + knot.liquidity * (w - 1.0 / knot.root)) / self.gamma);
+            let inside =
+                found.map_or(f64::INFINITY, |w| (knot.taken + knot.liquidity * (w - 1.0 / knot.root)) / self.gamma);
             // A point that is not a number lies in an empty segment: any point of it will do.
             return inside.min(end).max(knot.taken / self.gamma).min(cap);
         }

@@ -61,13 +61,14 @@ fn concentrated(state: &uniswap_v3::State) -> PoolCurve {
     let mut falling = Vec::with_capacity(split);
     let mut liquidity = state.liquidity as i128;
     for tick in state.ticks[..split].iter().rev() {
-        falling.push(Stretch { end: root_at(tick.index).min(start), liquidity: liquidity as f64 });
+        falling.push(Stretch { end: from_x96(tick.sqrt_price_x96).min(start), liquidity: liquidity.max(0) as f64 });
         liquidity = liquidity.saturating_sub(tick.liquidity_net);
     }
     let mut rising = Vec::with_capacity(state.ticks.len() - split);
     let mut liquidity = state.liquidity as i128;
     for tick in &state.ticks[split..] {
-        rising.push(Stretch { end: 1.0 / root_at(tick.index).max(start), liquidity: liquidity as f64 });
+        rising
+            .push(Stretch { end: 1.0 / from_x96(tick.sqrt_price_x96).max(start), liquidity: liquidity.max(0) as f64 });
         liquidity = liquidity.saturating_add(tick.liquidity_net);
     }
     PoolCurve {
@@ -77,11 +78,7 @@ fn concentrated(state: &uniswap_v3::State) -> PoolCurve {
     }
 }
 
-/// Square root of the price at a tick.
-fn root_at(tick: i32) -> f64 {
-    uniswap_v3::tick_math::sqrt_price_at_tick(tick).map_or(f64::NAN, from_x96)
-}
-
+/// From Q64.96.
 fn from_x96(value: U256) -> f64 {
     f64::from(value) / 79_228_162_514_264_337_593_543_950_336.0
 }

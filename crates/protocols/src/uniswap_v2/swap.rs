@@ -39,14 +39,13 @@ impl State {
         if reserve_in == 0 || reserve_out == 0 {
             return Err(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in });
         }
-        let overflow = SwapError::Overflow { amount_in };
-        let amount = u128::try_from(amount_in).map_err(|_| overflow.clone())?;
-        let reserve_in_after =
-            reserve_in.checked_add(amount).filter(|reserve| *reserve <= MAX_RESERVE).ok_or(overflow)?;
-        let amount_out = amount_out(reserve_in, reserve_out, self.fee_bps, amount).ok_or(SwapError::Closed)?;
+        let amount_out = amount_out(reserve_in, reserve_out, self.fee_bps, amount_in).ok_or(SwapError::Closed)?;
         if amount_out == 0 {
             return Err(SwapError::ZeroOutput);
         }
+        let reserve_in_after = u128::try_from(amount_in).ok().and_then(|amount| reserve_in.checked_add(amount));
+        let reserve_in_after =
+            reserve_in_after.filter(|reserve| *reserve <= MAX_RESERVE).ok_or(SwapError::Overflow { amount_in })?;
         let reserve_out_after = reserve_out.checked_sub(amount_out).ok_or(SwapError::Closed)?;
         let (reserve0, reserve1) =
             if zero_for_one { (reserve_in_after, reserve_out_after) } else { (reserve_out_after, reserve_in_after) };
@@ -61,17 +60,22 @@ impl State {
 /// `reserve_out · in′ / (reserve_in · 10⁴ + in′)`, rounded down, with `in′ = amount_in · (10⁴ − fee)`.
 ///
 /// `None` for a fee of the whole amount or more, which no pair has.
-fn amount_out(reserve_in: u128, reserve_out: u128, fee_bps: u16, amount_in: u128) -> Option<u128> {
-    let kept = u64::from(WHOLE_BPS.checked_sub(fee_bps).filter(|kept| *kept > 0)?);
-    // 112 + 14 bits each: both fit 128 bits for reserves that a pair can have
-    let in_after_fee = U256::from(amount_in).checked_mul(U256::from(kept))?;
-    let denominator = U256::from(reserve_in).checked_mul(U256::from(WHOLE_BPS))?.checked_add(in_after_fee)?;
-    let numerator = match in_after_fee.checked_mul(U256::from(reserve_out)) {
-        Some(numerator) => numerator.checked_div(denominator)?,
-        None => {
-            let wide = in_after_fee.widening_mul::<256, 4, 512, 8>(U256::from(reserve_out));
-            U256::checked_from_limbs_slice((wide / U512::from(denominator)).as_limbs())?
-        }
+fn amount_out(reserve_in: u128, reserve_out: u128, fee_bps: u16, amount_in: U256) -> Option<u128> {
+    let kept = U256::from(WHOLE_BPS.checked_sub(fee_bps).filter(|kept| *kept > 0)?);
+    let scaled_reserve = U256::from(reserve_in) * U256::from(WHOLE_BPS);
+    let Some(in_after_fee) = amount_in.checked_mul(kept).filter(|amount| amount.bit_len() <= 144) else {
+        return amount_out_wide(scaled_reserve, reserve_out, kept, amount_in);
     };
-    u128::try_from(numerator).ok()
+    // 144 + 112 bits, unless the reserve is one that no pair can have
+    match in_after_fee.checked_mul(U256::from(reserve_out)) {
+        Some(numerator) => u128::try_from(numerator / (scaled_reserve + in_after_fee)).ok(),
+        None => amount_out_wide(scaled_reserve, reserve_out, kept, amount_in),
+    }
+}
+
+/// The same for amounts that no token has, where 256 bits are not enough.
+fn amount_out_wide(scaled_reserve: U256, reserve_out: u128, kept: U256, amount_in: U256) -> Option<u128> {
+    let in_after_fee = U512::from(amount_in).checked_mul(U512::from(kept))?;
+    let denominator = in_after_fee.checked_add(U512::from(scaled_reserve))?;
+    u128::try_from(in_after_fee.checked_mul(U512::from(reserve_out))?.checked_div(denominator)?).ok()
 }

@@ -68,15 +68,12 @@ pub fn tick_at_sqrt_price(sqrt_price_x96: U256) -> Option<i32> {
     if sqrt_price_x96 < MIN_SQRT_PRICE_X96 || sqrt_price_x96 >= MAX_SQRT_PRICE_X96 {
         return None;
     }
-    // the price in Q128.128, which has 64 to 192 bits, normalised to a top bit at 127
-    let msb = sqrt_price_x96.bit_len() + 31;
-    let mut r: u128 = if msb >= 128 {
-        (sqrt_price_x96 >> (msb - 127 - 32)).try_into().ok()?
-    } else {
-        (sqrt_price_x96 << (127 - msb + 32)).try_into().ok()?
-    };
+    // the price normalised to 128 bits, and the position of its top bit in Q128.128
+    let bits = sqrt_price_x96.bit_len();
+    let normalised = if bits > 128 { sqrt_price_x96 >> (bits - 128) } else { sqrt_price_x96 << (128 - bits) };
+    let mut r = u128::try_from(normalised).ok()?;
     // log₂ of the price in Q64.64, 14 fractional bits of it
-    let mut log2_x64 = (i128::try_from(msb).ok()? - 128) << 64;
+    let mut log2_x64 = (i128::try_from(bits).ok()? + 31 - 128) << 64;
     for bit in (50..=63).rev() {
         let (square, carry) = square_shift_127(r);
         r = square;

@@ -1,0 +1,126 @@
+//! Each closed form against a plain search over amounts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn arb_direction() -> impl Strategy<Value = Direction> {
+    let stretch = (0.9_f64..0.9999, prop_oneof![1 => Just(0.0), 5 => 1.0e3_f64..1.0e6]);
+    (prop::collection::vec(stretch, 1..6), 0.1_f64..10.0, 0.99_f64..1.0).prop_filter_map(
+        "pays something",
+        |(raw, start, gamma)| {
+            let mut root = start;
+            let stretches: Vec<Stretch> = raw
+                .into_iter()
+                .map(|(ratio, liquidity)| {
+                    root *= ratio;
+                    Stretch { end: root, liquidity }
+                })
+                .collect();
+            Direction::new(gamma, start, &stretches)
+        },
+    )
+}
+
+/// A geometric grid of amounts up to a cap.
+fn grid(cap: f64) -> impl Iterator<Item = f64> {
+    (0..600).map(move |k| cap * (-0.03 * f64::from(k)).exp())
+}
+
+proptest! {
+    #[test]
+    fn the_best_trade_beats_every_amount_of_a_grid(d in arb_direction(), tilt in 0.5_f64..1.2, share in 0.01_f64..2.0) {
+        let (price_in, price_out) = (d.spot() * tilt, 1.0);
+        let cap = d.capacity_in() * share;
+        let found = d.best_trade(price_in, price_out, cap, 0.0).map_or(0.0, |t| price_out * t.amount_out - price_in * t.amount_in);
+        for x in grid(cap) {
+            let earned = price_out * d.quote(x).0 - price_in * x;
+            prop_assert!(earned <= found + 1e-9 * price_out * d.capacity_out(), "at {x}: {earned} > {found}");
+        }
+    }
+
+    #[test]
+    fn the_most_earned_covers_every_amount_with_its_ticks(
+        d in arb_direction(), tilt in 0.5_f64..1.2, share in 0.01_f64..2.0, gas in 0.0_f64..0.02, tick in 0.0_f64..0.02,
+    ) {
+        let (price_in, scale) = (d.spot() * tilt, d.capacity_out());
+        let cap = d.capacity_in() * share;
+        let (gas, tick) = (gas * scale, tick * scale);
+        let bound = d.most_earned(price_in, 1.0, cap, gas, tick);
+        let mut best = 0.0_f64;
+        for x in grid(cap) {
+            let (out, ticks) = d.quote(x);
+            best = best.max(out - price_in * x - gas - f64::from(ticks) * tick);
+        }
+        prop_assert!(best <= bound + 1e-9 * scale);
+        prop_assert!(bound <= best + 0.05 * scale, "the bound {bound} is far above what the grid reaches, {best}");
+    }
+
+    #[test]
+    fn a_rejected_pool_earns_nothing(d in arb_direction(), tilt in 0.5_f64..1.2, gas in 1e-6_f64..0.05) {
+        let (price_in, gas) = (d.spot() * tilt, gas * d.capacity_out());
+        if d.cannot_earn(price_in, 1.0, gas.sqrt()) {
+            prop_assert!(d.most_earned(price_in, 1.0, f64::INFINITY, gas, 0.0) <= 1e-9 * d.capacity_out());
+        }
+        let dearest = price_in / d.spot() * (1.0 + d.reject_out() * (gas / price_in).sqrt()).powi(2);
+        prop_assert!(d.most_earned(price_in, dearest, f64::INFINITY, gas, 0.0) <= 1e-9 * dearest * d.capacity_out());
+    }
+
+    #[test]
+    fn averages_are_the_extremes_of_a_grid(d in arb_direction(), share in 0.01_f64..2.0, gas in 1e-6_f64..0.5) {
+        let cap = d.capacity_in() * share;
+        let gas = gas * d.capacity_out();
+        let (rate, cost) = (d.average_rate(1.0, cap, gas), d.average_cost(1.0, cap, gas));
+        let (mut best, mut cheapest) = (f64::NEG_INFINITY, f64::INFINITY);
+        for x in grid(cap) {
+            let out = d.quote(x).0;
+            best = best.max((out - gas) / x);
+            cheapest = cheapest.min((x + gas) / out);
+        }
+        prop_assert!(rate >= best - 1e-9 * best.abs() && rate <= best + 0.02 * (best.abs() + gas / cap), "{rate} {best}");
+        prop_assert!(cost <= cheapest * (1.0 + 1e-9) && cost >= cheapest * 0.98, "{cost} {cheapest}");
+    }
+
+    #[test]
+    fn output_is_concave_and_its_slope_is_the_marginal_rate(d in arb_direction(), share in 0.0_f64..0.99) {
+        let x = d.capacity_in() * share;
+        let h = d.capacity_in() * 1e-6;
+        let (left, here, right) = (d.quote((x - h).max(0.0)).0, d.quote(x).0, d.quote(x + h).0);
+        prop_assert!(left <= here && here <= right);
+        let slope = (right - here) / h;
+        prop_assert!(slope <= d.marginal(x) * (1.0 + 1e-6), "{slope} {}", d.marginal(x));
+        prop_assert!(slope >= d.marginal(x + h) * (1.0 - 1e-6));
+    }
+}
+
+#[test]
+fn the_charge_for_ticks_moves_the_trade_without_a_jump() {
+    let stretches = [0.99, 0.98, 0.97, 0.90].map(|end| Stretch { end, liquidity: 1e6 });
+    let d = Direction::new(0.997, 1.0, &stretches).unwrap();
+    let mut before: Option<Trade> = None;
+    for k in 0..4000 {
+        let price_in = d.spot() * (1.0 - 1e-4 * f64::from(k) / 2.0);
+        let trade = d.best_trade(price_in, 1.0, f64::INFINITY, 50.0);
+        if let (Some(a), Some(b)) = (before, trade) {
+            assert!(b.amount_in >= a.amount_in - 1e-6);
+            assert!(b.amount_in - a.amount_in < 60.0, "a jump at {price_in}: {a:?} {b:?}");
+        }
+        before = trade.or(before);
+    }
+}
+
+#[test]
+fn a_fixed_rate_holds_to_nine_digits_up_to_its_capacity() {
+    let d = Direction::linear(1.25, 1e6).unwrap();
+    for x in [1.0, 1e3, 9.9e5] {
+        assert!((d.quote(x).0 / (1.25 * x) - 1.0).abs() < 1e-9);
+    }
+    assert!((d.capacity_in() / 1e6 - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_side_that_pays_nothing_is_no_direction() {
+    assert!(Direction::new(0.997, 1.0, &[]).is_none());
+    assert!(Direction::new(0.997, 1.0, &[Stretch { end: 0.5, liquidity: 0.0 }]).is_none());
+    assert!(Direction::new(0.997, f64::NAN, &[Stretch { end: 0.5, liquidity: 1.0 }]).is_none());
+}

@@ -1,0 +1,12 @@
+//! What this crate computes, against the contracts' own bytecode in an EVM, recorded mainnet states, and the laws that
+//! every pool obeys.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, missing_docs, unreachable_pub)]
+
+mod support;
+
+mod constants;
+mod pairs;
+mod pools;
+mod properties;
+mod reading;
+mod vectors;

@@ -1,0 +1,176 @@
+//! Pools of Uniswap V3 against their own bytecode. SushiSwap V3 runs the same code.
+
+use alloy_primitives::U256;
+use braid_protocols::{After, SwapError};
+
+use crate::support::{
+    chain::Reason,
+    random::Random,
+    v3::{Outcome, Venue},
+};
+
+/// A fee tier and how hard to try it.
+struct Tier {
+    fee_pips: u32,
+    tick_spacing: i32,
+    pools: usize,
+    swaps_per_pool: usize,
+    /// One swap in so many is far past the liquidity, and makes the contract walk through every word to the end.
+    past_the_end_one_in: u64,
+}
+
+/// What a batch of swaps showed.
+#[derive(Debug, Default)]
+struct Tally {
+    paid: usize,
+    crossing: usize,
+    exhausted: usize,
+    nothing_out: usize,
+    refused: usize,
+}
+
+fn differential(tier: &Tier, seed: u64) {
+    let mut random = Random::new(seed);
+    let mut tally = Tally::default();
+    for _ in 0..tier.pools {
+        let mut venue = Venue::new(tier.fee_pips, tier.tick_spacing);
+        venue.populate(&mut random, 40);
+        for turn in 0..tier.swaps_per_pool {
+            let zero_for_one = random.coin();
+            let amount_in = random_amount(&mut random, &venue, zero_for_one, tier.past_the_end_one_in);
+            let contract = venue.try_swap(zero_for_one, amount_in);
+            compare(&venue, zero_for_one, amount_in, &contract, &mut tally);
+            // now and then the swap stays, so that the next ones start where a swap ended
+            if turn % 8 == 7 && contract.is_ok() {
+                venue.swap(zero_for_one, amount_in).unwrap();
+            }
+        }
+    }
+    println!("{} pips, spacing {}: {tally:?}", tier.fee_pips, tier.tick_spacing);
+    let all = tier.pools * tier.swaps_per_pool;
+    assert!(tally.paid > all / 2 && tally.crossing > all / 20, "too few real swaps: {tally:?}");
+    assert!(tally.exhausted > 0 && tally.nothing_out > 0 && tally.refused > 0, "a kind of error is missing: {tally:?}");
+}
+
+/// The model says what the contract did, errors and the state afterwards included.
+fn compare(venue: &Venue, zero_for_one: bool, amount_in: U256, contract: &Result<Outcome, Reason>, tally: &mut Tally) {
+    let state = venue.state();
+    let model = state.swap(zero_for_one, amount_in);
+    let ok = match (contract, &model) {
+        (Ok(contract), Ok(swap)) => {
+            let After::UniswapV3(after) = &swap.after else { panic!("a V3 swap leaves a V3 state") };
+            tally.paid += 1;
+            tally.crossing += usize::from(after.liquidity != state.liquidity);
+            (contract.consumed, contract.amount_out, &contract.after) == (amount_in, swap.amount_out, after)
+        }
+        (Ok(contract), Err(SwapError::ZeroOutput)) => {
+            tally.nothing_out += 1;
+            (contract.consumed, contract.amount_out) == (amount_in, U256::ZERO)
+        }
+        (Ok(contract), Err(SwapError::InsufficientLiquidity { consumed, .. })) => {
+            tally.exhausted += 1;
+            contract.consumed == *consumed && *consumed < amount_in
+        }
+        (Err(reason), Err(error)) => {
+            tally.refused += 1;
+            match error {
+                SwapError::Overflow { .. } => reason == "amount",
+                SwapError::InsufficientLiquidity { consumed, .. } => reason == "SPL" && consumed.is_zero(),
+                SwapError::Closed => reason == "LOK",
+                _ => false,
+            }
+        }
+        _ => false,
+    };
+    assert!(
+        ok,
+        "zero_for_one={zero_for_one} amount_in={amount_in}\ncontract: {contract:?}\nmodel: {model:?}\nstate: {state:?}"
+    );
+}
+
+/// Amounts from one wei to far past the liquidity, weighted to where ticks are crossed.
+fn random_amount(random: &mut Random, venue: &Venue, zero_for_one: bool, past_the_end_one_in: u64) -> U256 {
+    if random.one_in(past_the_end_one_in) {
+        return random.log_uniform(255);
+    }
+    if random.one_in(400) {
+        return (U256::ONE << 255) + random.log_uniform(250);
+    }
+    let capacity = near_capacity(venue, zero_for_one);
+    match random.below(10) {
+        0 => U256::from(1 + random.below(1_000)),
+        1 | 2 => random.up_to(capacity).max(U256::ONE),
+        _ => random.log_uniform(capacity.bit_len().max(1) as u64),
+    }
+}
+
+/// What takes the price about through the ticks that lie close together: the capacity of the pool without what lies in
+/// the far ends of wide positions.
+fn near_capacity(venue: &Venue, zero_for_one: bool) -> U256 {
+    let state = venue.state();
+    let spread = 80 * state.tick_spacing;
+    let mut fits = U256::ONE;
+    for bits in (0..200).step_by(4) {
+        let amount_in = U256::ONE << bits;
+        let end = match state.swap(zero_for_one, amount_in) {
+            Ok(swap) => swap.after,
+            Err(SwapError::ZeroOutput) => continue,
+            Err(_) => break,
+        };
+        let After::UniswapV3(end) = end else { break };
+        fits = amount_in << 4;
+        if end.tick.abs_diff(state.tick) > spread.unsigned_abs() {
+            break;
+        }
+    }
+    fits
+}
+
+#[test]
+fn pools_at_a_hundredth_of_a_percent_pay_what_the_model_says() {
+    differential(
+        &Tier { fee_pips: 100, tick_spacing: 1, pools: 100, swaps_per_pool: 200, past_the_end_one_in: 1_000 },
+        11,
+    );
+}
+
+#[test]
+fn pools_at_five_hundredths_of_a_percent_pay_what_the_model_says() {
+    differential(
+        &Tier { fee_pips: 500, tick_spacing: 10, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 200 },
+        12,
+    );
+}
+
+#[test]
+fn pools_at_three_tenths_of_a_percent_pay_what_the_model_says() {
+    differential(
+        &Tier { fee_pips: 3_000, tick_spacing: 60, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 50 },
+        13,
+    );
+}
+
+#[test]
+fn pools_at_one_percent_pay_what_the_model_says() {
+    differential(
+        &Tier { fee_pips: 10_000, tick_spacing: 200, pools: 120, swaps_per_pool: 200, past_the_end_one_in: 30 },
+        14,
+    );
+}
+
+#[test]
+fn pools_of_odd_fees_and_spacings_pay_what_the_model_says() {
+    for (seed, fee_pips, tick_spacing) in [(15, 0, 7), (16, 999_999, 16_383), (17, 25, 128)] {
+        differential(&Tier { fee_pips, tick_spacing, pools: 15, swaps_per_pool: 120, past_the_end_one_in: 30 }, seed);
+    }
+}
+
+#[test]
+fn a_pool_that_was_never_initialised_refuses_every_swap() {
+    let mut venue = Venue::new(3_000, 60);
+    for zero_for_one in [true, false] {
+        let contract = venue.try_swap(zero_for_one, U256::from(1_000));
+        assert_eq!(contract, Err("LOK".to_owned()));
+        assert_eq!(venue.state().swap(zero_for_one, U256::from(1_000)), Err(SwapError::Closed));
+    }
+}

@@ -1,0 +1,42 @@
+//! The contracts' creation code, from the npm packages pinned in `contracts/package.json`.
+
+use std::{collections::BTreeMap, path::Path, process::Command, sync::OnceLock};
+
+use alloy_primitives::{Bytes, keccak256};
+use serde_json::Value;
+
+/// Creation code of a contract, without constructor arguments.
+///
+/// Panics, and so fails the test, with what to do when the packages are not installed.
+pub fn initcode(name: &str) -> Bytes {
+    static BUNDLE: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
+    let bundle = BUNDLE.get_or_init(load);
+    let code = &bundle.get(name).unwrap_or_else(|| panic!("the bundle of bytecode has no {name}"))["initcode"];
+    code.as_str().unwrap().parse().unwrap()
+}
+
+/// Gathers the bytecode once for everything that it is made of.
+fn load() -> BTreeMap<String, Value> {
+    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let contracts = crate_root.join("../../contracts");
+    assert!(
+        contracts.join("node_modules/@uniswap/v3-core").is_dir() && contracts.join("node_modules/solc").is_dir(),
+        "the contracts' npm packages are not installed: run `make setup` first"
+    );
+    let script = crate_root.join("tests/contracts/bytecode.mjs");
+    let inputs = [
+        script.clone(),
+        crate_root.join("tests/contracts/Harness.sol"),
+        contracts.join("devnet/bundle.mjs"),
+        contracts.join("package-lock.json"),
+    ];
+    let key = keccak256(inputs.map(|path| std::fs::read(path).unwrap()).concat());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bytecode-{}.json", &key.to_string()[2..18]));
+    if !file.is_file() {
+        let draft = file.with_extension(format!("{}.draft", std::process::id()));
+        let run = Command::new("node").arg("--no-warnings").arg(script).arg(&draft).output().unwrap();
+        assert!(run.status.success(), "the bytecode could not be gathered: {}", String::from_utf8_lossy(&run.stderr));
+        std::fs::rename(draft, &file).unwrap();
+    }
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}

@@ -1,0 +1,129 @@
+//! An EVM with nothing in it but what a test deploys.
+
+use alloy_primitives::{Address, Bytes, Log, U256, address, keccak256};
+use alloy_sol_types::{Revert, SolCall, SolError, SolValue};
+use braid_protocols::{Discovered, PoolState, Protocol, ReadProgress};
+use revm::{
+    Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
+    context::{BlockEnv, CfgEnv, TxEnv, result::ExecutionResult},
+    database::{CacheDB, EmptyDB},
+    primitives::{TxKind, hardfork::SpecId},
+};
+
+use super::bytecode;
+
+/// Who sends every transaction and owns every factory.
+pub const OWNER: Address = address!("00000000000000000000000000000000000a11ce");
+
+/// Enough for a swap through every word of a bitmap, and within the cap on one transaction's gas before Osaka.
+const GAS_LIMIT: u64 = 1_000_000_000;
+
+type Evm = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, CacheDB<EmptyDB>>>;
+
+/// A chain in memory.
+pub struct Chain {
+    evm: Evm,
+}
+
+/// What a call that went through gives.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub output: Bytes,
+    pub logs: Vec<Log>,
+    /// Gas of the whole transaction, refunds taken off.
+    pub gas_used: u64,
+}
+
+/// The reason that a contract gave for reverting; `""` without one.
+pub type Reason = String;
+
+impl Chain {
+    pub fn new() -> Self {
+        let mut cfg = CfgEnv::new_with_spec(SpecId::CANCUN);
+        cfg.disable_nonce_check = true;
+        cfg.disable_block_gas_limit = true;
+        cfg.disable_base_fee = true;
+        cfg.limit_contract_code_size = Some(usize::MAX);
+        cfg.limit_contract_initcode_size = Some(usize::MAX);
+        let block = BlockEnv { number: U256::from(1), timestamp: U256::from(1_700_000_000), ..Default::default() };
+        let context = Context::mainnet().with_db(CacheDB::new(EmptyDB::new())).with_cfg(cfg).with_block(block);
+        Self { evm: context.build_mainnet() }
+    }
+
+    /// Deploys a contract of the bundle. Constructor arguments are a tuple of static types.
+    pub fn deploy(&mut self, name: &str, arguments: &impl SolValue) -> Address {
+        let code = [bytecode::initcode(name).as_ref(), &arguments.abi_encode()].concat();
+        let nonce = self.nonce(OWNER);
+        let tx = TxEnv { kind: TxKind::Create, data: code.into(), nonce, ..transaction() };
+        match self.evm.transact_commit(tx).unwrap() {
+            ExecutionResult::Success { output, .. } => *output.address().unwrap(),
+            other => panic!("{name} was not deployed: {other:?}"),
+        }
+    }
+
+    fn nonce(&mut self, account: Address) -> u64 {
+        self.evm.ctx.journaled_state.database.cache.accounts.get(&account).map_or(0, |account| account.info.nonce)
+    }
+
+    /// Calls and keeps the changes; `Err` with the reason of a revert.
+    pub fn send(&mut self, to: Address, call: &impl SolCall) -> Result<Done, Reason> {
+        let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), ..transaction() };
+        done(self.evm.transact_commit(tx).unwrap())
+    }
+
+    /// Calls and forgets the changes.
+    pub fn try_call(&mut self, to: Address, call: &impl SolCall) -> Result<Done, Reason> {
+        self.try_data(to, call.abi_encode().into())
+    }
+
+    /// As [`Self::try_call`], with calldata.
+    pub fn try_data(&mut self, to: Address, data: Bytes) -> Result<Done, Reason> {
+        let tx = TxEnv { kind: TxKind::Call(to), data, ..transaction() };
+        done(self.evm.transact(tx).unwrap().result)
+    }
+
+    /// What a view returns.
+    pub fn view<C: SolCall>(&mut self, to: Address, call: &C) -> C::Return {
+        C::abi_decode_returns(&self.try_call(to, call).unwrap().output).unwrap()
+    }
+
+    /// Sets what an account holds of one of our coins, whose balances are the mapping at slot 0.
+    pub fn set_balance(&mut self, coin: Address, holder: Address, amount: U256) {
+        let slot = U256::from_be_bytes(keccak256((holder, U256::ZERO).abi_encode()).0);
+        self.evm.ctx.journaled_state.database.insert_account_storage(coin, slot, amount).unwrap();
+    }
+}
+
+fn transaction() -> TxEnv {
+    TxEnv { caller: OWNER, gas_limit: GAS_LIMIT, gas_price: 0, chain_id: Some(1), ..Default::default() }
+}
+
+fn done(result: ExecutionResult) -> Result<Done, Reason> {
+    match result {
+        ExecutionResult::Success { output, logs, gas, .. } => {
+            Ok(Done { output: output.into_data(), logs, gas_used: gas.tx_gas_used() })
+        }
+        ExecutionResult::Revert { output, .. } => {
+            Err(Revert::abi_decode(&output).map(|revert| revert.reason).unwrap_or_default())
+        }
+        ExecutionResult::Halt { reason, .. } => panic!("a contract halted: {reason:?}"),
+    }
+}
+
+/// Reads a pool's state through its product's reader, every call answered by this chain.
+pub fn read_state(chain: &mut Chain, record: &dyn Protocol, pool: &Discovered) -> PoolState {
+    let mut reader = record.reader(pool);
+    let mut progress = reader.start();
+    loop {
+        match progress {
+            ReadProgress::Done(state) => return state,
+            ReadProgress::Calls(calls) => {
+                let answers: Vec<_> = calls
+                    .into_iter()
+                    .map(|call| chain.try_data(call.to, call.data).ok().map(|done| done.output))
+                    .collect();
+                progress = reader.feed(&answers).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+pub mod bytecode;
+pub mod chain;
+pub mod random;
+pub mod v3;
