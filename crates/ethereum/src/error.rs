@@ -1,6 +1,6 @@
 //! What can go wrong between us and a node.
 
-use braid_primitives::{Address, B256};
+use braid_primitives::B256;
 
 /// Why a node did not answer, or answered something that cannot be used.
 ///
@@ -128,10 +128,4 @@ pub enum FollowError {
     /// The new state does not fit the market.
     #[error(transparent)]
     Market(#[from] braid_market::MarketError),
-    /// A pool of the market is not known to the follower: a bug of ours, answered by a resynchronisation.
-    #[error("pool {pool} has no record")]
-    NoRecord {
-        /// The pool.
-        pool: Address,
-    },
 }

@@ -8,12 +8,25 @@
 //! is tried again.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod apply;
+mod catalog;
 mod error;
 mod fees;
 mod follower;
+mod heads;
+mod history;
+mod known;
+mod metadata;
 mod node;
+mod range;
+mod scan;
+mod state;
+mod sync;
 
+pub use apply::{BlockChange, apply_logs};
+pub use catalog::Catalog;
 pub use error::{FollowError, NodeError};
 pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData, HISTORY_BLOCKS, PERCENTILES};
 pub use follower::{DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
+pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{BlockLogs, Endpoint, FeeHistory, LogFilter, MULTICALL3, Node, NodeConfig, PlacedLog, Traffic};

@@ -9,6 +9,14 @@ use rustc_hash::FxHashMap;
 use crate::Tokens;
 
 /// Every pool and token at one block. Immutable.
+///
+/// Invariants, kept by every constructor:
+/// - an id is a position: `pools()[id]` is the pool of that id, and addresses are unique;
+/// - every coin of every pool is in `tokens()`, and a pool has two or more different ones;
+/// - a pool's coins and product never change along a lineage of [`Market::next`];
+/// - `pools_of(token)` lists exactly the pools that hold the token, in the order of ids.
+///
+/// Cloning is cheap and shares everything.
 #[derive(Clone, Debug)]
 pub struct Market {
     block: Block,
@@ -39,6 +47,15 @@ pub enum MarketError {
         /// The pool.
         pool: Address,
     },
+    /// A pool's coins are fewer than two, or one is there twice.
+    #[error("pool {pool} does not have two or more different coins")]
+    ImpossibleCoins {
+        /// The pool.
+        pool: Address,
+    },
+    /// A table has no more room for ids.
+    #[error("more than 4294967295 pools")]
+    TooManyPools,
 }
 
 impl Market {
@@ -47,12 +64,22 @@ impl Market {
         Self { block, tokens, pools: Vec::new(), topology: Arc::default() }
     }
 
-    /// The next market: pools in `changed` replace those at their address, or are added at the end.
-    ///
-    /// Unchanged pools are shared with this market; their ids stay.
+    /// A market of the given pools.
     ///
     /// # Errors
-    /// [`MarketError`] when a pool's tokens are unknown, or its coins differ from before.
+    /// As [`Market::next`].
+    pub fn new(block: Block, tokens: Arc<Tokens>, pools: impl IntoIterator<Item = Pool>) -> Result<Self, MarketError> {
+        let empty = Self::empty(block, Arc::clone(&tokens));
+        empty.next(block, tokens, pools)
+    }
+
+    /// The next market: pools in `changed` replace those at their address, or are added at the end.
+    ///
+    /// Unchanged pools are shared with this market; their ids stay. The cost is one pointer per pool of the market and one
+    /// copy per changed pool; the graph is copied only when a pool is added.
+    ///
+    /// # Errors
+    /// [`MarketError`] when a pool's tokens are unknown or impossible, or its coins differ from before.
     pub fn next(
         &self,
         block: Block,
@@ -60,29 +87,38 @@ impl Market {
         changed: impl IntoIterator<Item = Pool>,
     ) -> Result<Self, MarketError> {
         let mut pools = self.pools.clone();
-        let mut topology: Option<Topology> = None;
+        let mut topology = Arc::clone(&self.topology);
         for pool in changed {
             let address = pool.address;
-            if pool.coins.iter().any(|coin| tokens.get(*coin).is_none()) {
-                return Err(MarketError::UnknownToken { pool: address });
-            }
-            let known = topology.as_ref().unwrap_or(&self.topology).by_address.get(&address).copied();
-            match known.and_then(|id| pools.get_mut(id.index())) {
-                Some(slot) => {
-                    if slot.coins != pool.coins || slot.product != pool.product {
-                        return Err(MarketError::CoinsChanged { pool: address });
-                    }
-                    *slot = Arc::new(pool);
-                }
+            match topology.by_address.get(&address).and_then(|id| pools.get_mut(id.index())) {
+                Some(slot) if slot.coins == pool.coins && slot.product == pool.product => *slot = Arc::new(pool),
+                Some(_) => return Err(MarketError::CoinsChanged { pool: address }),
                 None => {
-                    let id = PoolId(u32::try_from(pools.len()).unwrap_or(u32::MAX));
-                    topology.get_or_insert_with(|| Topology::clone(&self.topology)).add(id, &pool);
+                    check_coins(&tokens, &pool)?;
+                    let id = u32::try_from(pools.len()).map(PoolId).map_err(|_| MarketError::TooManyPools)?;
+                    Arc::make_mut(&mut topology).add(id, &pool);
                     pools.push(Arc::new(pool));
                 }
             }
         }
-        let topology = topology.map_or_else(|| Arc::clone(&self.topology), Arc::new);
         Ok(Self { block, tokens, pools, topology })
+    }
+
+    /// This market without the pools at some addresses. The ids of pools after a removed one move up.
+    pub fn without(&self, removed: &[Address]) -> Self {
+        let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.address);
+        let pools: Vec<Arc<Pool>> = self.pools.iter().filter(keep).map(Arc::clone).collect();
+        let mut topology = Topology::default();
+        for (pool, id) in pools.iter().zip(0u32..) {
+            topology.add(PoolId(id), pool);
+        }
+        Self { block: self.block, tokens: Arc::clone(&self.tokens), pools, topology: Arc::new(topology) }
+    }
+
+    /// Whether ids mean the same pools and coins in both markets, because neither gained nor lost a pool since they parted.
+    /// What depends on the graph alone can then be kept from one market to the other.
+    pub fn shares_topology_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.topology, &other.topology)
     }
 
     /// The block that every state was read at.
@@ -116,6 +152,17 @@ impl Market {
     }
 }
 
+fn check_coins(tokens: &Tokens, pool: &Pool) -> Result<(), MarketError> {
+    if pool.coins.iter().any(|coin| tokens.get(*coin).is_none()) {
+        return Err(MarketError::UnknownToken { pool: pool.address });
+    }
+    let repeated = |(index, coin)| pool.coins.iter().skip(index + 1).any(|other| other == coin);
+    if pool.coins.len() < 2 || pool.coins.iter().enumerate().any(repeated) {
+        return Err(MarketError::ImpossibleCoins { pool: pool.address });
+    }
+    Ok(())
+}
+
 impl Topology {
     fn add(&mut self, id: PoolId, pool: &Pool) {
         self.by_address.insert(pool.address, id);
@@ -125,5 +172,86 @@ impl Topology {
             }
             self.by_token[coin.index()].push(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::{B256, Token};
+    use braid_protocols::{PoolState, Product, uniswap_v2};
+
+    use super::*;
+
+    fn block(number: u64) -> Block {
+        Block {
+            number,
+            hash: B256::with_last_byte(u8::try_from(number).unwrap()),
+            parent_hash: B256::ZERO,
+            timestamp: number * 12,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 30_000_000,
+        }
+    }
+
+    fn tokens(count: u8) -> Arc<Tokens> {
+        let mut tokens = Tokens::new();
+        for byte in 1..=count {
+            let address = Address::with_last_byte(byte);
+            tokens.insert(Token { address, symbol: format!("T{byte}"), name: String::new(), decimals: 18 });
+        }
+        Arc::new(tokens)
+    }
+
+    fn pool(address: u8, coins: [u32; 2], reserve: u128) -> Pool {
+        Pool {
+            address: Address::repeat_byte(address),
+            product: Product::UniswapV2,
+            coins: coins.into_iter().map(TokenId).collect(),
+            state: PoolState::UniswapV2(uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 }),
+        }
+    }
+
+    #[test]
+    fn the_next_market_shares_what_did_not_change() {
+        let tokens = tokens(2);
+        let first = Market::new(block(1), Arc::clone(&tokens), [pool(1, [1, 2], 10), pool(2, [2, 3], 10)]).unwrap();
+        let second = first.next(block(2), tokens, [pool(2, [2, 3], 11)]).unwrap();
+        assert!(Arc::ptr_eq(&first.pools()[0], &second.pools()[0]));
+        assert_eq!(first.pools()[1].state, pool(2, [2, 3], 10).state, "a market never changes");
+        assert_eq!(second.pools()[1].state, pool(2, [2, 3], 11).state);
+        assert!(second.shares_topology_with(&first));
+    }
+
+    #[test]
+    fn a_new_pool_joins_the_graph_of_the_next_market_only() {
+        let tokens = tokens(2);
+        let first = Market::new(block(1), Arc::clone(&tokens), [pool(1, [1, 2], 10)]).unwrap();
+        let second = first.next(block(2), tokens, [pool(2, [2, 3], 10)]).unwrap();
+        assert_eq!(first.pools_of(TokenId(2)), [PoolId(0)]);
+        assert_eq!(second.pools_of(TokenId(2)), [PoolId(0), PoolId(1)]);
+        assert_eq!(second.pool_id(Address::repeat_byte(2)), Some(PoolId(1)));
+        assert!(!second.shares_topology_with(&first));
+    }
+
+    #[test]
+    fn a_removed_pool_leaves_no_trace_in_the_graph() {
+        let tokens = tokens(2);
+        let pools = [pool(1, [1, 2], 10), pool(2, [2, 3], 10), pool(3, [1, 3], 10)];
+        let market = Market::new(block(1), tokens, pools).unwrap().without(&[Address::repeat_byte(1)]);
+        assert_eq!(market.pool_id(Address::repeat_byte(1)), None);
+        assert_eq!(market.pools_of(TokenId(1)), [PoolId(1)]);
+        assert_eq!(market.pool(PoolId(1)).unwrap().address, Address::repeat_byte(3));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let tokens = tokens(1);
+        let market = Market::new(block(1), Arc::clone(&tokens), [pool(1, [1, 2], 10)]).unwrap();
+        let next = |pool| market.next(block(2), Arc::clone(&tokens), [pool]).unwrap_err();
+        let (one, two) = (Address::repeat_byte(1), Address::repeat_byte(2));
+        assert_eq!(next(pool(2, [1, 9], 10)), MarketError::UnknownToken { pool: two });
+        assert_eq!(next(pool(2, [1, 1], 10)), MarketError::ImpossibleCoins { pool: two });
+        assert_eq!(next(pool(1, [2, 1], 10)), MarketError::CoinsChanged { pool: one });
     }
 }

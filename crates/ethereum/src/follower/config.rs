@@ -17,8 +17,8 @@ pub struct FollowerConfig {
     pub poll_interval: Option<Duration>,
     /// When to ask for the head although heads are pushed: the longest silence that is believed.
     pub silence: Duration,
-    /// How many of the last markets are kept to roll back to. At least 1.
-    pub kept_markets: usize,
+    /// The deepest reorganisation that is rolled back and replayed; a deeper one reads the pools again.
+    pub reorganisation_depth: usize,
     /// Scans of at most this many blocks finish before the first market is published; longer ones go on behind it.
     pub scan_before_serving_blocks: u64,
     /// First and longest pause after a failure; each one doubles the one before.
@@ -32,7 +32,7 @@ impl Default for FollowerConfig {
             start_block: None,
             poll_interval: None,
             silence: Duration::from_secs(4),
-            kept_markets: 64,
+            reorganisation_depth: 64,
             scan_before_serving_blocks: 100_000,
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),
         }

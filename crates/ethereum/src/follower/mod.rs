@@ -1,6 +1,7 @@
 //! Follows a node: finds pools, reads their states, applies every block, survives reorganisations and dead nodes.
 
 mod config;
+mod run;
 mod status;
 
 use std::sync::Arc;
@@ -29,11 +30,14 @@ pub struct FollowerHandle {
 
 impl Follower {
     /// Starts following a node in a task of its own; it goes on for ever, whatever the node does.
-    pub fn spawn(_node: Node, _config: FollowerConfig) -> FollowerHandle {
-        let (_heads, heads) = watch::channel(None);
-        let (_status, status) = watch::channel(SyncStatus::default());
-        let (stop, _stop) = watch::channel(false);
-        FollowerHandle { heads, status, stop, task: tokio::spawn(async {}) }
+    ///
+    /// Must be called within a tokio runtime.
+    pub fn spawn(node: Node, config: FollowerConfig) -> FollowerHandle {
+        let (published, heads) = watch::channel(None);
+        let (reported, status) = watch::channel(SyncStatus::default());
+        let (stop, stopped) = watch::channel(false);
+        let runner = run::Runner::new(node, config, published, reported);
+        FollowerHandle { heads, status, stop, task: tokio::spawn(runner.run(stopped)) }
     }
 }
 

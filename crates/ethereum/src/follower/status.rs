@@ -32,6 +32,9 @@ pub struct SyncStatus {
     pub phase: Phase,
     /// Height of the newest block that the node reported.
     pub node_block: Option<u64>,
+    /// When the node last confirmed that the published market is its head, or led to a newer one. A chain that makes no
+    /// blocks keeps this fresh; a node that does not answer lets it grow old.
+    pub checked_at: Option<Instant>,
     /// Height of the newest published market.
     pub market_block: Option<u64>,
     /// Pools in that market.

@@ -8,10 +8,10 @@ use braid_protocols::Call;
 pub const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 /// Most calls in one aggregate.
-pub(crate) const MAX_CALLS: usize = 400;
+pub(crate) const MAX_CALLS: usize = 1_000;
 
 /// Most calldata in one aggregate, in bytes.
-pub(crate) const MAX_CALLDATA_BYTES: usize = 96 * 1024;
+pub(crate) const MAX_CALLDATA_BYTES: usize = 256 * 1024;
 
 mod abi {
     alloy::sol! {

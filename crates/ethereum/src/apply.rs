@@ -1,0 +1,77 @@
+//! What the logs of one block do to a market. Pure.
+
+use std::collections::BTreeSet;
+
+use alloy::primitives::Log;
+use braid_market::Market;
+use braid_primitives::{Address, PoolId};
+use braid_protocols::{Discovered, Freshness, Pool};
+use rustc_hash::FxHashMap;
+
+use crate::Catalog;
+
+/// The outcome of a block's logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockChange {
+    /// Pools whose new state the logs carried, in the order of ids.
+    pub changed: Vec<Pool>,
+    /// Pools of the market that must be read again at this block.
+    pub stale: BTreeSet<Address>,
+    /// Pools announced in this block, in the order of the logs.
+    pub announced: Vec<Discovered>,
+    /// Emitters of freshness events that are no pool of the market: left-out pools may be among them.
+    pub strangers: BTreeSet<Address>,
+    /// Announcements that could not be understood.
+    pub nonsense: usize,
+}
+
+/// Applies a block's logs, which must be in the order of the chain, to the market of the block before.
+///
+/// A log that its product cannot apply makes the pool stale; nothing is guessed.
+pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterator<Item = &'a Log>) -> BlockChange {
+    let mut change = BlockChange::default();
+    let mut working: FxHashMap<PoolId, Pool> = FxHashMap::default();
+    for log in logs {
+        match catalog.announced(log) {
+            Ok(Some(pool)) => change.announced.push(pool),
+            Err(error) => {
+                tracing::warn!(%error, "a factory announced something that is no pool");
+                change.nonsense += 1;
+            }
+            Ok(None) => apply_one(market, log, &mut working, &mut change),
+        }
+    }
+    let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.address));
+    let mut changed: Vec<(PoolId, Pool)> = fresh.collect();
+    changed.sort_unstable_by_key(|(id, _)| *id);
+    change.changed = changed.into_iter().map(|(_, pool)| pool).collect();
+    change
+}
+
+fn apply_one(market: &Market, log: &Log, working: &mut FxHashMap<PoolId, Pool>, change: &mut BlockChange) {
+    let Some((id, known)) = market.pool_id(log.address).and_then(|id| Some((id, market.pool(id)?))) else {
+        change.strangers.insert(log.address);
+        return;
+    };
+    if change.stale.contains(&log.address) {
+        return;
+    }
+    let protocol = known.product.protocol();
+    if !log.topics().first().is_some_and(|topic0| protocol.freshness_topics().contains(topic0)) {
+        return;
+    }
+    let pool = working.entry(id).or_insert_with(|| known.clone());
+    match protocol.apply(&mut pool.state, log) {
+        Ok(Freshness::Applied | Freshness::Unaffected) => {}
+        Ok(Freshness::Stale) => {
+            change.stale.insert(log.address);
+        }
+        Err(error) => {
+            tracing::warn!(%error, pool = %log.address, "a log does not fit its pool, which is read again");
+            change.stale.insert(log.address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use alloy::{primitives::LogData, sol_types::SolEvent};
+use braid_market::Tokens;
+use braid_primitives::{B256, Block, Token, TokenId};
+use braid_protocols::{PoolState, Product, uniswap_v2};
+
+use super::*;
+
+alloy::sol! {
+    event Sync(uint112 reserve0, uint112 reserve1);
+    event PairCreated(address indexed token0, address indexed token1, address pair, uint256 count);
+}
+
+fn block(number: u64) -> Block {
+    Block {
+        number,
+        hash: B256::left_padding_from(&number.to_be_bytes()),
+        parent_hash: B256::ZERO,
+        timestamp: 0,
+        base_fee_per_gas_wei: 1,
+        gas_used: 0,
+        gas_limit: 1,
+    }
+}
+
+fn address(index: u32) -> Address {
+    Address::left_padding_from(&(index + 0x1000).to_be_bytes())
+}
+
+fn pool(index: u32, reserve: u128) -> Pool {
+    Pool {
+        address: address(index),
+        product: Product::UniswapV2,
+        coins: [TokenId(1), TokenId(2)].into_iter().collect(),
+        state: PoolState::UniswapV2(uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 }),
+    }
+}
+
+fn market(pools: u32) -> Market {
+    let mut tokens = Tokens::new();
+    tokens.insert(Token { address: Address::with_last_byte(9), symbol: "T".into(), name: String::new(), decimals: 18 });
+    Market::new(block(1), Arc::new(tokens), (0..pools).map(|index| pool(index, 1))).unwrap()
+}
+
+fn log(emitter: Address, event: &impl SolEvent) -> Log {
+    Log { address: emitter, data: event.encode_log_data() }
+}
+
+fn sync(index: u32, reserve: u128) -> Log {
+    let reserve = alloy::primitives::aliases::U112::from(reserve);
+    log(address(index), &Sync { reserve0: reserve, reserve1: reserve })
+}
+
+fn catalog() -> Catalog {
+    Catalog::new(Product::ALL)
+}
+
+#[test]
+fn the_last_log_of_a_pool_decides_and_the_others_stay() {
+    let change = apply_logs(&catalog(), &market(3), &[sync(2, 7), sync(0, 5), sync(2, 8)]);
+    assert_eq!(change.changed, [pool(0, 5), pool(2, 8)], "in the order of ids");
+    assert!(change.stale.is_empty());
+}
+
+#[test]
+fn a_log_that_does_not_decode_makes_its_pool_stale_whatever_follows() {
+    let mut broken = sync(1, 7);
+    broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1, 2, 3].into());
+    let change = apply_logs(&catalog(), &market(3), &[sync(1, 5), broken, sync(1, 9), sync(0, 4)]);
+    assert_eq!(change.stale, BTreeSet::from([address(1)]));
+    assert_eq!(change.changed, [pool(0, 4)], "nothing is guessed about the stale pool");
+}
+
+#[test]
+fn an_announcement_is_told_from_a_forged_one() {
+    let catalog = catalog();
+    let factory = Product::UniswapV2.protocol().sources()[0].emitter;
+    let event = PairCreated {
+        token0: Address::with_last_byte(1),
+        token1: Address::with_last_byte(2),
+        pair: address(77),
+        count: alloy::primitives::U256::from(1),
+    };
+    let forged = log(Address::with_last_byte(3), &event);
+    let change = apply_logs(&catalog, &market(1), &[log(factory, &event), forged]);
+    assert_eq!(change.announced.iter().map(|pool| pool.address).collect::<Vec<_>>(), [address(77)]);
+    assert!(change.strangers.contains(&Address::with_last_byte(3)), "anyone may emit anything; it counts for nothing");
+}
+
+#[test]
+fn nonsense_of_a_factory_is_counted_and_survived() {
+    let source = Product::UniswapV2.protocol().sources()[0];
+    let nonsense =
+        Log { address: source.emitter, data: LogData::new_unchecked(vec![source.topic0], vec![0xff; 7].into()) };
+    let change = apply_logs(&catalog(), &market(1), &[nonsense, sync(0, 3)]);
+    assert_eq!((change.nonsense, change.announced.len()), (1, 0));
+    assert_eq!(change.changed, [pool(0, 3)]);
+}
+
+#[test]
+fn a_stranger_is_noticed_and_changes_nothing() {
+    let change = apply_logs(&catalog(), &market(1), &[sync(50, 3)]);
+    assert_eq!(change.strangers, BTreeSet::from([address(50)]));
+    assert!(change.changed.is_empty());
+}

@@ -1,0 +1,101 @@
+//! The logs that matter: which contracts announce pools, and which events change them.
+
+use braid_primitives::{Address, B256};
+use braid_protocols::{DecodeError, Discovered, Product, Source};
+use rustc_hash::FxHashMap;
+
+use crate::node::LogFilter;
+
+/// Everything that the followed products say about logs, gathered once.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    products: Vec<Product>,
+    sources: FxHashMap<(Address, B256), Product>,
+    announcements: LogFilter,
+    block: LogFilter,
+    first_deployment: u64,
+}
+
+impl Catalog {
+    /// The catalog of some products.
+    pub fn new(products: &[Product]) -> Self {
+        let of = |&product: &Product| product.protocol().sources().iter().map(move |source| (product, *source));
+        let sources: Vec<(Product, Source)> = products.iter().flat_map(of).collect();
+        let emitters = distinct(sources.iter().map(|(_, source)| source.emitter));
+        let announced_by = distinct(sources.iter().map(|(_, source)| source.topic0));
+        let freshness = products.iter().flat_map(|product| product.protocol().freshness_topics().iter().copied());
+        let topics = distinct(announced_by.iter().copied().chain(freshness));
+        Self {
+            products: products.to_vec(),
+            first_deployment: sources.iter().map(|(_, source)| source.deployment_block).min().unwrap_or(0),
+            sources: sources.iter().map(|(product, s)| ((s.emitter, s.topic0), *product)).collect(),
+            announcements: LogFilter { emitters, topics: announced_by },
+            block: LogFilter { emitters: Vec::new(), topics },
+        }
+    }
+
+    /// The filter of a scan for pools: announcements of every factory at once.
+    pub const fn announcements(&self) -> &LogFilter {
+        &self.announcements
+    }
+
+    /// The filter of one block: announcements, and whatever may change a pool, from any emitter.
+    pub const fn block(&self) -> &LogFilter {
+        &self.block
+    }
+
+    /// Pools that exist without an announcement.
+    pub fn fixed_pools(&self) -> Vec<Discovered> {
+        self.products.iter().flat_map(|product| product.protocol().fixed_pools()).collect()
+    }
+
+    /// The pool that a log announces; `None` when the log is not an announcement.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when one of our factories emitted nonsense.
+    pub fn announced(&self, log: &alloy::primitives::Log) -> Result<Option<Discovered>, DecodeError> {
+        let topic0 = log.topics().first().copied().unwrap_or_default();
+        let Some(product) = self.sources.get(&(log.address, topic0)) else { return Ok(None) };
+        product.protocol().discover(log).map(Some)
+    }
+
+    /// The block where a scan for pools starts: as configured, else the oldest factory's deployment, else 0 on a chain that
+    /// ends before that (a local one).
+    pub fn first_block(&self, configured: Option<u64>, head: u64) -> u64 {
+        let default = if self.first_deployment > head { 0 } else { self.first_deployment };
+        configured.unwrap_or(default)
+    }
+}
+
+fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    items.collect::<std::collections::BTreeSet<T>>().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_filter_covers_every_product() {
+        let catalog = Catalog::new(Product::ALL);
+        for product in Product::ALL {
+            for source in product.protocol().sources() {
+                assert!(catalog.announcements().emitters.contains(&source.emitter));
+                assert!(catalog.announcements().topics.contains(&source.topic0));
+                assert!(catalog.block().topics.contains(&source.topic0));
+                assert!(source.deployment_block >= catalog.first_block(None, u64::MAX));
+            }
+            for topic in product.protocol().freshness_topics() {
+                assert!(catalog.block().topics.contains(topic));
+            }
+        }
+    }
+
+    #[test]
+    fn a_local_chain_is_scanned_from_its_first_block() {
+        let catalog = Catalog::new(Product::ALL);
+        assert_eq!(catalog.first_block(None, 300), 0);
+        assert!(catalog.first_block(None, 25_000_000) > 9_000_000);
+        assert_eq!(catalog.first_block(Some(7), 300), 7);
+    }
+}

@@ -1,0 +1,211 @@
+//! The follower's loop: wait for a bell, bring the market to the head, publish, and never give up.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use braid_primitives::Block;
+use tokio::sync::watch;
+
+use super::{FollowerConfig, Head, Phase, SyncStatus};
+use crate::{
+    FollowError, Node, NodeError,
+    heads::{Bell, Heads},
+    sync::{Found, Synchronizer},
+};
+
+/// Everything that the loop owns.
+pub(super) struct Runner {
+    node: Node,
+    heads: Heads,
+    sync: Synchronizer,
+    published: watch::Sender<Option<Arc<Head>>>,
+    status: watch::Sender<SyncStatus>,
+    backoff: Backoff,
+}
+
+enum Event {
+    Stop,
+    Bell(Bell),
+    Found(Option<Found>),
+    Idle,
+}
+
+impl Runner {
+    pub(super) fn new(
+        node: Node,
+        config: FollowerConfig,
+        published: watch::Sender<Option<Arc<Head>>>,
+        status: watch::Sender<SyncStatus>,
+    ) -> Self {
+        Self {
+            heads: Heads::new(node.clone(), &config),
+            backoff: Backoff::new(config.backoff),
+            sync: Synchronizer::new(node.clone(), config, status.clone()),
+            node,
+            published,
+            status,
+        }
+    }
+
+    /// Runs until told to stop.
+    pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        loop {
+            let event = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => Event::Stop,
+                bell = self.heads.ring() => Event::Bell(bell),
+                found = self.sync.found() => Event::Found(found),
+                () = std::future::ready(()), if self.sync.has_pending() => Event::Idle,
+            };
+            let work = async {
+                match event {
+                    Event::Stop => return false,
+                    Event::Bell(bell) => self.look(bell).await,
+                    Event::Found(found) => self.sync.take(found),
+                    Event::Idle => self.absorb().await,
+                }
+                true
+            };
+            // A request under way does not hold up the end.
+            let goes_on = tokio::select! {
+                biased;
+                goes_on = work => goes_on,
+                _ = stop.wait_for(|stop| *stop) => false,
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        self.status.send_modify(|status| status.phase = Phase::Stopped);
+    }
+
+    async fn look(&mut self, bell: Bell) {
+        let received_at = Instant::now();
+        match self.follow(bell).await {
+            Ok(changed) => {
+                if changed {
+                    self.publish(received_at);
+                }
+                self.well(received_at);
+                self.heads.heard().await;
+            }
+            Err(error) => self.ill(&error).await,
+        }
+    }
+
+    async fn follow(&mut self, bell: Bell) -> Result<bool, FollowError> {
+        if self.backoff.is_lost() {
+            // Whoever answers after a silence may be another node.
+            self.node.check_chain().await?;
+        }
+        let head: Block = match bell {
+            Bell::Pushed(head) => head,
+            Bell::Due => self.node.latest_block().await?,
+        };
+        self.status.send_modify(|status| status.node_block = Some(head.number));
+        self.sync.follow(head).await
+    }
+
+    async fn absorb(&mut self) {
+        // A fuller market of the same block is no younger.
+        let received_at = self.published.borrow().as_ref().map_or_else(Instant::now, |head| head.received_at);
+        match self.sync.absorb().await {
+            Ok(()) => self.publish(received_at),
+            Err(error) => self.ill(&error).await,
+        }
+    }
+
+    fn publish(&mut self, received_at: Instant) {
+        let (Some(market), Some(fees)) = (self.sync.tip().cloned(), self.sync.fees()) else { return };
+        self.heads.saw(market.block());
+        self.status.send_modify(|status| {
+            status.market_block = Some(market.block().number);
+            status.pools = market.pools().len();
+            status.tokens = market.tokens().len();
+            status.left_out = self.sync.left_out();
+        });
+        self.published.send_replace(Some(Arc::new(Head { market, fees, received_at })));
+    }
+
+    fn well(&mut self, at: Instant) {
+        if self.backoff.is_lost() {
+            tracing::info!(node = %self.node.endpoint(), "the node answers again");
+        }
+        self.backoff.reset();
+        self.status.send_modify(|status| {
+            status.phase = Phase::Following;
+            status.checked_at = Some(at);
+            status.last_error = None;
+        });
+    }
+
+    /// Says what is wrong, keeps the last market, and waits before the next try.
+    async fn ill(&mut self, error: &FollowError) {
+        let lost = !matches!(error, FollowError::Replaced { .. } | FollowError::Node(NodeError::UnknownBlock { .. }));
+        if lost && !self.backoff.is_lost() {
+            tracing::warn!(%error, "the market stands still until the node answers");
+        } else {
+            tracing::debug!(%error, "trying again");
+        }
+        self.status.send_modify(|status| {
+            status.last_error = Some(error.to_string());
+            if lost {
+                status.phase = Phase::Disconnected;
+            }
+        });
+        let pause = self.backoff.next(lost);
+        self.heads.failed();
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Pauses that double while failures go on.
+#[derive(Debug)]
+struct Backoff {
+    first: Duration,
+    longest: Duration,
+    next: Duration,
+    lost: bool,
+}
+
+impl Backoff {
+    fn new((first, longest): (Duration, Duration)) -> Self {
+        Self { first, longest: longest.max(first), next: first, lost: false }
+    }
+
+    fn next(&mut self, lost: bool) -> Duration {
+        self.lost |= lost;
+        let pause = self.next;
+        self.next = self.next.saturating_mul(2).min(self.longest);
+        pause
+    }
+
+    fn reset(&mut self) {
+        self.next = self.first;
+        self.lost = false;
+    }
+
+    /// Whether the node has not been of use since a failure.
+    const fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_start_over_after_success() {
+        let ms = Duration::from_millis;
+        let mut backoff = Backoff::new((ms(100), ms(350)));
+        let pauses: Vec<_> = (0..4).map(|_| backoff.next(true)).collect();
+        assert_eq!(pauses, [ms(100), ms(200), ms(350), ms(350)]);
+        assert!(backoff.is_lost());
+        backoff.reset();
+        assert_eq!(backoff.next(false), ms(100));
+        assert!(!backoff.is_lost(), "a block that was replaced is no lost node");
+    }
+}

@@ -1,0 +1,177 @@
+//! When to look at the chain again: heads that the node pushes, or a timer where it does not.
+//!
+//! A push is only a bell: what it says is used when it fits what we have, and checked with the node when it does not. So a
+//! push that is lost, late, repeated or out of order costs a request and never a wrong market.
+
+use std::{collections::VecDeque, time::Duration};
+
+use alloy::pubsub::RawSubscription;
+use braid_primitives::Block;
+use tokio::{
+    sync::broadcast::error::RecvError,
+    time::{Instant, sleep_until},
+};
+
+use crate::{FollowerConfig, Node, node::head_of};
+
+/// Poll interval until a block time is known.
+const FIRST_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Bounds of the poll interval.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_millis(1_500));
+
+/// Polls per block.
+const POLLS_PER_BLOCK: u32 = 8;
+
+/// How often a lost subscription is tried again.
+const RESUBSCRIBE_EVERY: Duration = Duration::from_secs(5);
+
+/// Blocks whose times are kept.
+const TIMES: usize = 9;
+
+/// Why to look.
+#[derive(Debug)]
+pub(crate) enum Bell {
+    /// The node says that this is its head.
+    Pushed(Block),
+    /// It is time to ask.
+    Due,
+}
+
+/// The bells of one node.
+pub(crate) struct Heads {
+    node: Node,
+    fixed_interval: Option<Duration>,
+    silence: Duration,
+    subscription: Option<RawSubscription>,
+    subscribe_at: Instant,
+    due_at: Instant,
+    times: BlockTimes,
+}
+
+impl Heads {
+    pub(crate) fn new(node: Node, config: &FollowerConfig) -> Self {
+        let now = Instant::now();
+        Self {
+            node,
+            fixed_interval: config.poll_interval,
+            silence: config.silence,
+            subscription: None,
+            subscribe_at: now,
+            due_at: now,
+            times: BlockTimes::default(),
+        }
+    }
+
+    /// Waits for the next bell. Nothing is lost when the future is dropped.
+    pub(crate) async fn ring(&mut self) -> Bell {
+        loop {
+            let Some(subscription) = &mut self.subscription else {
+                sleep_until(self.due_at).await;
+                return Bell::Due;
+            };
+            tokio::select! {
+                biased;
+                pushed = subscription.recv() => match pushed {
+                    // Only the newest of several waiting heads is of interest.
+                    Ok(_) if !subscription.is_empty() => {}
+                    Ok(notice) => return head_of(&notice).map_or(Bell::Due, Bell::Pushed),
+                    Err(RecvError::Lagged(_)) => return Bell::Due,
+                    Err(RecvError::Closed) => {
+                        tracing::warn!(node = %self.node.endpoint(), "heads are no longer pushed: asking for them");
+                        self.subscription = None;
+                        self.due_at = Instant::now();
+                    }
+                },
+                () = sleep_until(self.due_at) => return Bell::Due,
+            }
+        }
+    }
+
+    /// After the node was heard: sets the next time to ask, and subscribes where that is possible and missing.
+    pub(crate) async fn heard(&mut self) {
+        let now = Instant::now();
+        if self.subscription.is_none() && self.node.endpoint().can_subscribe() && now >= self.subscribe_at {
+            self.subscribe_at = now + RESUBSCRIBE_EVERY;
+            match self.node.subscribe_heads().await {
+                Ok(subscription) => self.subscription = Some(subscription),
+                Err(error) => tracing::warn!(%error, "cannot subscribe to heads: asking for them"),
+            }
+        }
+        let pause = if self.subscription.is_some() { self.silence } else { self.interval() };
+        self.due_at = now + pause;
+    }
+
+    /// After the node failed: heads pushed over a lost connection will not come.
+    pub(crate) fn failed(&mut self) {
+        self.subscription = None;
+        self.subscribe_at = Instant::now();
+        self.due_at = Instant::now();
+    }
+
+    /// Notes the time of a block, to learn how often blocks come.
+    pub(crate) fn saw(&mut self, block: &Block) {
+        self.times.push(block.number, block.timestamp);
+    }
+
+    fn interval(&self) -> Duration {
+        let learnt = || self.times.median().map(|time| (time / POLLS_PER_BLOCK).clamp(INTERVALS.0, INTERVALS.1));
+        self.fixed_interval.or_else(learnt).unwrap_or(FIRST_INTERVAL)
+    }
+}
+
+/// Heights and times of the newest blocks.
+#[derive(Debug, Default)]
+struct BlockTimes(VecDeque<(u64, u64)>);
+
+impl BlockTimes {
+    fn push(&mut self, number: u64, timestamp: u64) {
+        self.0.push_back((number, timestamp));
+        if self.0.len() > TIMES {
+            self.0.pop_front();
+        }
+    }
+
+    /// The median time per block; times that jump or go backwards count for one block each.
+    fn median(&self) -> Option<Duration> {
+        let pairs = self.0.iter().zip(self.0.iter().skip(1));
+        let mut times: Vec<u64> = pairs
+            .filter(|((before, _), (after, _))| after > before)
+            .map(|((before, start), (after, end))| end.saturating_sub(*start).saturating_mul(1_000) / (after - before))
+            .collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).map(|millis| Duration::from_millis(*millis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_jump_of_the_clock_does_not_change_the_pace() {
+        let mut times = BlockTimes::default();
+        assert_eq!(times.median(), None);
+        for number in 1..=6 {
+            times.push(number, number * 2 + if number > 4 { 86_400 } else { 0 });
+        }
+        assert_eq!(times.median(), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn missed_blocks_are_counted() {
+        let mut times = BlockTimes::default();
+        times.push(10, 100);
+        times.push(20, 220);
+        assert_eq!(times.median(), Some(Duration::from_secs(12)));
+    }
+
+    #[test]
+    fn replaced_blocks_and_clocks_that_run_backwards_are_survived() {
+        let mut times = BlockTimes::default();
+        for (number, time) in [(5, u64::MAX), (4, 0), (4, 3), (5, 1), (u64::MAX, u64::MAX / 2_000)] {
+            times.push(number, time);
+        }
+        assert!(times.median().is_some());
+    }
+}

@@ -1,0 +1,136 @@
+//! The last markets, to roll back to, and older block hashes, to see where two chains part. Pure.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use braid_market::Market;
+use braid_primitives::{B256, Block};
+
+/// How many block hashes are remembered beyond the markets.
+const MOST_ANCHORS: usize = 4_096;
+
+/// Markets of consecutive blocks of one chain, the newest last. They share the pools that did not change.
+#[derive(Clone, Debug)]
+pub(crate) struct History {
+    markets: VecDeque<Arc<Market>>,
+    capacity: usize,
+    anchors: BTreeMap<u64, B256>,
+}
+
+impl History {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { markets: VecDeque::new(), capacity: capacity.max(1), anchors: BTreeMap::new() }
+    }
+
+    pub(crate) fn tip(&self) -> Option<&Arc<Market>> {
+        self.markets.back()
+    }
+
+    /// The oldest market that can be rolled back to.
+    pub(crate) fn oldest(&self) -> Option<&Block> {
+        self.markets.front().map(|market| market.block())
+    }
+
+    pub(crate) fn contains(&self, hash: B256) -> bool {
+        self.markets.iter().any(|market| market.block().hash == hash)
+    }
+
+    /// Adds the market of a newer block, or replaces the tip by a fuller market of the same block.
+    pub(crate) fn push(&mut self, market: Arc<Market>) {
+        let block = *market.block();
+        if self.tip().is_some_and(|tip| tip.block().hash == block.hash) {
+            self.markets.pop_back();
+        }
+        self.markets.push_back(market);
+        while self.markets.len() > self.capacity {
+            self.markets.pop_front();
+        }
+        self.remember(block.number, block.hash);
+    }
+
+    /// Remembers that a block is, or was, part of the chain.
+    pub(crate) fn remember(&mut self, number: u64, hash: B256) {
+        self.anchors.insert(number, hash);
+        while self.anchors.len() > MOST_ANCHORS {
+            self.anchors.pop_first();
+        }
+    }
+
+    /// Drops every market after a block. `false`, and nothing happens, when that block's market is not kept.
+    pub(crate) fn roll_back_to(&mut self, hash: B256) -> bool {
+        let Some(position) = self.markets.iter().position(|market| market.block().hash == hash) else { return false };
+        self.markets.truncate(position + 1);
+        if let Some(tip) = self.tip().map(|tip| tip.block().number) {
+            self.anchors.split_off(&tip.saturating_add(1));
+        }
+        true
+    }
+
+    /// Drops every market, and every hash above a height.
+    pub(crate) fn restart_above(&mut self, height: Option<u64>) {
+        self.markets.clear();
+        match height {
+            Some(height) => drop(self.anchors.split_off(&height.saturating_add(1))),
+            None => self.anchors.clear(),
+        }
+    }
+
+    /// Remembered blocks up to a height, newest first.
+    pub(crate) fn anchors_up_to(&self, height: u64) -> Vec<(u64, B256)> {
+        self.anchors.range(..=height).rev().map(|(number, hash)| (*number, *hash)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn market(number: u64, fork: u8) -> Arc<Market> {
+        let block = Block {
+            number,
+            hash: B256::from([fork; 32]) ^ B256::left_padding_from(&number.to_be_bytes()),
+            parent_hash: B256::ZERO,
+            timestamp: 0,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 1,
+        };
+        Arc::new(Market::empty(block, Arc::default()))
+    }
+
+    fn history(blocks: u64) -> History {
+        let mut history = History::new(64);
+        (1..=blocks).for_each(|number| history.push(market(number, 0xaa)));
+        history
+    }
+
+    #[test]
+    fn sixty_four_markets_are_kept_and_every_one_can_be_rolled_back_to() {
+        let full = history(200);
+        assert_eq!(full.oldest().unwrap().number, 137);
+        for number in 137..=200 {
+            let mut history = full.clone();
+            assert!(history.roll_back_to(market(number, 0xaa).block().hash));
+            assert_eq!(history.tip().unwrap().block().number, number);
+            assert_eq!(history.anchors_up_to(u64::MAX).first().unwrap().0, number);
+        }
+    }
+
+    #[test]
+    fn an_unknown_block_changes_nothing() {
+        let mut history = history(200);
+        assert!(!history.roll_back_to(market(136, 0xaa).block().hash), "too old");
+        assert!(!history.roll_back_to(market(190, 0xbb).block().hash), "of another chain");
+        assert_eq!(history.tip().unwrap().block().number, 200);
+    }
+
+    #[test]
+    fn a_fuller_market_of_the_same_block_replaces_the_tip() {
+        let mut history = history(3);
+        history.push(market(3, 0xaa));
+        assert_eq!(history.oldest().unwrap().number, 1);
+        assert!(history.roll_back_to(market(2, 0xaa).block().hash));
+    }
+}

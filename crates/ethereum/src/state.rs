@@ -1,0 +1,90 @@
+//! Reads the states of many pools at one block; the rounds of different pools share their batches.
+
+use braid_primitives::{B256, Bytes};
+use braid_protocols::{Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader};
+
+use crate::{Node, NodeError};
+
+/// How many pools are read together: bounds the memory of a round.
+const POOLS_AT_ONCE: usize = 512;
+
+/// Reads pools in order; an error of a pool's reader leaves that pool out.
+pub(crate) async fn read_states(
+    node: &Node,
+    block_hash: B256,
+    pools: &[Discovered],
+) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+    let mut states = Vec::with_capacity(pools.len());
+    for group in pools.chunks(POOLS_AT_ONCE) {
+        let mut round = Round::start(group);
+        loop {
+            let calls = round.calls();
+            if calls.is_empty() {
+                break;
+            }
+            let answers = node.read(block_hash, calls).await?;
+            round.feed(&answers);
+        }
+        states.extend(round.finish());
+    }
+    Ok(states)
+}
+
+/// Readers that are being served together. Pure.
+struct Round {
+    slots: Vec<Slot>,
+}
+
+enum Slot {
+    Reading(Box<dyn StateReader>, Vec<Call>),
+    Done(Result<PoolState, DecodeError>),
+}
+
+impl Round {
+    fn start(pools: &[Discovered]) -> Self {
+        let slot = |pool: &Discovered| {
+            let mut reader = pool.product.protocol().reader(pool);
+            match reader.start() {
+                ReadProgress::Calls(calls) => Slot::Reading(reader, calls),
+                ReadProgress::Done(state) => Slot::Done(Ok(state)),
+            }
+        };
+        Self { slots: pools.iter().map(slot).collect() }
+    }
+
+    /// The calls of every unfinished reader, one after another.
+    fn calls(&self) -> Vec<Call> {
+        let calls = |slot: &Slot| match slot {
+            Slot::Reading(_, calls) => calls.clone(),
+            Slot::Done(_) => Vec::new(),
+        };
+        self.slots.iter().flat_map(calls).collect()
+    }
+
+    /// Gives every unfinished reader its part of the answers.
+    fn feed(&mut self, answers: &[Option<Bytes>]) {
+        let mut rest = answers;
+        for slot in &mut self.slots {
+            let Slot::Reading(reader, calls) = slot else { continue };
+            // Fewer answers than calls only if the node client broke its word; the reader then says so.
+            let (mine, others) = rest.split_at(calls.len().min(rest.len()));
+            rest = others;
+            match reader.feed(mine) {
+                // A reader that asks for nothing would never end.
+                Ok(ReadProgress::Calls(next)) if next.is_empty() => {
+                    *slot = Slot::Done(Err(DecodeError::AnswerCount { expected: 0, got: mine.len() }));
+                }
+                Ok(ReadProgress::Calls(next)) => *calls = next,
+                Ok(ReadProgress::Done(state)) => *slot = Slot::Done(Ok(state)),
+                Err(error) => *slot = Slot::Done(Err(error)),
+            }
+        }
+    }
+
+    fn finish(self) -> impl Iterator<Item = Result<PoolState, DecodeError>> {
+        self.slots.into_iter().map(|slot| match slot {
+            Slot::Done(result) => result,
+            Slot::Reading(_, calls) => Err(DecodeError::AnswerCount { expected: calls.len(), got: 0 }),
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! One block further.
+
+use std::collections::BTreeSet;
+
+use braid_primitives::{Address, Block};
+
+use super::{POOLS_BETWEEN_BLOCKS, Synchronizer};
+use crate::{BlockLogs, FeeData, FollowError, apply_logs};
+
+/// How many blocks' logs are asked for in one message when catching up.
+const BLOCKS_PER_MESSAGE: usize = 16;
+
+impl Synchronizer {
+    /// Applies consecutive blocks, the first of which follows the tip.
+    pub(super) async fn advance_all(&mut self, blocks: &[Block]) -> Result<(), FollowError> {
+        for chunk in blocks.chunks(BLOCKS_PER_MESSAGE) {
+            let all = self.node.blocks_logs(chunk, self.catalog.block(), true).await?;
+            for (block, logs) in chunk.iter().zip(all) {
+                self.advance(block, &logs).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn advance(&mut self, block: &Block, found: &BlockLogs) -> Result<(), FollowError> {
+        let Some(base) = self.tip().cloned() else { return Ok(()) };
+        let change = apply_logs(&self.catalog, &base, found.logs.iter().map(|placed| &placed.log));
+        let announced = change.announced.iter().map(|pool| pool.address);
+        let announced: Vec<Address> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
+        for pool in change.announced {
+            self.known.insert(pool, block.number);
+        }
+        let mut read: BTreeSet<Address> = change.stale;
+        read.extend(announced);
+        read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
+        read.extend(self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied());
+        let joined = self.join(&read, base.tokens(), block.hash).await?;
+        let market = self.settle(&base, *block, change.changed, joined)?;
+        self.history.push(market);
+        if let Some(history) = &found.fees {
+            self.fees = Some(FeeData::new(block, Some(history)));
+        }
+        tracing::debug!(number = block.number, hash = %block.hash, logs = found.logs.len(), read = read.len(), "block applied");
+        Ok(())
+    }
+
+    /// Reads some of the waiting pools into the tip: a fuller market of the same block.
+    pub(crate) async fn absorb(&mut self) -> Result<(), FollowError> {
+        let Some(base) = self.tip().cloned() else { return Ok(()) };
+        let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
+        let joined = self.join(&read, base.tokens(), base.block().hash).await?;
+        let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
+        self.history.push(market);
+        Ok(())
+    }
+}

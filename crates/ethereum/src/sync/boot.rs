@@ -1,0 +1,172 @@
+//! The first market, and the market after a history that was replaced deeper than we keep markets.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use braid_market::{Market, Tokens};
+use braid_primitives::{Address, B256, Block};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::Synchronizer;
+use crate::{DiscoveryProgress, FeeData, FollowError, Phase, node::PlacedLog, range::FIRST_BLOCKS, scan::Scan};
+
+/// Heights below the first head whose hashes are remembered: a later reorganisation is measured against them.
+const ANCHOR_DEPTHS: [u64; 4] = [64, 256, 1_024, 4_096];
+
+/// How many anchors are compared with the node in one message.
+const ANCHORS_PER_MESSAGE: usize = 64;
+
+/// Pause of a background scan after a failure.
+const SCAN_PAUSE: Duration = Duration::from_secs(2);
+
+/// Part of a background scan's yield.
+pub(crate) struct Found {
+    logs: Vec<PlacedLog>,
+    progress: DiscoveryProgress,
+}
+
+/// A scan for pools that goes on while the market is already served.
+pub(crate) struct Background {
+    found: mpsc::Receiver<Found>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Synchronizer {
+    /// The first market, at a head.
+    pub(super) async fn start(&mut self, head: Block) -> Result<(), FollowError> {
+        self.history.restart_above(None);
+        self.known = Default::default();
+        self.pending.clear();
+        self.background = None;
+        for pool in self.catalog.fixed_pools() {
+            self.known.insert(pool, 0);
+        }
+        let first = self.catalog.first_block(self.config.start_block, head.number);
+        if head.number.saturating_sub(first) < self.config.scan_before_serving_blocks {
+            self.scan(first, head.number).await?;
+        } else {
+            self.background = Some(self.spawn_scan(first, head.number));
+        }
+        let older = ANCHOR_DEPTHS.into_iter().rev().filter_map(|depth| head.number.checked_sub(depth));
+        for block in self.node.blocks_at(older).await? {
+            self.history.remember(block.number, block.hash);
+        }
+        self.read_all(head, None).await
+    }
+
+    /// The market after a reorganisation that is deeper than the markets that are kept: what the replaced blocks announced
+    /// is forgotten, what the new ones announce is looked up, and every state is read again.
+    pub(super) async fn restart(&mut self, head: Block) -> Result<(), FollowError> {
+        self.node.check_chain().await?;
+        let Some(common) = self.common_anchor(head.number).await? else {
+            tracing::warn!(number = head.number, "nothing is known of this chain: starting over");
+            return self.start(head).await;
+        };
+        tracing::warn!(
+            number = head.number,
+            common,
+            "the chain was replaced deeper than markets are kept: reading again"
+        );
+        self.known.forget_above(common);
+        let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
+        self.scan(first, head.number).await?;
+        self.read_all(head, Some(common)).await
+    }
+
+    /// Scans for announcements before there is a market.
+    async fn scan(&mut self, from: u64, to: u64) -> Result<(), FollowError> {
+        self.phase(Phase::Discovering);
+        let mut scan = Scan::new(self.node.clone(), self.catalog.announcements().clone(), from, to, FIRST_BLOCKS);
+        while let Some(logs) = scan.next().await? {
+            self.learn(&logs);
+            self.status.send_modify(|status| status.discovery = Some(scan.progress()));
+        }
+        self.status.send_modify(|status| status.discovery = None);
+        Ok(())
+    }
+
+    /// Reads every known pool at a head; what is kept of the past ends at the last block in `common` with it.
+    async fn read_all(&mut self, head: Block, common: Option<u64>) -> Result<(), FollowError> {
+        self.phase(Phase::Reading);
+        let all: BTreeSet<Address> = self.known.addresses().collect();
+        let base = Market::empty(head, Arc::new(Tokens::new()));
+        let joined = self.join(&all, base.tokens(), head.hash).await?;
+        let history = self.node.fee_history(head.number).await.ok();
+        self.check_canonical(&head).await?;
+        let market = self.settle(&base, head, Vec::new(), joined)?;
+        let (pools, tokens) = (market.pools().len(), market.tokens().len());
+        if common.is_some() {
+            self.history.restart_above(common);
+        }
+        self.history.push(market);
+        self.fees = Some(FeeData::new(&head, history.as_ref()));
+        let (left_out, examples) = (self.known.left_out(), self.known.left_out_examples(3));
+        tracing::info!(number = head.number, hash = %head.hash, pools, tokens, left_out, ?examples, "market read");
+        Ok(())
+    }
+
+    /// The highest remembered block that the node's chain still has.
+    async fn common_anchor(&self, height: u64) -> Result<Option<u64>, FollowError> {
+        for anchors in self.history.anchors_up_to(height).chunks(ANCHORS_PER_MESSAGE) {
+            let blocks = self.node.blocks_at(anchors.iter().map(|(number, _)| *number)).await?;
+            let same = |((number, hash), block): (&(u64, B256), &Block)| (*hash == block.hash).then_some(*number);
+            if let Some(common) = anchors.iter().zip(&blocks).find_map(same) {
+                return Ok(Some(common));
+            }
+        }
+        Ok(None)
+    }
+
+    fn spawn_scan(&self, from: u64, to: u64) -> Background {
+        let (sender, found) = mpsc::channel(4);
+        let mut scan = Scan::new(self.node.clone(), self.catalog.announcements().clone(), from, to, FIRST_BLOCKS);
+        let task = tokio::spawn(async move {
+            loop {
+                match scan.next().await {
+                    Ok(Some(logs)) => {
+                        let part = Found { logs, progress: scan.progress() };
+                        if sender.send(part).await.is_err() {
+                            return;
+                        }
+                    }
+                    Ok(None) => return,
+                    Err(error) => {
+                        tracing::warn!(%error, "the scan for pools pauses");
+                        tokio::time::sleep(SCAN_PAUSE).await;
+                    }
+                }
+            }
+        });
+        Background { found, task }
+    }
+
+    /// The next part of the background scan; waits for ever when there is none under way.
+    pub(crate) async fn found(&mut self) -> Option<Found> {
+        match &mut self.background {
+            Some(background) => background.found.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes in a part of the background scan; the end of it when there is nothing more.
+    pub(crate) fn take(&mut self, found: Option<Found>) {
+        let Some(Found { logs, progress }) = found else {
+            self.background = None;
+            self.status.send_modify(|status| status.discovery = None);
+            tracing::info!(known = self.known.len(), "every announced pool is known");
+            return;
+        };
+        let mut new = self.learn(&logs);
+        if let Some(tip) = self.tip() {
+            new.retain(|pool| tip.pool_id(*pool).is_none());
+        }
+        new.retain(|pool| !self.known.is_left_out(*pool));
+        self.pending.extend(new);
+        self.status.send_modify(|status| status.discovery = Some(progress));
+    }
+}

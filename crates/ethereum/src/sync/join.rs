@@ -1,0 +1,117 @@
+//! Reads pools into a market: tokens first, then states, all at one block.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use braid_market::{Market, Tokens};
+use braid_primitives::{Address, B256, Block, TokenId};
+use braid_protocols::{Discovered, Pool};
+
+use super::Synchronizer;
+use crate::{FollowError, metadata::read_tokens, state::read_states};
+
+/// Pools read at one block, and those that could not be.
+pub(super) struct Joined {
+    tokens: Arc<Tokens>,
+    pools: Vec<Pool>,
+    refused: Vec<(Address, String)>,
+}
+
+impl Synchronizer {
+    /// Reads known pools at a block. The answers of the node decide which of them make it.
+    pub(super) async fn join(
+        &self,
+        addresses: &BTreeSet<Address>,
+        tokens: &Arc<Tokens>,
+        block_hash: B256,
+    ) -> Result<Joined, FollowError> {
+        let mut joined = Joined { tokens: Arc::clone(tokens), pools: Vec::new(), refused: Vec::new() };
+        let mut wanted: Vec<&Discovered> = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            match self.known.get(*address) {
+                Some(pool) => wanted.push(pool),
+                None => joined.refused.push((*address, "it was never announced".into())),
+            }
+        }
+        self.learn_tokens(&wanted, &mut joined.tokens, block_hash).await?;
+        let mut ready = Vec::with_capacity(wanted.len());
+        for pool in wanted {
+            match coins(pool, &joined.tokens) {
+                Ok(coins) => ready.push((pool.clone(), coins)),
+                Err(reason) => joined.refused.push((pool.address, reason)),
+            }
+        }
+        let (pools, coins): (Vec<Discovered>, Vec<Vec<TokenId>>) = ready.into_iter().unzip();
+        let states = read_states(&self.node, block_hash, &pools).await?;
+        for ((pool, coins), state) in pools.into_iter().zip(coins).zip(states) {
+            match state {
+                Ok(state) => {
+                    let coins = coins.into_iter().collect();
+                    joined.pools.push(Pool { address: pool.address, product: pool.product, coins, state });
+                }
+                Err(error) => joined.refused.push((pool.address, error.to_string())),
+            }
+        }
+        Ok(joined)
+    }
+
+    /// Adds the metadata of tokens that the table lacks.
+    async fn learn_tokens(
+        &self,
+        pools: &[&Discovered],
+        tokens: &mut Arc<Tokens>,
+        block_hash: B256,
+    ) -> Result<(), FollowError> {
+        let mut seen = BTreeSet::new();
+        let coins = pools.iter().flat_map(|pool| pool.coins.iter().copied());
+        let unknown: Vec<Address> =
+            coins.filter(|coin| tokens.id(*coin).is_none()).filter(|coin| seen.insert(*coin)).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let read = read_tokens(&self.node, block_hash, &unknown).await?;
+        let table = Arc::make_mut(tokens);
+        for token in read.into_iter().flatten() {
+            table.insert(token);
+        }
+        Ok(())
+    }
+
+    /// The market of a block: `base` with some pools changed and others read, without those that could not be read.
+    pub(super) fn settle(
+        &mut self,
+        base: &Market,
+        block: Block,
+        changed: Vec<Pool>,
+        joined: Joined,
+    ) -> Result<Arc<Market>, FollowError> {
+        let dropped: Vec<Address> =
+            joined.refused.iter().map(|(pool, _)| *pool).filter(|pool| base.pool_id(*pool).is_some()).collect();
+        let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
+        let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.address));
+        let read: Vec<Address> = joined.pools.iter().map(|pool| pool.address).collect();
+        let pools = changed.chain(joined.pools);
+        let market = trimmed.as_ref().unwrap_or(base).next(block, joined.tokens, pools)?;
+        for pool in read {
+            self.known.take_in(pool);
+            self.pending.remove(&pool);
+        }
+        for (pool, reason) in joined.refused {
+            self.pending.remove(&pool);
+            self.known.leave_out(pool, reason);
+        }
+        Ok(Arc::new(market))
+    }
+}
+
+fn coins(pool: &Discovered, tokens: &Tokens) -> Result<Vec<TokenId>, String> {
+    if pool.coins.len() > braid_protocols::pool::MAX_COINS {
+        return Err(format!("it has {} coins", pool.coins.len()));
+    }
+    let id = |coin: &Address| tokens.id(*coin).ok_or_else(|| format!("token {coin} has no usable decimals"));
+    let coins: Vec<TokenId> = pool.coins.iter().map(id).collect::<Result<_, _>>()?;
+    let distinct = coins.iter().collect::<BTreeSet<_>>().len();
+    if distinct < 2 || distinct != coins.len() {
+        return Err("its coins are not two or more different tokens".into());
+    }
+    Ok(coins)
+}

@@ -1,0 +1,100 @@
+//! When the node's head does not follow our tip: missed blocks, replaced blocks, a head that went backwards.
+
+use std::collections::BTreeSet;
+
+use braid_primitives::{Address, B256, Block};
+
+use super::Synchronizer;
+use crate::{FollowError, scan::Scan};
+
+/// Blocks per range when many were missed: every event of every pool is asked for, and there are many in a block.
+const LEAP_BLOCKS: u64 = 64;
+
+impl Synchronizer {
+    /// Asks the node where its chain is now, and goes there from `tip`. Whether the market changed.
+    pub(super) async fn find_the_way(&mut self, tip: Block) -> Result<bool, FollowError> {
+        let head = self.node.latest_block().await?;
+        if head.hash == tip.hash {
+            return Ok(false);
+        }
+        if self.history.contains(head.hash) {
+            return self.step_back(&head, &tip).await;
+        }
+        let oldest = self.history.oldest().map_or(0, |block| block.number);
+        let reach = (self.config.reorganisation_depth as u64).saturating_mul(2);
+        if head.number >= oldest && head.number - oldest <= reach {
+            let path = self.node.blocks_at(oldest..=head.number).await?;
+            check_path(&path, &head)?;
+            if let Some((ancestor, way)) = self.part(&path) {
+                self.roll_back_to(ancestor, &tip);
+                self.advance_all(way).await?;
+                return Ok(true);
+            }
+        } else if head.number > tip.number && self.node.block_at(tip.number).await?.is_some_and(|b| b.hash == tip.hash)
+        {
+            self.leap(&head).await?;
+            return Ok(true);
+        }
+        self.restart(head).await?;
+        self.status.send_modify(|status| status.reorganisations += 1);
+        Ok(true)
+    }
+
+    /// The newest block of a path whose market is kept, and the rest of the path.
+    fn part<'a>(&self, path: &'a [Block]) -> Option<(B256, &'a [Block])> {
+        let position = path.iter().rposition(|block| self.history.contains(block.hash))?;
+        let (common, way) = path.split_at(position + 1);
+        common.last().map(|ancestor| (ancestor.hash, way))
+    }
+
+    /// The node's head is an older block of ours: either it lags, or its newer blocks are gone.
+    async fn step_back(&mut self, head: &Block, tip: &Block) -> Result<bool, FollowError> {
+        if self.node.block_at(tip.number).await?.is_some_and(|block| block.hash == tip.hash) {
+            return Ok(false);
+        }
+        self.roll_back_to(head.hash, tip);
+        Ok(true)
+    }
+
+    /// Takes the market of an older block as the tip. What later blocks announced is forgotten; pools that joined later
+    /// although they are older are read again.
+    fn roll_back_to(&mut self, ancestor: B256, tip: &Block) {
+        if ancestor == tip.hash || !self.history.roll_back_to(ancestor) {
+            return;
+        }
+        let Some(market) = self.history.tip().cloned() else { return };
+        let block = market.block();
+        tracing::warn!(from = tip.number, to = block.number, hash = %block.hash, "the chain was reorganised");
+        self.known.forget_above(block.number);
+        self.known.reconcile(&market);
+        self.pending = self.known.missing_from(&market).into_iter().collect();
+        self.status.send_modify(|status| status.reorganisations += 1);
+    }
+
+    /// Many blocks were missed, and our tip is still part of the chain: finds out what they touched, and reads that.
+    async fn leap(&mut self, head: &Block) -> Result<(), FollowError> {
+        let Some(base) = self.tip().cloned() else { return Ok(()) };
+        let from = base.block().number.saturating_add(1);
+        tracing::info!(from, to = head.number, "catching up over many blocks");
+        let mut touched: BTreeSet<Address> = self.pending.clone();
+        let mut scan = Scan::new(self.node.clone(), self.catalog.block().clone(), from, head.number, LEAP_BLOCKS);
+        while let Some(logs) = scan.next().await? {
+            touched.extend(self.learn(&logs));
+            touched.extend(logs.iter().map(|log| log.log.address).filter(|pool| self.known.get(*pool).is_some()));
+        }
+        let joined = self.join(&touched, base.tokens(), head.hash).await?;
+        self.check_canonical(head).await?;
+        let market = self.settle(&base, *head, Vec::new(), joined)?;
+        self.history.push(market);
+        Ok(())
+    }
+}
+
+/// A path is a chain: each block's parent is the one before it, and the last is the head.
+fn check_path(path: &[Block], head: &Block) -> Result<(), FollowError> {
+    let linked = path.is_sorted_by(|parent, child| parent.hash == child.parent_hash);
+    if linked && path.last().is_some_and(|last| last.hash == head.hash) {
+        return Ok(());
+    }
+    Err(FollowError::Replaced { number: head.number, hash: head.hash })
+}
