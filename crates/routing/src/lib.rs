@@ -6,9 +6,20 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod error;
+mod greedy;
+mod path;
+mod plan;
+mod potentials;
+pub mod prepare;
+mod problem;
 pub mod request;
 pub mod route;
+mod solve;
+mod support;
+mod valuation;
 
 pub use error::SolveError;
+pub use prepare::Prepared;
 pub use request::{PoolFilter, Request};
 pub use route::{Certificate, Route, Solution, Step};
+pub use solve::solve;

@@ -54,6 +54,21 @@ pub struct Certificate {
     pub pools_covered: u32,
 }
 
+impl Certificate {
+    /// From values in wei; what floating point may have rounded is rounded outwards, and nothing is below zero.
+    pub(crate) fn new(bound: f64, achieved: f64, gross: f64, pools_covered: u32) -> Self {
+        let bound = (bound + 1e-12 * bound.abs()).max(achieved);
+        let gap_bps = if gross > 0.0 { (bound - achieved) / gross * 1e4 } else { f64::INFINITY };
+        let wei = |value: f64| U256::try_from(value.max(0.0)).unwrap_or(U256::MAX);
+        Self {
+            upper_bound_value_wei: wei(bound.ceil()),
+            achieved_value_wei: wei(achieved.floor()),
+            gap_bps,
+            pools_covered,
+        }
+    }
+}
+
 /// A route and what is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {

@@ -70,7 +70,7 @@ impl Direction {
         }
         knots.push(Knot { root, liquidity: 0.0, taken, paid, tick_slope: 0.0, tick_hull: 0.0 });
         let sound = start > 0.0 && root > 0.0 && widest > 0.0 && paid > 0.0 && taken > 0.0;
-        if !sound || !taken.is_finite() || !paid.is_finite() || !(gamma > 0.0 && gamma <= 1.0) {
+        if !(sound && taken.is_finite() && paid.is_finite() && gamma > 0.0 && gamma <= 1.0) {
             return None;
         }
         spread_ticks(&mut knots);

@@ -1,0 +1,250 @@
+//! The best single chain of pools, by real amounts.
+//!
+//! Hop by hop, the best label of each token is kept: what a chain has made of it so far, judged by the most that it can
+//! still become (amount × worth − gas). A chain never visits a token twice. With pools already in use, a pool is priced by
+//! what it pays on top, and its gas is free.
+
+use crate::potentials::Potentials;
+use crate::potentials::reversed;
+use crate::prepare::Arrow;
+use crate::problem::{Flow, Problem};
+use crate::support::Support;
+
+/// A chain of pools with its planned amounts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Path {
+    pub(crate) flows: Vec<Flow>,
+    /// Value of the output, net of gas.
+    pub(crate) net: f64,
+}
+
+/// Up to this amount every integer has a float of its own: outputs are rounded down as contracts do.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    token: u32,
+    amount: f64,
+    gas: f64,
+    promise: f64,
+    parent: u32,
+    pool: u32,
+    coin_in: u8,
+    coin_out: u8,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The best chains for `amount`, best first, at most `keep`.
+pub(crate) fn best_paths(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    amount: f64,
+    used: &Support,
+    keep: usize,
+) -> Vec<Path> {
+    let mut search = Search::new(problem, potentials, amount, used, keep);
+    search.run();
+    search.paths()
+}
+
+/// A chain for an amount that swamps the market: of each token the smallest amount is kept, so that a pool further on that
+/// cannot take more is still reached.
+pub(crate) fn narrowest_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize) -> Vec<Path> {
+    let used = Support::default();
+    let mut search = Search { narrow: true, ..Search::new(problem, potentials, problem.amount, &used, keep) };
+    search.run();
+    search.paths()
+}
+
+struct Search<'a, 'p> {
+    problem: &'a Problem<'p>,
+    worth: &'a [f64],
+    amount: f64,
+    used: &'a Support,
+    keep: usize,
+    /// Whether the smallest amount of a token is the best.
+    narrow: bool,
+    labels: Vec<Label>,
+    /// Ends at the output, best first.
+    ends: Vec<u32>,
+    /// Best promise of each token in the layer being built.
+    promise: Vec<f64>,
+}
+
+impl<'a, 'p> Search<'a, 'p> {
+    fn new(problem: &'a Problem<'p>, potentials: &'a Potentials, amount: f64, used: &'a Support, keep: usize) -> Self {
+        let promise = vec![f64::NEG_INFINITY; potentials.worth.len()];
+        Self {
+            problem,
+            worth: &potentials.worth,
+            amount,
+            used,
+            keep,
+            narrow: false,
+            labels: Vec::new(),
+            ends: Vec::new(),
+            promise,
+        }
+    }
+
+    fn run(&mut self) {
+        let (problem, graph) = (self.problem, self.problem.prepared.graph());
+        let (source, target) = (problem.source, problem.target);
+        self.labels.push(Label {
+            token: crate::prepare::index32(source),
+            amount: self.amount,
+            gas: 0.0,
+            promise: f64::INFINITY,
+            parent: NONE,
+            pool: 0,
+            coin_in: 0,
+            coin_out: 0,
+        });
+        let mut frontier = vec![0_u32];
+        for hop in 1..=problem.hops {
+            let mut next = Vec::new();
+            for &at in &frontier {
+                let token = self.labels[at as usize].token as usize;
+                // The output first: what it yields prunes the rest.
+                for arrow in graph.arrows(target).iter().filter(|arrow| arrow.to as usize == token) {
+                    self.extend(at, &reversed(arrow, target), &mut next);
+                }
+                if hop == problem.hops {
+                    continue;
+                }
+                let arrows = if token == source { graph.arrows(token) } else { graph.inner_arrows(token) };
+                for arrow in arrows {
+                    let to = arrow.to as usize;
+                    if to != target && graph.is_inner(to) {
+                        self.extend(at, arrow, &mut next);
+                    }
+                }
+            }
+            let (labels, promise) = (&self.labels, &mut self.promise);
+            next.retain(|&at| promise[labels[at as usize].token as usize] <= labels[at as usize].promise);
+            next.sort_by(|&a, &b| labels[b as usize].promise.total_cmp(&labels[a as usize].promise).then(a.cmp(&b)));
+            for &at in &next {
+                promise[labels[at as usize].token as usize] = f64::NEG_INFINITY;
+            }
+            frontier = next;
+            if frontier.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// The promise below which a label is of no use.
+    fn floor(&self) -> f64 {
+        match self.ends.len() {
+            n if n < self.keep || self.narrow => f64::NEG_INFINITY,
+            n => self.labels[self.ends[n - 1] as usize].promise,
+        }
+    }
+
+    fn extend(&mut self, at: u32, arrow: &Arrow, next: &mut Vec<u32>) {
+        let problem = self.problem;
+        let (label, to) = (self.labels[at as usize], arrow.to as usize);
+        let worth = self.worth[to];
+        let floor = self.floor();
+        if worth <= 0.0 || !problem.is_open(arrow.pool) || to == problem.source {
+            return;
+        }
+        if label.amount * arrow.spot * worth - label.gas <= floor || self.visits(at, arrow) {
+            return;
+        }
+        let Some((amount, gas_units)) = self.quote(arrow, label.amount) else { return };
+        let gas = label.gas + gas_units * problem.gas_price;
+        let narrow = self.narrow && to != problem.target;
+        let promise = if narrow { -amount } else { amount * worth - gas };
+        if promise <= floor || (to != problem.target && promise <= self.promise[to]) {
+            return;
+        }
+        let index = crate::prepare::index32(self.labels.len());
+        self.labels.push(Label {
+            token: arrow.to,
+            amount,
+            gas,
+            promise,
+            parent: at,
+            pool: arrow.pool,
+            coin_in: arrow.coin,
+            coin_out: arrow.coin_to,
+        });
+        if to == problem.target {
+            let labels = &self.labels;
+            let place = self.ends.partition_point(|&end| labels[end as usize].promise >= promise);
+            self.ends.insert(place, index);
+            self.ends.truncate(self.keep);
+        } else {
+            self.promise[to] = promise;
+            next.push(index);
+        }
+    }
+
+    /// Whether a label's chain already holds the arrow's token or pool, or leads back to it through pools in use.
+    fn visits(&self, at: u32, arrow: &Arrow) -> bool {
+        if self.used.opposes(arrow.pool, arrow.coin) {
+            return true;
+        }
+        let mut at = at;
+        while at != NONE {
+            let label = &self.labels[at as usize];
+            if label.token == arrow.to || (label.parent != NONE && label.pool == arrow.pool) {
+                return true;
+            }
+            if self.used.leads(arrow.to, label.token) {
+                return true;
+            }
+            at = label.parent;
+        }
+        false
+    }
+
+    fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
+        let (curve, direction) = self.problem.direction(arrow.pool, arrow.coin)?;
+        if let Some(held) = self.used.amount_in(arrow.pool) {
+            if held + amount_in > direction.capacity_in() * FULL {
+                return None;
+            }
+            let (before, ticks_before) = direction.quote(held);
+            let (after, ticks) = direction.quote(held + amount_in);
+            let more = f64::from(ticks - ticks_before.min(ticks)) * curve.tick_gas_units;
+            return (after > before).then_some((after - before, more));
+        }
+        if amount_in > direction.capacity_in() * FULL {
+            return None;
+        }
+        let (out, ticks) = direction.quote(amount_in);
+        let out = if out < EXACT_BELOW { out.floor() } else { out };
+        let gas = curve.gas_units + f64::from(ticks) * curve.tick_gas_units;
+        (out > 0.0).then_some((out, gas))
+    }
+
+    fn paths(&self) -> Vec<Path> {
+        self.ends.iter().map(|&end| self.path(end)).collect()
+    }
+
+    fn path(&self, end: u32) -> Path {
+        let mut flows = Vec::new();
+        let mut at = end;
+        while self.labels[at as usize].parent != NONE {
+            let label = &self.labels[at as usize];
+            let before = &self.labels[label.parent as usize];
+            flows.push(Flow {
+                pool: label.pool,
+                coin_in: label.coin_in,
+                coin_out: label.coin_out,
+                from: before.token,
+                to: label.token,
+                amount_in: before.amount,
+            });
+            at = label.parent;
+        }
+        flows.reverse();
+        Path { flows, net: self.labels[end as usize].promise }
+    }
+}
+
+/// How much of a pool's capacity a plan fills: what is left covers the rounding of the exact arithmetic.
+pub(crate) const FULL: f64 = 1.0 - 1e-9;

@@ -1,0 +1,236 @@
+//! From a planned flow to a route in integers, in the proxy's own order and arithmetic.
+//!
+//! Tokens are taken in an order in which every pool that pays a token comes before every pool that takes it. At a token the
+//! balance at hand is shared out in the planned proportions, smallest first: each step takes
+//! `floor(balance · share / 2³²)` of what is still there, and the largest takes all that is left (share 0). Amounts are then
+//! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
+
+use braid_market::{Market, Tokens};
+use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
+use braid_protocols::{Product, SwapError};
+
+use crate::prepare::index32;
+use crate::problem::Flow;
+use crate::{Request, Route, Step};
+
+/// 2³², the unit of shares.
+const WHOLE_SHARE: f64 = 4_294_967_296.0;
+
+/// Why a plan does not replay.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum PlanError {
+    /// A flow's pool refuses; it would take at most this much, where it says.
+    Refused { flow: Flow, at_most: Option<f64> },
+    /// The flows form a cycle.
+    Cycle,
+    /// A pool or token that the market does not have, or a conversion of ether that it lacks.
+    Unknown,
+    /// Nothing arrives.
+    Nothing,
+}
+
+/// What each output token keeps of its balance while the rest flows on: planned amount by node.
+pub(crate) type Kept = [(u32, f64)];
+
+/// The exact route of a planned flow.
+pub(crate) fn replay(market: &Market, request: &Request, flows: &[Flow], kept: &Kept) -> Result<Route, PlanError> {
+    let mut run = Replay::new(market, request)?;
+    run.wrap_inputs()?;
+    for token in topological_order(request, flows)? {
+        run.share_out(token, flows, kept)?;
+    }
+    run.finish()
+}
+
+struct Replay<'a> {
+    market: &'a Market,
+    request: &'a Request,
+    at: ExecutionBlock,
+    wrapper: Option<PoolId>,
+    /// Whether ether is among the outputs, and wrapped ether too.
+    wants: (bool, bool),
+    balances: Vec<(TokenId, U256)>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(market: &'a Market, request: &'a Request) -> Result<Self, PlanError> {
+        let mut wrappers = market.pools_of(Tokens::ETHER).iter().copied();
+        let wrapper = wrappers.find(|id| market.pool(*id).is_some_and(|pool| pool.product == Product::WrappedEther));
+        let wants = |token| request.outputs.iter().any(|(output, _)| *output == token);
+        let touches_ether = wants(Tokens::ETHER) || request.inputs.iter().any(|(input, _)| *input == Tokens::ETHER);
+        if touches_ether && wrapper.is_none() {
+            return Err(PlanError::Unknown);
+        }
+        Ok(Self {
+            market,
+            request,
+            at: request.at,
+            wrapper,
+            wants: (wants(Tokens::ETHER), wants(Tokens::WETH)),
+            balances: request.inputs.clone(),
+            steps: Vec::new(),
+        })
+    }
+
+    fn balance(&self, token: TokenId) -> U256 {
+        self.balances.iter().find(|(known, _)| *known == token).map_or(U256::ZERO, |(_, amount)| *amount)
+    }
+
+    fn set_balance(&mut self, token: TokenId, amount: U256) {
+        match self.balances.iter_mut().find(|(known, _)| *known == token) {
+            Some((_, held)) => *held = amount,
+            None => self.balances.push((token, amount)),
+        }
+    }
+
+    fn wrap_inputs(&mut self) -> Result<(), PlanError> {
+        let amount = self.balance(Tokens::ETHER);
+        match self.wrapper {
+            Some(wrapper) if !amount.is_zero() => self.convert(wrapper, Tokens::ETHER, 0, amount),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ether to wrapped ether or back.
+    fn convert(&mut self, wrapper: PoolId, from: TokenId, share: u32, amount: U256) -> Result<(), PlanError> {
+        let to = if from == Tokens::ETHER { Tokens::WETH } else { Tokens::ETHER };
+        let pool = self.market.pool(wrapper).ok_or(PlanError::Unknown)?;
+        let (Some(coin_in), Some(coin_out)) = (pool.coin_index(from), pool.coin_index(to)) else {
+            return Err(PlanError::Unknown);
+        };
+        let edge = Edge { pool: wrapper, coin_in, coin_out, from, to };
+        self.step(&edge, share, amount).map_err(|_| PlanError::Unknown)
+    }
+
+    fn step(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
+        let unknown = SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out };
+        let pool = self.market.pool(edge.pool).ok_or(unknown)?;
+        let swap = pool.swap(&self.at, edge.coin_in, edge.coin_out, amount_in)?;
+        self.set_balance(edge.from, self.balance(edge.from).saturating_sub(amount_in));
+        let held = self.balance(edge.to);
+        let total = held.checked_add(swap.amount_out).ok_or(SwapError::Overflow { amount_in })?;
+        self.set_balance(edge.to, total);
+        self.steps.push(Step {
+            pool: edge.pool,
+            coin_in: edge.coin_in,
+            coin_out: edge.coin_out,
+            token_in: edge.from,
+            token_out: edge.to,
+            share,
+            amount_in,
+            amount_out: swap.amount_out,
+            gas_units: swap.gas_units,
+        });
+        Ok(())
+    }
+
+    /// Runs every step that takes a token.
+    fn share_out(&mut self, token: u32, flows: &[Flow], kept: &Kept) -> Result<(), PlanError> {
+        let id = TokenId(token);
+        let mut leaving: Vec<&Flow> = flows.iter().filter(|flow| flow.from == token && flow.amount_in > 0.0).collect();
+        leaving.sort_by(|a, b| a.amount_in.total_cmp(&b.amount_in).then(a.pool.cmp(&b.pool)));
+        let stays = kept.iter().find(|(known, _)| *known == token).map_or(0.0, |(_, amount)| *amount);
+        let mut planned = leaving.iter().map(|flow| flow.amount_in).sum::<f64>() + stays;
+        for (k, flow) in leaving.iter().enumerate() {
+            let have = self.balance(id);
+            if have.is_zero() {
+                break;
+            }
+            let last = k + 1 == leaving.len() && stays <= 0.0;
+            let share = if last { 0 } else { share_of(flow.amount_in / planned) };
+            planned -= flow.amount_in;
+            let amount = if last { have } else { taken(have, share) };
+            if amount.is_zero() {
+                continue;
+            }
+            let edge = Edge {
+                pool: PoolId(flow.pool),
+                coin_in: flow.coin_in,
+                coin_out: flow.coin_out,
+                from: id,
+                to: TokenId(flow.to),
+            };
+            match self.step(&edge, share, amount) {
+                Ok(()) => {}
+                // A crumb that buys nothing stays with the larger branches.
+                Err(SwapError::ZeroOutput) if !last => {}
+                Err(error) => return Err(PlanError::Refused { flow: **flow, at_most: at_most(&error) }),
+            }
+        }
+        if id == Tokens::WETH { self.unwrap_outputs() } else { Ok(()) }
+    }
+
+    fn unwrap_outputs(&mut self) -> Result<(), PlanError> {
+        let have = self.balance(Tokens::WETH);
+        let (Some(wrapper), true, false) = (self.wrapper, self.wants.0, have.is_zero()) else { return Ok(()) };
+        if !self.wants.1 {
+            return self.convert(wrapper, Tokens::WETH, 0, have);
+        }
+        let ratio = |token| self.request.outputs.iter().find(|o| o.0 == token).map_or(0.0, |o| f64::from(o.1));
+        let (ether, wrapped) = (ratio(Tokens::ETHER), ratio(Tokens::WETH));
+        let share = share_of(ether / (ether + wrapped));
+        self.convert(wrapper, Tokens::WETH, share, taken(have, share))
+    }
+
+    fn finish(self) -> Result<Route, PlanError> {
+        let amounts_out: Vec<U256> = self.request.outputs.iter().map(|(token, _)| self.balance(*token)).collect();
+        if amounts_out.iter().any(U256::is_zero) {
+            return Err(PlanError::Nothing);
+        }
+        Ok(Route { steps: self.steps, amounts_out })
+    }
+}
+
+struct Edge {
+    pool: PoolId,
+    coin_in: u8,
+    coin_out: u8,
+    from: TokenId,
+    to: TokenId,
+}
+
+/// A proportion as the proxy writes it: in units of 2⁻³², never 0 (which means all).
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range before")]
+fn share_of(proportion: f64) -> u32 {
+    (proportion * WHOLE_SHARE).round().clamp(1.0, WHOLE_SHARE - 1.0) as u32
+}
+
+/// `floor(balance · share / 2³²)`, without overflow for any balance.
+pub(crate) fn taken(balance: U256, share: u32) -> U256 {
+    let share = U256::from(share);
+    let low = balance & U256::from(u32::MAX);
+    let high: U256 = balance >> 32;
+    high * share + ((low * share) >> 32)
+}
+
+fn at_most(error: &SwapError) -> Option<f64> {
+    match error {
+        SwapError::InsufficientLiquidity { consumed, .. } => Some(f64::from(*consumed)),
+        SwapError::LimitExceeded { limit, .. } => Some(f64::from(*limit)),
+        _ => None,
+    }
+}
+
+/// Tokens in an order in which flows only lead forwards; by number where the order is free.
+fn topological_order(request: &Request, flows: &[Flow]) -> Result<Vec<u32>, PlanError> {
+    let mut tokens: Vec<u32> = request.inputs.iter().map(|(token, _)| index32(crate::prepare::node(*token))).collect();
+    tokens.extend(flows.iter().flat_map(|flow| [flow.from, flow.to]));
+    tokens.sort_unstable();
+    tokens.dedup();
+    let mut waiting: Vec<usize> =
+        tokens.iter().map(|token| flows.iter().filter(|flow| flow.to == *token).count()).collect();
+    let mut order = Vec::with_capacity(tokens.len());
+    let mut done = vec![false; tokens.len()];
+    while order.len() < tokens.len() {
+        let ready = (0..tokens.len()).find(|&at| !done[at] && waiting[at] == 0).ok_or(PlanError::Cycle)?;
+        done[ready] = true;
+        order.push(tokens[ready]);
+        for flow in flows.iter().filter(|flow| flow.from == tokens[ready]) {
+            if let Ok(at) = tokens.binary_search(&flow.to) {
+                waiting[at] -= 1;
+            }
+        }
+    }
+    Ok(order)
+}

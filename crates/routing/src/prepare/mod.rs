@@ -1,0 +1,86 @@
+//! What all requests of one block share: float curves, the graph, reference prices.
+
+mod graph;
+mod prices;
+
+use std::sync::Arc;
+
+use braid_market::{Market, Tokens};
+use braid_primitives::TokenId;
+use braid_protocols::curve::PoolCurve;
+
+pub(crate) use graph::{Arrow, Graph, index32};
+use prices::Prices;
+
+/// Everything about a market that does not depend on the request. Immutable; built once per block.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    market: Arc<Market>,
+    curves: Vec<Option<Arc<PoolCurve>>>,
+    graph: Graph,
+    prices: Prices,
+}
+
+impl Prepared {
+    /// Prepares a market from nothing.
+    pub fn new(market: Arc<Market>) -> Self {
+        let curves = market.pools().iter().map(|pool| PoolCurve::of(pool).map(Arc::new)).collect();
+        Self::assemble(market, curves)
+    }
+
+    /// Prepares the market that follows this one: curves of pools that did not change are shared.
+    #[must_use]
+    pub fn next(&self, market: Arc<Market>) -> Self {
+        let old = self.market.pools();
+        let fresh = |(index, pool): (usize, &Arc<braid_protocols::Pool>)| match old.get(index) {
+            Some(before) if Arc::ptr_eq(before, pool) => self.curves.get(index).cloned().flatten(),
+            _ => PoolCurve::of(pool).map(Arc::new),
+        };
+        let curves = market.pools().iter().enumerate().map(fresh).collect();
+        Self::assemble(market, curves)
+    }
+
+    fn assemble(market: Arc<Market>, curves: Vec<Option<Arc<PoolCurve>>>) -> Self {
+        let graph = Graph::new(&market, &curves);
+        let prices = Prices::new(&graph, &curves);
+        Self { market, curves, graph, prices }
+    }
+
+    /// The market.
+    pub fn market(&self) -> &Arc<Market> {
+        &self.market
+    }
+
+    /// A token's reference price: mid price in ether per whole token, before impact and fees, along the deepest pools;
+    /// `None` for a token whose pools are too shallow to tell.
+    pub fn reference_price(&self, token: TokenId) -> Option<f64> {
+        let decimals = self.market.tokens().get(token)?.decimals;
+        let node = node(token);
+        let deep_enough = self.prices.depth_wei(node) >= prices::MIN_DEPTH_WEI;
+        let wei = self.prices.wei_per_unit(node).filter(|_| deep_enough)?;
+        Some(wei * 10_f64.powi(i32::from(decimals)) / 1e18)
+    }
+
+    /// Wei of ether per atomic unit of a token, however shallow its pools.
+    pub(crate) fn wei_per_unit(&self, node: usize) -> Option<f64> {
+        self.prices.wei_per_unit(node)
+    }
+
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    #[inline]
+    pub(crate) fn curve(&self, pool: u32) -> Option<&PoolCurve> {
+        self.curves.get(pool as usize).and_then(Option::as_deref)
+    }
+
+    pub(crate) fn pool_count(&self) -> usize {
+        self.curves.len()
+    }
+}
+
+/// Where a token sits in the graph: ether and wrapped ether are one node, that of the latter.
+pub(crate) fn node(token: TokenId) -> usize {
+    if token == Tokens::ETHER { Tokens::WETH.index() } else { token.index() }
+}

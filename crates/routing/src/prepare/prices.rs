@@ -1,0 +1,102 @@
+//! Reference prices: from wrapped ether outwards, always along the deepest pool that leads to a token not yet priced.
+//!
+//! The depth of a pool is what it really takes, in the coin that already has a price, to move its price by one percent,
+//! the lesser of both ways. What an unpriced token claims to be worth plays no part, and neither does liquidity parked
+//! within a hair's breadth of the price, so that a poisoned pool has to hold real money to be heard.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use braid_market::Tokens;
+use braid_protocols::curve::PoolCurve;
+
+use super::{Arrow, Graph};
+
+/// Below this depth (0.05 ether) a price is not shown to users.
+pub(crate) const MIN_DEPTH_WEI: f64 = 5e16;
+
+/// What is left of the marginal rate where depth is measured.
+const SHARE_OF_SPOT: f64 = 0.99;
+
+/// Wei per atomic unit, and how deep the pools behind each price are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prices {
+    wei_per_unit: Vec<f64>,
+    depth_wei: Vec<f64>,
+}
+
+impl Prices {
+    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PoolCurve>>]) -> Self {
+        let count = graph.token_count();
+        let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
+        let mut heap = BinaryHeap::new();
+        let mut next =
+            Some(Candidate { depth_wei: f64::INFINITY, pool: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 });
+        while let Some(found) = next {
+            if let (Some(price), Some(depth)) =
+                (prices.wei_per_unit.get_mut(found.token), prices.depth_wei.get_mut(found.token))
+                && *price == 0.0
+            {
+                *price = found.wei_per_unit;
+                *depth = found.depth_wei;
+                let known = |to: &Arrow| prices.wei_per_unit[to.to as usize] > 0.0;
+                let arrows = graph.arrows(found.token).iter().filter(|arrow| !known(arrow));
+                heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, curves)));
+            }
+            next = heap.pop();
+        }
+        prices
+    }
+
+    pub(crate) fn wei_per_unit(&self, token: usize) -> Option<f64> {
+        self.wei_per_unit.get(token).copied().filter(|price| *price > 0.0)
+    }
+
+    pub(crate) fn depth_wei(&self, token: usize) -> f64 {
+        self.depth_wei.get(token).copied().unwrap_or(0.0)
+    }
+}
+
+struct Candidate {
+    depth_wei: f64,
+    pool: u32,
+    token: usize,
+    wei_per_unit: f64,
+}
+
+impl Candidate {
+    fn across(known: &Self, arrow: &Arrow, curves: &[Option<Arc<PoolCurve>>]) -> Option<Self> {
+        let curve = curves.get(arrow.pool as usize)?.as_deref()?;
+        let (sell, buy) = (curve.direction(arrow.coin)?, curve.direction(arrow.coin_to)?);
+        let (taken, _) = sell.to_share_of_spot(SHARE_OF_SPOT);
+        let (_, paid) = buy.to_share_of_spot(SHARE_OF_SPOT);
+        // A chain of pools is as deep as its shallowest.
+        let depth_wei = (taken.min(paid) * known.wei_per_unit).min(known.depth_wei);
+        // The two spot rates differ by the fees alone: their geometric mean is the mid rate.
+        let wei_per_unit = known.wei_per_unit * (buy.spot() / sell.spot()).sqrt();
+        let sound = depth_wei > 0.0 && wei_per_unit > 0.0 && wei_per_unit.is_finite();
+        sound.then_some(Self { depth_wei, pool: arrow.pool, token: arrow.to as usize, wei_per_unit })
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let depth = self.depth_wei.total_cmp(&other.depth_wei);
+        depth.then(other.pool.cmp(&self.pool)).then(other.token.cmp(&self.token))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}

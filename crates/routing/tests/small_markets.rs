@@ -1,0 +1,151 @@
+//! Small random markets against exhaustive search.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+
+use braid_market::Tokens;
+use braid_primitives::U256;
+use braid_routing::{PoolFilter, Prepared, Request, SolveError, solve};
+use common::{Sketch, block, chains, market, request, run_chain, run_route, token};
+use proptest::prelude::*;
+
+const TOKENS: usize = 5;
+
+fn sketches() -> impl Strategy<Value = Vec<Sketch>> {
+    let one =
+        (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
+    let sketch = one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
+        coins: (a, (a + step) % TOKENS),
+        depth: 10_f64.powf(magnitude),
+        tilt: tilt.exp(),
+        concentrated,
+        fee,
+    });
+    prop::collection::vec(sketch, 1..12)
+}
+
+/// Amounts from dust to many times the liquidity.
+fn amounts() -> impl Strategy<Value = U256> {
+    (0.0_f64..24.0).prop_map(|exponent| U256::from(10_f64.powf(exponent)))
+}
+
+fn distinct_tokens(route: &braid_routing::Route) -> bool {
+    // No token is spent before everything that pays it has run.
+    let steps = &route.steps;
+    steps.iter().enumerate().all(|(at, step)| steps[at + 1..].iter().all(|later| later.token_out != step.token_in))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn a_route_replays_wastes_nothing_and_beats_every_single_chain(
+        sketches in sketches(), amount in amounts(), to in 1..TOKENS, gas in 0_u64..60_000_000_000,
+    ) {
+        let market = market(TOKENS, &sketches);
+        let prepared = Prepared::new(Arc::clone(&market));
+        let request = request(token(0), amount, token(to), gas);
+        let all = chains(&market, token(0), token(to), 4);
+        let price = prepared.reference_price(token(to)).unwrap_or(0.0);
+        let worth = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas as f64;
+        match solve(&prepared, &request) {
+            Err(SolveError::NoRoute(_)) => prop_assert!(all.is_empty()),
+            Err(error) => {
+                let possible = all.iter().any(|chain| run_chain(&market, chain, amount).is_some());
+                prop_assert!(!possible, "{error}, yet a chain takes it all");
+            }
+            Ok(solution) => {
+                let route = &solution.route;
+                let left = run_route(&market, &request, route);
+                for (token, amount) in left {
+                    let output = request.outputs[0].0;
+                    prop_assert!(token == output || amount.is_zero(), "{amount} of {token:?} stays behind");
+                    prop_assert!(token != output || amount == route.amounts_out[0]);
+                }
+                prop_assert!(distinct_tokens(route));
+                let net = worth(route.amounts_out[0], route.gas_units());
+                for chain in &all {
+                    if let Some((out, units)) = run_chain(&market, chain, amount) {
+                        let other = worth(out, units);
+                        prop_assert!(other <= net + 1e-9 * net.abs() + price * 2.0, "a chain of {} pays {other}, not {net}", chain.len());
+                        if let Some(certificate) = &solution.certificate {
+                            prop_assert!(other <= f64::from(certificate.upper_bound_value_wei) * (1.0 + 1e-12));
+                        }
+                    }
+                }
+                if let Some(certificate) = &solution.certificate {
+                    prop_assert!(certificate.achieved_value_wei <= certificate.upper_bound_value_wei);
+                    prop_assert!(certificate.gap_bps >= 0.0);
+                }
+                prop_assert_eq!(&solution, &solve(&prepared, &request).unwrap(), "the same question, another answer");
+            }
+        }
+    }
+}
+
+fn plain(a: usize, b: usize, depth: f64) -> Sketch {
+    Sketch { coins: (a, b), depth, tilt: 1.0, concentrated: false, fee: 3000 }
+}
+
+fn ether(amount: f64) -> U256 {
+    U256::from(amount * 1e18)
+}
+
+#[test]
+fn ether_is_wrapped_on_the_way_in_and_unwrapped_on_the_way_out() {
+    let market = market(2, &[plain(0, 1, 1e4)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let sold = solve(&prepared, &request(Tokens::ETHER, ether(1.0), token(1), 0)).unwrap().route;
+    assert_eq!(sold.steps.len(), 2);
+    assert_eq!((sold.steps[0].token_in, sold.steps[0].token_out), (Tokens::ETHER, Tokens::WETH));
+    let bought = solve(&prepared, &request(token(1), ether(1.0), Tokens::ETHER, 0)).unwrap().route;
+    assert_eq!(bought.steps[1].token_out, Tokens::ETHER);
+    assert_eq!(bought.amounts_out, [bought.steps[0].amount_out]);
+    let wrapped = solve(&prepared, &request(Tokens::ETHER, ether(1.0), Tokens::WETH, 0)).unwrap().route;
+    assert_eq!(wrapped.amounts_out, [ether(1.0)]);
+}
+
+#[test]
+fn a_large_trade_is_split_over_two_like_pools_and_a_small_one_is_not() {
+    let market = market(2, &[plain(0, 1, 1e4), plain(0, 1, 1e4)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let large = solve(&prepared, &request(token(0), ether(500.0), token(1), 1_000_000_000)).unwrap();
+    assert_eq!(large.route.steps.len(), 2);
+    let small = solve(&prepared, &request(token(0), ether(0.01), token(1), 10_000_000_000)).unwrap();
+    assert_eq!(small.route.steps.len(), 1);
+}
+
+#[test]
+fn each_reason_for_no_route_has_its_own_error() {
+    let market = market(4, &[plain(0, 1, 1e4), plain(2, 3, 1e4)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let ask = |amount, to| solve(&prepared, &request(token(0), amount, token(to), 0));
+    assert_eq!(ask(ether(1.0), 2), Err(SolveError::NoRoute(token(2))));
+    assert_eq!(ask(U256::from(1), 1), Err(SolveError::AmountTooSmall));
+    assert_eq!(ask(U256::MAX, 1), Err(SolveError::InsufficientLiquidity));
+}
+
+#[test]
+fn a_closed_pool_is_not_used() {
+    let market = market(2, &[plain(0, 1, 1e4), plain(0, 1, 1e2)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let deep = market.pool_id(common::pool(0, &plain(0, 1, 1e4)).address).unwrap();
+    let mut filter = PoolFilter::default();
+    filter.exclude_pool(deep);
+    let request = Request { filter, ..request(token(0), ether(1.0), token(1), 0) };
+    let solution = solve(&prepared, &request).unwrap();
+    assert!(solution.route.steps.iter().all(|step| step.pool != deep));
+    assert_eq!(solution.certificate.unwrap().pools_covered, 1);
+}
+
+#[test]
+fn preparing_the_next_block_is_the_same_as_preparing_it_from_nothing() {
+    let before = market(3, &[plain(0, 1, 1e4), plain(1, 2, 1e4)]);
+    let moved = common::pool(1, &plain(1, 2, 2e4));
+    let after = Arc::new(before.next(block(), Arc::clone(before.tokens()), [moved]).unwrap());
+    let (next, fresh) = (Prepared::new(before).next(Arc::clone(&after)), Prepared::new(after));
+    let request = request(token(0), ether(3.0), token(2), 1_000_000_000);
+    assert_eq!(solve(&next, &request), solve(&fresh, &request));
+}
