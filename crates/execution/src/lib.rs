@@ -8,6 +8,7 @@ pub mod abi;
 mod amounts;
 pub mod approvals;
 pub mod fees;
+pub mod gas;
 mod order;
 mod partner;
 pub mod permit2;
@@ -16,6 +17,7 @@ pub mod proxy;
 
 pub use abi::{execute_calldata, execute_with_permit2_calldata};
 pub use amounts::{MAX_SLIPPAGE_BPS, minimum_amount};
+pub use gas::{Authorization, GasEstimate};
 pub use order::{MAX_AMOUNT, MAX_TOKENS, Order, OrderError, TokenAmount};
 pub use partner::{MAX_PARTNER_FEE_BPS, PartnerFee};
 pub use permit2::Permit;

@@ -1,0 +1,98 @@
+//! What a whole transaction costs, modelled: no node is asked, and nothing depends on what the taker holds.
+//!
+//! The model walks the program as the proxy runs it and keeps account of what the EVM keeps account of: which accounts and
+//! storage slots are cold, which balances go from zero to something and back, what is refunded (EIP-2929, EIP-2200, EIP-3529).
+//! Pools contribute what their protocol says of a step (`braid_protocols`: ticks crossed and so on); tokens count as
+//! plain ERC-20s. It assumes the ordinary case: the allowance is what `approvals` asks for and is used up, the payer keeps
+//! some of every input, and the recipient holds some of every output already.
+
+mod costs;
+mod meter;
+mod walk;
+
+use braid_market::Market;
+use braid_primitives::{Address, Bytes, U256};
+use braid_routing::Route;
+
+use crate::{Order, Permit, Program, execute_calldata, execute_with_permit2_calldata};
+
+/// The highest gas limit that is ever suggested: half of EIP-7825's cap, so that a client may double it.
+pub const MAX_GAS_LIMIT: u64 = 8_388_608;
+
+/// What every transaction pays before its first instruction.
+const INTRINSIC_GAS_UNITS: u64 = 21_000;
+
+/// How the payer lets the proxy take the inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// By allowances to the proxy (or nothing, when only ether is sold).
+    Allowance,
+    /// By a Permit2 signature.
+    Permit2,
+}
+
+/// The modelled cost of a transaction, in gas units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GasEstimate {
+    /// What the receipt is expected to say: after refunds, and not below the floor of EIP-7623.
+    pub total_gas_units: u64,
+    /// What to send along: enough before refunds, with head-room, at most [`MAX_GAS_LIMIT`].
+    pub gas_limit: u64,
+    /// For every step of the route, in the route's order: what it adds, after its refunds.
+    pub step_gas_units: Vec<u64>,
+}
+
+/// Models the transaction that runs `program` for `order`, sent by `payer`.
+pub fn estimate(
+    market: &Market,
+    route: &Route,
+    order: &Order,
+    program: &Program,
+    payer: Address,
+    authorization: Authorization,
+) -> GasEstimate {
+    let calldata = calldata_for_size(order, program, payer, authorization);
+    let walked = walk::walk(market, route, order, program, payer, authorization);
+    let used = intrinsic_gas_units(&calldata) + walked.gas_units;
+    // EIP-3529: at most a fifth of what was used is refunded
+    let refunded = walked.refund_gas_units.min(used / 5);
+    let floor = floor_gas_units(&calldata);
+    let total_gas_units = (used - refunded).max(floor);
+    GasEstimate { total_gas_units, gas_limit: gas_limit(used.max(floor), order), step_gas_units: walked.step_gas_units }
+}
+
+/// The limit for a transaction that is expected to use so much before refunds: a quarter more for ticks that
+/// others' trades put in the way, and for outputs that the recipient has none of yet.
+fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
+    let fresh_slots = 20_000 * u64::try_from(order.outputs.len()).unwrap_or(u64::MAX);
+    (used_gas_units + used_gas_units / 4).saturating_add(fresh_slots).saturating_add(30_000).min(MAX_GAS_LIMIT)
+}
+
+/// 21,000 and 4 for every zero byte, 16 for every other (EIP-2028).
+pub fn intrinsic_gas_units(calldata: &[u8]) -> u64 {
+    let (zero, other) = count(calldata);
+    INTRINSIC_GAS_UNITS + 4 * zero + 16 * other
+}
+
+/// The least that a transaction with this calldata pays (EIP-7623): 10 for every zero byte, 40 for every other.
+pub fn floor_gas_units(calldata: &[u8]) -> u64 {
+    let (zero, other) = count(calldata);
+    INTRINSIC_GAS_UNITS + 10 * zero + 40 * other
+}
+
+fn count(calldata: &[u8]) -> (u64, u64) {
+    let zero = calldata.iter().filter(|byte| **byte == 0).count();
+    let widen = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    (widen(zero), widen(calldata.len() - zero))
+}
+
+/// Calldata of the size that will be sent; where a signature is still to come, one without zero bytes stands in.
+fn calldata_for_size(order: &Order, program: &Program, payer: Address, authorization: Authorization) -> Bytes {
+    match authorization {
+        Authorization::Allowance => execute_calldata(order, &program.bytes),
+        Authorization::Permit2 => {
+            let permit = Permit { owner: payer, nonce: U256::MAX, deadline: order.deadline };
+            execute_with_permit2_calldata(order, &program.bytes, &permit, &Bytes::from(vec![0xff; 65]))
+        }
+    }
+}
