@@ -108,11 +108,23 @@ abstract contract Market is Test {
                 valueWei = input.amount;
                 vm.deal(alice, valueWei);
             } else {
-                IToken(input.token).transfer(alice, input.amount);
-                vm.prank(alice);
-                IToken(input.token).approve(spender, input.amount);
+                _send(input.token, alice, input.amount);
+                _approve(input.token, spender, 0);
+                _approve(input.token, spender, input.amount);
             }
         }
+    }
+
+    /// Some tokens answer nothing, which IToken would not take.
+    function _send(address token, address to, uint256 amount) internal {
+        (bool ok,) = token.call(abi.encodeCall(IToken.transfer, (to, amount)));
+        require(ok, "transfer failed");
+    }
+
+    function _approve(address token, address spender, uint256 amount) internal {
+        vm.prank(alice);
+        (bool ok,) = token.call(abi.encodeCall(IToken.approve, (spender, amount)));
+        require(ok, "approval failed");
     }
 
     /// Funds alice and runs the order as her.
@@ -154,8 +166,8 @@ abstract contract Market is Test {
 
     function _pair(address a, uint256 amountA, address b, uint256 amountB) internal returns (address pair) {
         pair = v2Factory.createPair(a, b);
-        IToken(a).transfer(pair, amountA);
-        IToken(b).transfer(pair, amountB);
+        _send(a, pair, amountA);
+        _send(b, pair, amountB);
         IV2Pair(pair).mint(address(this));
     }
 
