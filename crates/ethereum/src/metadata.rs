@@ -125,10 +125,10 @@ mod tests {
 
     #[test]
     fn a_token_without_usable_decimals_is_no_token() {
-        assert_eq!(decimals(&18u8.abi_encode()), Some(18));
-        assert_eq!(decimals(&0u8.abi_encode()), Some(0));
-        assert_eq!(decimals(&MAX_DECIMALS.abi_encode()), Some(MAX_DECIMALS));
-        assert_eq!(decimals(&77u8.abi_encode()), None);
+        assert_eq!(decimals(&U256::from(18).abi_encode()), Some(18));
+        assert_eq!(decimals(&U256::from(0).abi_encode()), Some(0));
+        assert_eq!(decimals(&U256::from(MAX_DECIMALS).abi_encode()), Some(MAX_DECIMALS));
+        assert_eq!(decimals(&U256::from(77).abi_encode()), None);
         assert_eq!(decimals(&U256::MAX.abi_encode()), None);
         assert_eq!(decimals(&[]), None, "an account without code");
         assert_eq!(token(Address::ZERO, &[None, None, None]), None, "a call that reverts");
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_token_without_a_symbol_is_still_a_token() {
-        let token = token(Address::ZERO, &[None, Some(Bytes::new()), Some(6u8.abi_encode().into())]).unwrap();
+        let token = token(Address::ZERO, &[None, Some(Bytes::new()), Some(U256::from(6).abi_encode().into())]).unwrap();
         assert_eq!((token.symbol.as_str(), token.name.as_str(), token.decimals), ("", "", 6));
     }
 

@@ -6,8 +6,10 @@
 //! This crate does no I/O except reading and writing market files where a path is given to it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+pub mod file;
 pub mod market;
 pub mod tokens;
 
+pub use file::{FileError, Imported, Update, import_json, open};
 pub use market::{Market, MarketError};
 pub use tokens::Tokens;

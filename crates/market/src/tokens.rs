@@ -26,10 +26,11 @@ impl Tokens {
         tokens
     }
 
-    /// The id of a token, added if its address is new. What is known of a known address stays as it is.
+    /// The id of a token, added if its address is new. What is known of a known address stays as it is, and both forms of
+    /// native ether are one token.
     pub fn insert(&mut self, token: Token) -> TokenId {
-        if let Some(id) = self.by_address.get(&token.address) {
-            return *id;
+        if let Some(id) = self.id(token.address) {
+            return id;
         }
         let id = TokenId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
         self.by_address.insert(token.address, id);
@@ -67,5 +68,33 @@ impl Tokens {
 impl Default for Tokens {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(byte: u8, symbol: &str) -> Token {
+        Token { address: Address::with_last_byte(byte), symbol: symbol.into(), name: String::new(), decimals: 6 }
+    }
+
+    #[test]
+    fn ids_are_positions_and_never_change() {
+        let mut tokens = Tokens::new();
+        let first = tokens.insert(token(1, "A"));
+        let second = tokens.insert(token(2, "B"));
+        assert_eq!(tokens.insert(token(1, "other")), first);
+        assert_eq!(tokens.get(first).unwrap().symbol, "A", "what was known stays");
+        assert_eq!(tokens.iter().map(|(id, _)| id).collect::<Vec<_>>(), [Tokens::ETHER, Tokens::WETH, first, second]);
+    }
+
+    #[test]
+    fn ether_is_one_token_by_both_of_its_names() {
+        let mut tokens = Tokens::new();
+        assert_eq!(tokens.id(Address::ZERO), Some(Tokens::ETHER));
+        assert_eq!(tokens.insert(Token { address: Address::ZERO, ..token(0, "ETH") }), Tokens::ETHER);
+        assert_eq!(tokens.id(WETH), Some(Tokens::WETH));
+        assert_eq!(tokens.len(), 2);
     }
 }

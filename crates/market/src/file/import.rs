@@ -1,0 +1,206 @@
+//! Recorded markets in JSON: `{block, tokens: [{address, symbol, decimals}], pools: [{kind, dex, address, tokens, …}], updates}`.
+//!
+//! Large integers are decimal strings. A kind of pool that is not covered is skipped and counted, as is an entry that no
+//! contract can be in. Pools of a venue that is not one of our products are read as those of the product that runs the same
+//! code: right for benchmarks, and no claim that a route through them can be executed. Wrapped ether is always added.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use braid_primitives::{Address, B256, Block, Token};
+use braid_protocols::{Pool, PoolState, Product, uniswap_v2, uniswap_v3};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    FileError, check_state,
+    value::{Reason, list, number, parse, text},
+};
+use crate::{Market, Tokens};
+
+/// What a file held.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The market. A recorded market in JSON knows its block's height at most: hash and times are zero.
+    pub market: Market,
+    /// Pools that were left out, by kind and reason.
+    pub skipped: BTreeMap<String, usize>,
+    /// The pools that changed in each of the blocks after the market's, where the file has them.
+    pub updates: Vec<Update>,
+}
+
+/// The pools that changed in one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// Height of the block.
+    pub block_number: u64,
+    /// The changed pools in their new states.
+    pub changed: Vec<Pool>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    block: Option<u64>,
+    gas_price_wei: Option<u64>,
+    tokens: Vec<Value>,
+    pools: Vec<Value>,
+    #[serde(default)]
+    updates: Vec<UpdateEntry>,
+}
+
+#[derive(Deserialize)]
+struct UpdateEntry {
+    block: u64,
+    changed: Vec<Value>,
+}
+
+/// Gas limit that a recorded market is given: mainnet's.
+const GAS_LIMIT: u64 = 60_000_000;
+
+/// Reads a recorded market.
+///
+/// # Errors
+/// [`FileError::Body`] when the text is not such a document; an odd pool is skipped, not an error.
+pub fn import_json(bytes: &[u8]) -> Result<Imported, FileError> {
+    let document: Document =
+        serde_json::from_slice(bytes).map_err(|error| FileError::Body { why: error.to_string() })?;
+    let mut tokens = Tokens::new();
+    document.tokens.iter().filter_map(token).for_each(|token| {
+        tokens.insert(token);
+    });
+    let mut skipped = BTreeMap::new();
+    let mut pools = vec![wrapped_ether()];
+    let mut known: BTreeMap<Address, usize> = BTreeMap::new();
+    for entry in &document.pools {
+        match pool(entry, &tokens) {
+            Ok(pool) if known.contains_key(&pool.address) => skip(&mut skipped, entry, "listed twice"),
+            Ok(pool) => {
+                known.insert(pool.address, pools.len());
+                pools.push(pool);
+            }
+            Err(reason) => skip(&mut skipped, entry, &reason),
+        }
+    }
+    let mut present: Vec<Pool> = pools.clone();
+    let mut updates = Vec::with_capacity(document.updates.len());
+    for update in &document.updates {
+        let changed = update.changed.iter().filter_map(|entry| changed(entry, &known, &mut present)).collect();
+        updates.push(Update { block_number: update.block, changed });
+    }
+    let market = Market::new(block(&document), Arc::new(tokens), pools)?;
+    Ok(Imported { market, skipped, updates })
+}
+
+fn block(document: &Document) -> Block {
+    Block {
+        number: document.block.unwrap_or(0),
+        hash: B256::ZERO,
+        parent_hash: B256::ZERO,
+        timestamp: 0,
+        base_fee_per_gas_wei: document.gas_price_wei.unwrap_or(0),
+        gas_used: GAS_LIMIT / 2,
+        gas_limit: GAS_LIMIT,
+    }
+}
+
+fn skip(skipped: &mut BTreeMap<String, usize>, entry: &Value, reason: &str) {
+    *skipped.entry(format!("{}: {reason}", text(entry, "kind"))).or_default() += 1;
+}
+
+fn token(entry: &Value) -> Option<Token> {
+    let symbol = text(entry, "symbol").to_owned();
+    let name = text(entry, "name").to_owned();
+    Some(Token { address: parse(entry.get("address")?)?, symbol, name, decimals: parse(entry.get("decimals")?)? })
+}
+
+fn wrapped_ether() -> Pool {
+    let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
+    Pool { address: braid_primitives::WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther }
+}
+
+fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
+    let (product, state) = match text(entry, "kind") {
+        "uniswap_v2" => (v2_product(text(entry, "dex")), PoolState::UniswapV2(v2(entry)?)),
+        "uniswap_v3" => (v3_product(text(entry, "dex")), PoolState::UniswapV3(v3(entry)?)),
+        _ => return Err("kind not covered".into()),
+    };
+    let coins = list(entry, "tokens")?;
+    if coins.len() != 2 {
+        return Err(format!("{} coins", coins.len()));
+    }
+    let id = |coin| parse(coin).and_then(|address: Address| tokens.id(address));
+    let coins = coins.iter().map(|coin| id(coin).ok_or("a coin that is no listed token")).collect::<Result<_, _>>()?;
+    let pool = Pool { address: number(entry, "address")?, product, coins, state };
+    if pool.coins.first() == pool.coins.last() {
+        return Err("one coin twice".into());
+    }
+    check_state(&pool).map_err(|what| format!("impossible state, {what}"))?;
+    Ok(pool)
+}
+
+fn v2_product(dex: &str) -> Product {
+    if dex == Product::SushiswapV2.id() { Product::SushiswapV2 } else { Product::UniswapV2 }
+}
+
+fn v3_product(dex: &str) -> Product {
+    if dex == Product::SushiswapV3.id() { Product::SushiswapV3 } else { Product::UniswapV3 }
+}
+
+fn reserves(entry: &Value) -> Result<(u128, u128), Reason> {
+    match list(entry, "reserves")? {
+        [first, second] => parse(first).zip(parse(second)).ok_or_else(|| "reserves out of range".into()),
+        other => Err(format!("{} reserves", other.len())),
+    }
+}
+
+fn v2(entry: &Value) -> Result<uniswap_v2::State, Reason> {
+    let (reserve0, reserve1) = reserves(entry)?;
+    Ok(uniswap_v2::State { reserve0, reserve1, fee_bps: number(entry, "fee_bps")? })
+}
+
+fn v3(entry: &Value) -> Result<uniswap_v3::State, Reason> {
+    Ok(uniswap_v3::State {
+        sqrt_price_x96: number(entry, "sqrt_price_x96")?,
+        tick: number(entry, "tick")?,
+        liquidity: number(entry, "liquidity")?,
+        fee_pips: number(entry, "fee_pips")?,
+        tick_spacing: number(entry, "tick_spacing")?,
+        ticks: ticks(entry)?,
+    })
+}
+
+/// Ticks with their net liquidity, in ascending order. Recordings lack the gross liquidity, on which swaps do not depend;
+/// the least that it can be is assumed.
+fn ticks(entry: &Value) -> Result<Arc<[uniswap_v3::Tick]>, Reason> {
+    let tick = |value: &Value| {
+        let [index, net] = value.as_array()?.as_slice() else { return None };
+        let (index, net) = (parse(index)?, parse::<i128>(net)?);
+        uniswap_v3::Tick::new(index, net, net.unsigned_abs().max(1))
+    };
+    let read = |value| tick(value).ok_or_else(|| Reason::from("a tick out of range"));
+    let mut ticks: Vec<_> = list(entry, "ticks")?.iter().map(read).collect::<Result<_, _>>()?;
+    ticks.sort_by_key(|tick| tick.index);
+    Ok(ticks.into())
+}
+
+/// The new state of a pool of the market; what an update does not mention stays.
+fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]) -> Option<Pool> {
+    // Wrapped ether stands before the pools of the file.
+    let address: Address = parse(entry.get("address")?)?;
+    let pool = present.get_mut(*known.get(&address)?)?;
+    let mut next = pool.clone();
+    match &mut next.state {
+        PoolState::UniswapV2(state) => (state.reserve0, state.reserve1) = reserves(entry).ok()?,
+        PoolState::UniswapV3(state) => {
+            state.sqrt_price_x96 = number(entry, "sqrt_price_x96").ok()?;
+            state.tick = number(entry, "tick").ok()?;
+            state.liquidity = number(entry, "liquidity").ok()?;
+            if entry.get("ticks").is_some() {
+                state.ticks = ticks(entry).ok()?;
+            }
+        }
+        PoolState::WrappedEther => return None,
+    }
+    check_state(&next).ok()?;
+    *pool = next.clone();
+    Some(next)
+}

@@ -1,0 +1,199 @@
+//! Market files: a whole market on disk, so that a quote can be repeated offline.
+//!
+//! Layout: 8 bytes `BRAIDMKT`; version, 4 bytes little-endian; length of the body, 8 bytes little-endian; Keccak-256 of
+//! those 20 bytes and the body; the body: JSON of block, tokens and pools, compressed with zstd. Ids are positions. The same
+//! market always gives the same bytes.
+
+mod error;
+mod import;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+    sync::Arc,
+};
+
+use alloy_primitives::{B256, Keccak256};
+use braid_primitives::{Block, Token};
+use braid_protocols::{Pool, PoolState, uniswap_v2};
+use serde::{Deserialize, Serialize};
+
+use crate::{Market, Tokens};
+
+pub use error::FileError;
+pub use import::{Imported, Update, import_json};
+
+/// Version of the layout that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+const MAGIC: &[u8; 8] = b"BRAIDMKT";
+const HEADER_BYTES: usize = 20;
+const BODY_AT: usize = HEADER_BYTES + 32;
+const COMPRESSION_LEVEL: i32 = 3;
+
+/// Longest body after decompression, in bytes.
+const MAX_TEXT_BYTES: u64 = 4 << 30;
+
+#[derive(Serialize, Deserialize)]
+struct Body {
+    block: Block,
+    tokens: Vec<Token>,
+    pools: Vec<Arc<Pool>>,
+}
+
+impl Market {
+    /// Writes the market to a file, whole or not at all: an interrupted write leaves what was there before.
+    ///
+    /// # Errors
+    /// [`FileError::Io`].
+    pub fn save(&self, path: &Path) -> Result<(), FileError> {
+        let bytes = self.to_bytes()?;
+        let partial = path.with_extension(format!("partial-{}", std::process::id()));
+        let write = || {
+            let mut file = fs::File::create(&partial)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&partial, path)
+        };
+        write().map_err(|error| {
+            // The first failure is the one to tell of.
+            let _ = fs::remove_file(&partial);
+            FileError::io(path, &error)
+        })
+    }
+
+    /// Reads a market that [`Market::save`] wrote.
+    ///
+    /// # Errors
+    /// [`FileError`], which says what is wrong with the file.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        Self::from_bytes(&read(path)?)
+    }
+
+    /// The content of a market file.
+    ///
+    /// # Errors
+    /// [`FileError::Body`], if the market could not be written as text.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FileError> {
+        let tokens = self.tokens().iter().map(|(_, token)| token.clone()).collect();
+        let body = Body { block: *self.block(), tokens, pools: self.pools().to_vec() };
+        let text = serde_json::to_vec(&body).map_err(|error| FileError::Body { why: error.to_string() })?;
+        let body = zstd::encode_all(text.as_slice(), COMPRESSION_LEVEL)
+            .map_err(|error| FileError::Body { why: error.to_string() })?;
+        let mut bytes = Vec::with_capacity(BODY_AT + body.len());
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(checksum(&bytes, &body));
+        bytes.extend(body);
+        Ok(bytes)
+    }
+
+    /// The market of a file's content.
+    ///
+    /// # Errors
+    /// [`FileError`], which says what is wrong with it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        let body = checked_body(bytes)?;
+        let unreadable = |why: String| FileError::Body { why };
+        let mut text = Vec::new();
+        let decoder = zstd::Decoder::new(body).map_err(|error| unreadable(error.to_string()))?;
+        decoder.take(MAX_TEXT_BYTES).read_to_end(&mut text).map_err(|error| unreadable(error.to_string()))?;
+        let body: Body = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        let tokens = table(body.tokens)?;
+        for pool in &body.pools {
+            check_state(pool).map_err(|what| FileError::State { pool: pool.address, what })?;
+        }
+        let count = body.pools.len();
+        let pools = body.pools.into_iter().map(Arc::unwrap_or_clone);
+        let market = Self::new(body.block, Arc::new(tokens), pools)?;
+        if market.pools().len() != count {
+            return Err(FileError::Body { why: "a pool is listed twice".into() });
+        }
+        Ok(market)
+    }
+}
+
+/// Reads a market from a file of ours, or from a recorded market in JSON; the first bytes tell which.
+///
+/// # Errors
+/// [`FileError`].
+pub fn open(path: &Path) -> Result<Imported, FileError> {
+    let bytes = read(path)?;
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+        return import_json(&bytes);
+    }
+    Ok(Imported { market: Market::from_bytes(&bytes)?, skipped: Default::default(), updates: Vec::new() })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(|error| FileError::io(path, &error))
+}
+
+fn checked_body(bytes: &[u8]) -> Result<&[u8], FileError> {
+    let (Some(header), true) = (bytes.get(..HEADER_BYTES), bytes.starts_with(MAGIC)) else {
+        return Err(FileError::NotAMarket);
+    };
+    let number = |range: std::ops::Range<usize>| {
+        header.get(range).unwrap_or_default().iter().rev().fold(0u64, |number, byte| (number << 8) | u64::from(*byte))
+    };
+    let version = number(8..12);
+    if version != u64::from(VERSION) {
+        return Err(FileError::Version { got: version, expected: VERSION });
+    }
+    let expected = number(12..20).saturating_add(BODY_AT as u64);
+    if bytes.len() as u64 != expected {
+        return Err(FileError::Length { got: bytes.len() as u64, expected });
+    }
+    let (sum, body) =
+        bytes.get(HEADER_BYTES..).and_then(|rest| rest.split_at_checked(32)).ok_or(FileError::NotAMarket)?;
+    if checksum(header, body) != sum {
+        return Err(FileError::Checksum);
+    }
+    Ok(body)
+}
+
+fn checksum(header: &[u8], body: &[u8]) -> B256 {
+    let mut hasher = Keccak256::new();
+    hasher.update(header);
+    hasher.update(body);
+    hasher.finalize()
+}
+
+/// The token table of a list, which must begin with ether and wrapped ether and repeat no address.
+fn table(list: Vec<Token>) -> Result<Tokens, FileError> {
+    let mut tokens = Tokens::new();
+    let known: Vec<_> = tokens.iter().map(|(_, token)| token.address).collect();
+    if !list.iter().map(|token| token.address).take(known.len()).eq(known) {
+        return Err(FileError::Body { why: "the tokens do not begin with ether and wrapped ether".into() });
+    }
+    let count = list.len();
+    for token in list {
+        tokens.insert(token);
+    }
+    if tokens.len() != count {
+        return Err(FileError::Body { why: "a token is listed twice".into() });
+    }
+    Ok(tokens)
+}
+
+/// Whether a pool can be in its state at all.
+fn check_state(pool: &Pool) -> Result<(), &'static str> {
+    match &pool.state {
+        PoolState::WrappedEther => Ok(()),
+        PoolState::UniswapV2(state) => {
+            let fits = state.reserve0.max(state.reserve1) <= uniswap_v2::MAX_RESERVE;
+            if fits && u64::from(state.fee_bps) < braid_primitives::BPS {
+                Ok(())
+            } else {
+                Err("reserves or fee out of range")
+            }
+        }
+        PoolState::UniswapV3(state) => state.validate(),
+    }
+}

@@ -1,0 +1,116 @@
+use braid_primitives::{Address, B256};
+
+use super::*;
+
+fn sample() -> Market {
+    import_json(SAMPLE.as_bytes()).unwrap().market
+}
+
+const SAMPLE: &str = r#"{
+    "block": 7, "chain": 1,
+    "tokens": [
+        {"address": "0x0000000000000000000000000000000000000000", "symbol": "ETH", "decimals": 18},
+        {"address": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "symbol": "USDC", "decimals": 6},
+        {"address": "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2", "symbol": "WETH", "decimals": 18}],
+    "pools": [
+        {"kind": "uniswap_v2", "dex": "sushiswap_v2", "address": "0x0000000000000000000000000000000000000011",
+         "tokens": ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"],
+         "reserves": ["3000000000000", "1000000000000000000000"], "fee_bps": 30},
+        {"kind": "uniswap_v3", "dex": "uniswap_v3", "address": "0x0000000000000000000000000000000000000012",
+         "tokens": ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"],
+         "fee_pips": 3000, "tick_spacing": 60, "sqrt_price_x96": "79228162514264337593543950336", "tick": 0,
+         "liquidity": "170141183460469231731687303715884105727",
+         "ticks": [[60, "-170141183460469231731687303715884105727"], [-60, "170141183460469231731687303715884105727"]]},
+        {"kind": "fluid_t1", "dex": "fluid_t1", "address": "0x0000000000000000000000000000000000000013", "tokens": []},
+        {"kind": "uniswap_v2", "dex": "uniswap_v2", "address": "0x0000000000000000000000000000000000000014",
+         "tokens": ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "0xdac17f958d2ee523a2206206994597c13d831ec7"],
+         "reserves": ["1", "1"], "fee_bps": 30}],
+    "updates": [{"block": 8, "changed": [
+        {"kind": "uniswap_v2", "address": "0x0000000000000000000000000000000000000011", "reserves": ["3000000000001", "2"]},
+        {"kind": "fluid_t1", "address": "0x0000000000000000000000000000000000000013"}]}]
+}"#;
+
+#[test]
+fn a_market_comes_back_as_it_was_saved() {
+    let market = sample();
+    let bytes = market.to_bytes().unwrap();
+    let back = Market::from_bytes(&bytes).unwrap();
+    assert_eq!(back.block(), market.block());
+    assert_eq!(back.pools(), market.pools());
+    assert!(back.tokens().iter().eq(market.tokens().iter()));
+    assert_eq!(back.to_bytes().unwrap(), bytes, "the same market gives the same bytes");
+}
+
+#[test]
+fn any_damaged_byte_and_any_cut_is_noticed() {
+    let bytes = sample().to_bytes().unwrap();
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        assert!(Market::from_bytes(&damaged).is_err(), "byte {at}");
+        assert!(Market::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    let expected = bytes.len() as u64;
+    assert_eq!(Market::from_bytes(&longer).unwrap_err(), FileError::Length { got: expected + 1, expected });
+}
+
+#[test]
+fn each_fault_has_its_own_words() {
+    let bytes = sample().to_bytes().unwrap();
+    let with = |at: usize, value: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at] = value;
+        Market::from_bytes(&bytes).unwrap_err()
+    };
+    assert_eq!(with(0, b'X'), FileError::NotAMarket);
+    assert_eq!(with(8, 9), FileError::Version { got: 9, expected: VERSION });
+    assert_eq!(with(BODY_AT + 5, !bytes[BODY_AT + 5]), FileError::Checksum);
+    let missing = Market::load(Path::new("/nonexistent/market")).unwrap_err();
+    assert!(matches!(missing, FileError::Io { .. }));
+}
+
+#[test]
+fn a_saved_file_replaces_the_old_one_and_leaves_nothing_else() {
+    let folder = std::env::temp_dir().join(format!("braid-market-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("sample.market");
+    fs::write(&path, b"older").unwrap();
+    sample().save(&path).unwrap();
+    assert_eq!(Market::load(&path).unwrap().pools(), sample().pools());
+    assert_eq!(open(&path).unwrap().market.pools().len(), 3);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_recorded_market_keeps_what_we_cover_and_counts_the_rest() {
+    let imported = import_json(SAMPLE.as_bytes()).unwrap();
+    let market = &imported.market;
+    assert_eq!((market.block().number, market.block().hash), (7, B256::ZERO));
+    assert_eq!(market.tokens().len(), 3, "the zero address is ether, WETH is known");
+    let products: Vec<_> = market.pools().iter().map(|pool| pool.product.id()).collect();
+    assert_eq!(products, ["wrapped_ether", "sushiswap_v2", "uniswap_v3"]);
+    let PoolState::UniswapV3(state) = &market.pools()[2].state else { panic!("a V3 pool") };
+    assert_eq!(state.ticks.iter().map(|tick| tick.index).collect::<Vec<_>>(), [-60, 60], "sorted");
+    assert_eq!(imported.skipped.values().sum::<usize>(), 2);
+    assert!(imported.skipped.contains_key("fluid_t1: kind not covered"), "{:?}", imported.skipped);
+}
+
+#[test]
+fn updates_give_the_new_states_of_the_pools_we_cover() {
+    let updates = import_json(SAMPLE.as_bytes()).unwrap().updates;
+    assert_eq!(updates.len(), 1);
+    let [pool] = updates[0].changed.as_slice() else { panic!("one pool") };
+    assert_eq!(pool.address, Address::with_last_byte(0x11));
+    let PoolState::UniswapV2(state) = &pool.state else { panic!("a pair") };
+    assert_eq!((state.reserve0, state.reserve1, state.fee_bps), (3_000_000_000_001, 2, 30));
+}
+
+#[test]
+fn text_that_is_no_market_is_refused() {
+    for text in ["{}", "{", r#"{"tokens": 1, "pools": []}"#] {
+        assert!(matches!(import_json(text.as_bytes()), Err(FileError::Body { .. })), "{text}");
+    }
+}
