@@ -5,6 +5,7 @@ mod writer;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -51,6 +52,7 @@ struct Shared {
     disk: Disk,
     cache: Cache<Uuid, QuoteRecord>,
     waiting: Mutex<Waiting>,
+    failing: AtomicBool,
 }
 
 /// Quotes that are not on disk yet.
@@ -80,7 +82,7 @@ impl QuoteStore {
     fn start(disk: Disk) -> Result<Self, StoreError> {
         let weight = |_: &Uuid, record: &QuoteRecord| u32::try_from(record.body.len() + 128).unwrap_or(u32::MAX);
         let cache = Cache::builder().max_capacity(CACHE_BYTES).weigher(weight).build();
-        let shared = Arc::new(Shared { disk, cache, waiting: Mutex::default() });
+        let shared = Arc::new(Shared { disk, cache, waiting: Mutex::default(), failing: AtomicBool::new(false) });
         // one wake-up is enough however many quotes wait
         let (orders, inbox) = sync_channel(16);
         let writer = writer::spawn(Arc::clone(&shared), inbox)?;
@@ -116,6 +118,11 @@ impl QuoteStore {
     /// The quote of an id if it is in memory: never waits for the disk.
     pub fn recent(&self, id: Uuid) -> Option<QuoteRecord> {
         self.shared.cache.get(&id).or_else(|| self.shared.waiting().quotes.get(&id).cloned())
+    }
+
+    /// Whether the last write went to disk.
+    pub fn is_healthy(&self) -> bool {
+        !self.shared.failing.load(Ordering::Relaxed)
     }
 
     /// Waits until everything put so far is on disk.

@@ -1,6 +1,7 @@
 //! The background writer: one transaction for all that waits.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -34,6 +35,7 @@ pub(super) fn spawn(shared: Arc<Shared>, inbox: Receiver<Order>) -> Result<JoinH
 fn run(shared: &Shared, inbox: &Receiver<Order>) {
     while let Ok(order) = inbox.recv() {
         let written = write_all(shared);
+        shared.failing.store(written.is_err(), Ordering::Relaxed);
         if let Err(error) = &written {
             tracing::error!(%error, "quotes could not be written; they are kept in memory and tried again");
             std::thread::sleep(PAUSE_AFTER_FAILURE);

@@ -1,0 +1,63 @@
+//! The clock, injected so that tests own it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tells the time.
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    /// Unix milliseconds.
+    fn now_ms(&self) -> u64;
+
+    /// Unix seconds.
+    fn now_s(&self) -> u64 {
+        self.now_ms() / 1_000
+    }
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> u64 {
+        u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
+    }
+}
+
+/// A clock that moves when it is told to.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicU64);
+
+impl ManualClock {
+    /// A clock that stands at a time, unix milliseconds.
+    pub fn at(now_ms: u64) -> Self {
+        Self(AtomicU64::new(now_ms))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance_ms(&self, by_ms: u64) {
+        self.0.fetch_add(by_ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A time in RFC 3339, UTC.
+pub fn rfc3339(unix_ms: u64) -> String {
+    let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    format!("{:.3}", time.unwrap_or(jiff::Timestamp::UNIX_EPOCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339_in_utc() {
+        assert_eq!(rfc3339(1_700_000_000_250), "2023-11-14T22:13:20.250Z");
+        assert_eq!(rfc3339(u64::MAX), "1970-01-01T00:00:00.000Z");
+    }
+}

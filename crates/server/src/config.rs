@@ -1,0 +1,78 @@
+//! The service's settings.
+
+use std::time::Duration;
+
+/// Settings; the defaults are those of the contract.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How long a quote can be built, in milliseconds.
+    pub quote_ttl_ms: u64,
+    /// How long an expired quote is still known as expired, in milliseconds.
+    pub quote_memory_ms: u64,
+    /// Whether callers without a key may quote.
+    pub anonymous_quotes: bool,
+    /// Calls per minute.
+    pub limits: LimitsConfig,
+    /// Largest body that is read, in bytes.
+    pub body_limit_bytes: usize,
+    /// Longest time for a whole answer.
+    pub request_timeout: Duration,
+    /// Longest time for reading balances and allowances from the node.
+    pub account_timeout: Duration,
+    /// Solves that may run at once.
+    pub solve_threads: usize,
+    /// Solves that may wait for a thread; what comes beyond is turned away.
+    pub solve_queue: usize,
+    /// Most steps in a route.
+    pub max_steps: u16,
+    /// Origins that browsers may call from; empty means any.
+    pub cors_origins: Vec<String>,
+    /// Age without a new block from which the service says that it is degraded.
+    pub degraded_after: Duration,
+    /// Age without a new block from which quotes are refused, although the node answers.
+    pub stale_after: Duration,
+    /// Age of the market from which quotes are refused when the node does not answer.
+    pub stale_without_node_after: Duration,
+    /// How long the last requests may take once the service is told to stop.
+    pub shutdown_grace: Duration,
+}
+
+/// Calls per minute.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitsConfig {
+    /// Reads without a key, per address.
+    pub reads_per_min: u32,
+    /// Quotes without a key, per address.
+    pub anonymous_quotes_per_min: u32,
+    /// Calls with a key, per key.
+    pub keyed_per_min: u32,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self { reads_per_min: 120, anonymous_quotes_per_min: 10, keyed_per_min: 600 }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self {
+            quote_ttl_ms: 120_000,
+            quote_memory_ms: 15 * 60_000,
+            anonymous_quotes: false,
+            limits: LimitsConfig::default(),
+            body_limit_bytes: 128 << 10,
+            request_timeout: Duration::from_secs(15),
+            account_timeout: Duration::from_millis(1_500),
+            solve_threads: threads,
+            solve_queue: 64 * threads,
+            max_steps: 64,
+            cors_origins: Vec::new(),
+            degraded_after: Duration::from_secs(60),
+            stale_after: Duration::from_secs(600),
+            stale_without_node_after: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(20),
+        }
+    }
+}

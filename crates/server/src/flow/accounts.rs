@@ -1,0 +1,86 @@
+//! What the taker holds and has allowed, read from the node in one go. A read that fails is not known; it fails nothing else.
+
+use braid_ethereum::Node;
+use braid_execution::approvals::{allowance_calldata, balance_calldata};
+use braid_execution::{Order, permit2, proxy};
+use braid_primitives::{Address, B256, Bytes, NATIVE_ETHER, U256};
+use braid_protocols::Call;
+
+use crate::app::App;
+
+/// What is known of one input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holding {
+    /// What the taker has.
+    pub balance: Option<U256>,
+    /// What the proxy may take.
+    pub to_proxy: Option<U256>,
+    /// What Permit2 may take.
+    pub to_permit2: Option<U256>,
+}
+
+/// The holdings of an order's inputs, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holdings {
+    /// One per input.
+    pub inputs: Vec<Holding>,
+    /// Whether everything that was asked for was read.
+    pub complete: bool,
+}
+
+/// Reads the taker's holdings at a block, within the service's time for it.
+pub async fn read(app: &App, block_hash: B256, taker: Address, tokens: &[Address]) -> Holdings {
+    let unknown = Holdings { inputs: vec![Holding::default(); tokens.len()], complete: false };
+    let Some(node) = &app.node else { return unknown };
+    match tokio::time::timeout(app.config.account_timeout, ask(node, block_hash, taker, tokens)).await {
+        Ok(holdings) => holdings,
+        Err(_) => {
+            tracing::warn!("the node took too long to tell balances and allowances");
+            unknown
+        }
+    }
+}
+
+/// The tokens that an order takes.
+pub fn tokens(order: &Order) -> Vec<Address> {
+    order.inputs.iter().map(|input| input.token).collect()
+}
+
+async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address]) -> Holdings {
+    let erc20 = || tokens.iter().filter(|token| **token != NATIVE_ETHER);
+    let calls = erc20().flat_map(|token| calls(*token, taker)).collect::<Vec<_>>();
+    let wants_ether = tokens.contains(&NATIVE_ETHER);
+    let (answers, ether) = tokio::join!(
+        async { if calls.is_empty() { Ok(Vec::new()) } else { node.read(block_hash, calls.clone()).await } },
+        async { if wants_ether { node.native_balance(block_hash, taker).await.map(Some) } else { Ok(None) } },
+    );
+    for error in [answers.as_ref().err(), ether.as_ref().err()].into_iter().flatten() {
+        tracing::warn!(%error, "balances and allowances could not be read");
+    }
+    let complete = answers.is_ok() && ether.is_ok();
+    let mut words = answers.unwrap_or_default().into_iter().map(word);
+    let ether = ether.unwrap_or_default();
+    let inputs = tokens.iter().map(|token| match *token {
+        NATIVE_ETHER => Holding { balance: ether, ..Holding::default() },
+        _ => {
+            let mut next = || words.next().flatten();
+            Holding { balance: next(), to_proxy: next(), to_permit2: next() }
+        }
+    });
+    let inputs: Vec<Holding> = inputs.collect();
+    Holdings { inputs, complete }
+}
+
+fn calls(token: Address, taker: Address) -> [Call; 3] {
+    let call = |data| Call { to: token, data };
+    [
+        call(balance_calldata(taker)),
+        call(allowance_calldata(taker, proxy::address())),
+        call(allowance_calldata(taker, permit2::ADDRESS)),
+    ]
+}
+
+/// The first word of an answer, if it has one.
+fn word(answer: Option<Bytes>) -> Option<U256> {
+    answer.as_deref().and_then(|bytes| bytes.get(..32)).map(U256::from_be_slice)
+}

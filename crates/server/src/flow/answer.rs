@@ -1,0 +1,171 @@
+//! The quote's answer, written from its draft.
+
+use braid_execution::{permit2, proxy};
+use braid_primitives::CHAIN_ID;
+use braid_routing::Certificate;
+
+use super::accounts::Holdings;
+use super::quote::Draft;
+use super::resolve::Shown;
+use super::{approvals, costs, path, prices, warnings};
+use crate::app::App;
+use crate::clock::rfc3339;
+use crate::model::{
+    self, Approval, BlockRef, Eip55, EstimatedOutput, FeeConfig, InputEcho, Issues, OutputEcho, Permit2, QuoteAnswer,
+    ReferencePrice, Warning,
+};
+
+/// The whole answer.
+pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
+    let request = &draft.request;
+    let published = &draft.published;
+    let shown = Shown::by(request);
+    let route = &draft.solution.route;
+    let block = published.head.block();
+    let dollars = request.include_usd_pricing.then(|| prices::dollars_per_ether(published)).flatten();
+    let unread = Holdings { inputs: Vec::new(), complete: true };
+    let holdings = draft.holdings.as_ref().unwrap_or(&unread);
+    let approvals = approvals::for_spender(&draft.order, holdings, proxy::address(), |holding| holding.to_proxy);
+    let total_impact = total_impact_bps(draft);
+    let simulated = request.simulate.then(warnings::no_simulation);
+    let mut notes: Vec<Warning> = Vec::new();
+    notes.extend(warnings::proxy(app));
+    notes.extend(warnings::impact(total_impact));
+    notes.extend((!holdings.complete).then(warnings::accounts_unread));
+    notes.extend(simulated.as_ref().map(|(_, warning)| warning.clone()));
+    notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
+    notes.extend(request.explain.then(warnings::no_explanation));
+    QuoteAnswer {
+        quote_id: draft.id,
+        created_at: rfc3339(draft.created_at_ms),
+        expires_at: rfc3339(draft.expires_at_ms),
+        ttl_ms: draft.expires_at_ms.saturating_sub(draft.created_at_ms),
+        block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
+        taker: Eip55(request.taker),
+        recipient: Eip55(request.recipient),
+        inputs: inputs(draft, shown),
+        outputs: outputs(draft, shown),
+        slippage_tolerance_bps: request.slippage_tolerance_bps,
+        estimated_outputs: estimated_outputs(draft, shown, total_impact, dollars),
+        total_price_impact_bps: total_impact,
+        costs: costs::costs(route, draft.gas, &draft.fees, request.gas_priority, dollars),
+        path: path::path(published, route, shown),
+        protocols_used: path::protocols_used(published, route),
+        fee_config: fee_config(draft),
+        issues: Issues {
+            balance: approvals::balance_issues(&draft.order, holdings, shown),
+            allowance: approvals::allowance_issues(&approvals),
+            unknown_protocols: draft.unknown_protocols.clone(),
+        },
+        approvals,
+        permit2: permit(draft, holdings),
+        certificate: draft.solution.certificate.as_ref().and_then(certificate),
+        simulation: simulated.map(|(simulation, _)| simulation),
+        warnings: notes,
+        explanation: None,
+    }
+}
+
+fn inputs(draft: &Draft, shown: Shown) -> Vec<InputEcho> {
+    let echo = |entry: &crate::request::InputEntry| InputEcho {
+        chain_id: CHAIN_ID,
+        address: shown.token(entry.token.address),
+        amount: entry.amount.into(),
+    };
+    draft.request.inputs.iter().map(echo).collect()
+}
+
+fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
+    let echo = |entry: &crate::request::OutputEntry| OutputEcho {
+        chain_id: CHAIN_ID,
+        address: shown.token(entry.token.address),
+        ratio_bps: entry.ratio_bps,
+    };
+    draft.request.outputs.iter().map(echo).collect()
+}
+
+/// What all inputs are worth, in ether.
+fn value_given(draft: &Draft) -> Option<f64> {
+    let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
+    inputs.map(|(id, entry)| prices::value_in_ether(&draft.published, *id, entry.amount)).sum()
+}
+
+fn values_got(draft: &Draft) -> Vec<Option<f64>> {
+    let outputs = draft.tokens.outputs.iter().zip(&draft.expected);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
+}
+
+fn total_impact_bps(draft: &Draft) -> Option<i64> {
+    let got: Option<f64> = values_got(draft).into_iter().sum();
+    prices::impact_bps(value_given(draft)?, got?)
+}
+
+fn estimated_outputs(draft: &Draft, shown: Shown, impact: Option<i64>, dollars: Option<f64>) -> Vec<EstimatedOutput> {
+    let values = values_got(draft);
+    let shares = prices::shares_bps(&values);
+    let tokens = draft.published.head.market.tokens();
+    let rows = draft.tokens.outputs.iter().zip(&draft.request.outputs).zip(&draft.expected).zip(&draft.order.outputs);
+    let row = |(index, (((id, entry), expected), order)): (usize, _)| {
+        let (id, entry, expected, order): (
+            &braid_primitives::TokenId,
+            &crate::request::OutputEntry,
+            &braid_primitives::U256,
+            &braid_execution::TokenAmount,
+        ) = (id, entry, expected, order);
+        let token = tokens.get(*id);
+        let price = prices::ether_per_token(&draft.published, *id);
+        EstimatedOutput {
+            token: shown.token(entry.token.address),
+            chain_id: CHAIN_ID,
+            symbol: token.map(|token| token.symbol.clone()).unwrap_or_default(),
+            decimals: token.map_or(0, |token| token.decimals),
+            expected_amount: (*expected).into(),
+            minimum_amount: order.amount.into(),
+            ratio_bps: entry.ratio_bps,
+            realized_ratio_bps: shares.get(index).copied().flatten(),
+            reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: format!("{price}") }),
+            price_impact_bps: impact,
+            usd_value: dollars.and_then(|rate| Some(rate * values.get(index).copied().flatten()?)),
+        }
+    };
+    rows.enumerate().map(row).collect()
+}
+
+fn fee_config(draft: &Draft) -> FeeConfig {
+    let fee = draft.request.partner_fee;
+    FeeConfig {
+        protocol_fee_bps: 0,
+        partner_fee_bps: fee.map_or(0, |fee| fee.bps),
+        partner_recipient: fee.map(|fee| Eip55(fee.recipient)),
+        partner_fee_on_output: fee.is_some_and(|fee| fee.on_output),
+        pass_positive_slippage_to_user: true,
+    }
+}
+
+fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
+    if !draft.request.include_permit2 {
+        return None;
+    }
+    let data = permit2::typed_data(&draft.order, &draft.program.bytes, &draft.permit)?;
+    Some(Permit2 {
+        contract: Eip55(permit2::ADDRESS),
+        approvals: permit2_approvals(draft, holdings),
+        hash: data.hash,
+        deadline: draft.permit.deadline,
+        eip712: data.eip712,
+    })
+}
+
+fn permit2_approvals(draft: &Draft, holdings: &Holdings) -> Vec<Approval> {
+    approvals::for_spender(&draft.order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
+}
+
+/// A certificate that is not a number is none.
+fn certificate(certificate: &Certificate) -> Option<model::Certificate> {
+    certificate.gap_bps.is_finite().then(|| model::Certificate {
+        upper_bound_value_wei: certificate.upper_bound_value_wei.into(),
+        achieved_value_wei: certificate.achieved_value_wei.into(),
+        gap_bps: certificate.gap_bps.max(0.0),
+        pools_covered: certificate.pools_covered,
+    })
+}

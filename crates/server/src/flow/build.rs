@@ -1,0 +1,181 @@
+//! `POST /v1/build`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use braid_execution::{Order, execute_calldata, execute_with_permit2_calldata, permit2, proxy};
+use braid_primitives::{Address, Bytes, CHAIN_ID, U256};
+use braid_routing::Route;
+
+use super::accounts::{self, Holdings};
+use super::costs::{self, Gas};
+use super::resolve::Shown;
+use super::stored::{self, Plan};
+use super::{approvals, gas, reprice, signature, warnings};
+use crate::app::App;
+use crate::feed::Published;
+use crate::http::Data;
+use crate::http::auth::MayBuild;
+use crate::http::body::read_json;
+use crate::model::{BuildAnswer, BuiltOutput, Eip55, Issues, Quantity, RpcTransaction, Transaction};
+use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::request::BuildRequest;
+
+/// How long a transaction may run when the request names no deadline, in seconds after the later of clock and head.
+const DEADLINE_S: u64 = 600;
+
+/// The handler.
+///
+/// # Errors
+/// Every problem that a build can have.
+pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>) -> Result<Data<BuildAnswer>, Problem> {
+    let body = read_json(body, app.config.body_limit_bytes).await?;
+    let request = BuildRequest::read(&body)?;
+    let quote = stored::open(&app, request.quote_id).await?;
+    let plan = quote.plan;
+    let published = app.feed.current(&app.config)?;
+    let (route, expected) = revalidate(&published, &plan)?;
+    let order = Order { deadline: deadline(&app, &published, &plan, &request)?, ..plan.order.clone() };
+    if let Some(bytes) = &request.permit2_signature {
+        signature::verify(&app, &published, &plan, bytes).await?;
+    }
+    let holdings = holdings(&app, &published, &plan).await;
+    let transaction = transaction(&published, &plan, &order, &route, request.permit2_signature.as_ref());
+    Ok(Data::new(answer(&app, &request, &plan, &order, &holdings, &expected, transaction)))
+}
+
+/// The route on the newest market, and what it pays there after fees.
+fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), Problem> {
+    let stale = |detail: String| Problem::new(Code::QuoteStale, format!("{detail}; ask for a new quote"));
+    let market = &published.head.market;
+    let token = |address: Address| {
+        market.tokens().id(address).ok_or_else(|| stale("a token of the quote is gone from the market".into()))
+    };
+    let order = &plan.order;
+    let inputs = order.inputs.iter().map(|input| Ok((token(input.token)?, order.input_after_fee(input))));
+    let inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
+    let outputs = order.outputs.iter().map(|output| token(output.token)).collect::<Result<Vec<_>, _>>()?;
+    let at = market.block().next();
+    let route =
+        reprice::reprice(market, &at, &plan.steps, &inputs, &outputs).map_err(|error| stale(error.to_string()))?;
+    let after_fee = |amount: &U256| order.partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
+    let expected: Vec<U256> = route.amounts_out.iter().map(after_fee).collect();
+    for (output, amount) in order.outputs.iter().zip(&expected) {
+        if *amount < output.amount {
+            let token = output.token.to_checksum(None);
+            let minimum = output.amount;
+            return Err(stale(format!("the newest market pays {amount} of {token}, the quote's minimum is {minimum}")));
+        }
+    }
+    Ok((route, expected))
+}
+
+/// The last second at which the transaction may run.
+fn deadline(app: &App, published: &Published, plan: &Plan, request: &BuildRequest) -> Result<u64, Problem> {
+    let wrong =
+        |detail: String| Problem::invalid(vec![FieldError::new("/deadline", FieldCode::DeadlineInvalid, detail)]);
+    let now_s = app.clock.now_s().max(published.head.block().timestamp);
+    let asked = request.deadline_s;
+    if let Some(asked) = asked.filter(|asked| *asked <= now_s) {
+        return Err(wrong(format!("the deadline {asked} is over; it is {now_s} now")));
+    }
+    if request.permit2_signature.is_none() {
+        return Ok(asked.unwrap_or_else(|| now_s.saturating_add(DEADLINE_S)));
+    }
+    let signed = plan.order.deadline;
+    match asked {
+        Some(asked) if asked != signed => Err(wrong(format!("the signature binds the deadline {signed}, got {asked}"))),
+        _ => Ok(signed),
+    }
+}
+
+async fn holdings(app: &App, published: &Published, plan: &Plan) -> Option<Holdings> {
+    if !plan.check_allowances {
+        return None;
+    }
+    let tokens = accounts::tokens(&plan.order);
+    Some(accounts::read(app, published.head.block().hash, plan.taker, &tokens).await)
+}
+
+fn transaction(
+    published: &Published,
+    plan: &Plan,
+    order: &Order,
+    route: &Route,
+    signature: Option<&Bytes>,
+) -> Transaction {
+    let data = match signature {
+        Some(signature) => execute_with_permit2_calldata(order, &plan.program, &plan.permit, signature),
+        None => execute_calldata(order, &plan.program),
+    };
+    let fees = costs::fees(&published.head, plan.gas_priority);
+    let gas = Gas::expected(gas::transaction_units(order, &plan.program, route));
+    Transaction {
+        chain_id: CHAIN_ID,
+        kind: 2,
+        from: Eip55(plan.taker),
+        to: Eip55(proxy::address()),
+        data,
+        value: Quantity(order.value_wei()),
+        gas: gas.limit_units,
+        max_fee_per_gas: fees.max_fee_per_gas,
+        max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+    }
+}
+
+fn answer(
+    app: &App,
+    request: &BuildRequest,
+    plan: &Plan,
+    order: &Order,
+    holdings: &Option<Holdings>,
+    expected: &[U256],
+    transaction: Transaction,
+) -> BuildAnswer {
+    let shown = Shown::with_ether(plan.ether_shown_as);
+    let unread = Holdings { inputs: Vec::new(), complete: true };
+    let holdings = holdings.as_ref().unwrap_or(&unread);
+    let signed = request.permit2_signature.is_some();
+    let approvals = if signed {
+        approvals::for_spender(order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
+    } else {
+        approvals::for_spender(order, holdings, proxy::address(), |holding| holding.to_proxy)
+    };
+    let simulated = request.simulate.then(warnings::no_simulation);
+    let mut notes: Vec<_> = warnings::proxy(app).into_iter().collect();
+    notes.extend((!holdings.complete).then(warnings::accounts_unread));
+    notes.extend(simulated.as_ref().map(|(_, warning)| warning.clone()));
+    let outputs = order.outputs.iter().zip(expected);
+    BuildAnswer {
+        quote_id: request.quote_id,
+        rpc_transaction: RpcTransaction::from(&transaction),
+        transaction,
+        authorization: authorization(order, signed),
+        deadline: order.deadline,
+        estimated_outputs: outputs
+            .map(|(output, expected)| BuiltOutput {
+                token: shown.token(output.token),
+                chain_id: CHAIN_ID,
+                expected_amount: (*expected).into(),
+                minimum_amount: output.amount.into(),
+            })
+            .collect(),
+        issues: Issues {
+            balance: approvals::balance_issues(order, holdings, shown),
+            allowance: approvals::allowance_issues(&approvals),
+            unknown_protocols: Vec::new(),
+        },
+        approvals,
+        simulation: simulated.map(|(simulation, _)| simulation),
+        warnings: notes,
+    }
+}
+
+fn authorization(order: &Order, signed: bool) -> &'static str {
+    match (signed, order.erc20_inputs().next()) {
+        (true, _) => "permit2",
+        (false, Some(_)) => "allowance",
+        (false, None) => "native",
+    }
+}

@@ -1,0 +1,78 @@
+//! Reference prices and what follows from them: shares, impacts, dollars. Never an amount that is paid.
+
+use braid_market::Market;
+use braid_primitives::{Address, TokenId, U256, address};
+
+use crate::feed::Published;
+
+/// The stablecoins that dollars are read from: USDC, USDT, DAI.
+const DOLLARS: [Address; 3] = [
+    address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
+    address!("dAC17F958D2ee523a2206206994597C13D831ec7"),
+    address!("6B175474E89094C44Da98b954EedeAC495271d0F"),
+];
+
+/// Ether per whole token, at the block's reference prices.
+pub fn ether_per_token(published: &Published, token: TokenId) -> Option<f64> {
+    published.prepared.reference_price(token).filter(|price| price.is_finite() && *price > 0.0)
+}
+
+/// What an amount is worth in ether, at the block's reference prices.
+pub fn value_in_ether(published: &Published, token: TokenId, amount: U256) -> Option<f64> {
+    let decimals = decimals(&published.head.market, token)?;
+    let whole = f64::from(amount) / 10f64.powi(i32::from(decimals));
+    ether_per_token(published, token).map(|price| whole * price)
+}
+
+fn decimals(market: &Market, token: TokenId) -> Option<u8> {
+    market.tokens().get(token).map(|token| token.decimals)
+}
+
+/// Dollars per ether: the median of what the market's stablecoins say.
+pub fn dollars_per_ether(published: &Published) -> Option<f64> {
+    let tokens = published.head.market.tokens();
+    let known = DOLLARS.iter().filter_map(|dollar| tokens.id(*dollar));
+    let mut rates: Vec<f64> = known.filter_map(|id| ether_per_token(published, id)).map(f64::recip).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len().saturating_sub(1) / 2).copied()
+}
+
+/// How much less `got` is than `given`, in basis points; negative when it is more.
+#[allow(clippy::cast_possible_truncation)] // rounded and clamped
+pub fn impact_bps(given: f64, got: f64) -> Option<i64> {
+    let impact = (1.0 - got / given) * 10_000.0;
+    impact.is_finite().then(|| impact.round().clamp(-1e9, 10_000.0) as i64)
+}
+
+/// The share that each value has of their sum, in basis points.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 10000
+pub fn shares_bps(values: &[Option<f64>]) -> Vec<Option<u64>> {
+    if values.len() == 1 {
+        return vec![Some(10_000)];
+    }
+    let total: Option<f64> = values.iter().copied().sum();
+    let share = |value: &Option<f64>| {
+        let share = (*value)? / total? * 10_000.0;
+        share.is_finite().then(|| share.round().clamp(0.0, 10_000.0) as u64)
+    };
+    values.iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impact_is_what_is_lost() {
+        assert_eq!(impact_bps(100.0, 99.0), Some(100));
+        assert_eq!(impact_bps(100.0, 101.0), Some(-100));
+        assert_eq!(impact_bps(0.0, 1.0), None);
+    }
+
+    #[test]
+    fn shares_need_every_value_unless_there_is_one() {
+        assert_eq!(shares_bps(&[None]), [Some(10_000)]);
+        assert_eq!(shares_bps(&[Some(3.0), Some(1.0)]), [Some(7_500), Some(2_500)]);
+        assert_eq!(shares_bps(&[Some(3.0), None]), [None, None]);
+    }
+}

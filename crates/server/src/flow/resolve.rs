@@ -1,0 +1,116 @@
+//! From the names in a request to the tokens and pools of a market.
+
+use braid_market::Market;
+use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256};
+use braid_protocols::Product;
+use braid_routing::PoolFilter;
+
+use crate::model::Eip55;
+use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::request::{AskedToken, QuoteRequest};
+
+/// How addresses are shown to this client: ether in the form that the client used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    ether: Address,
+}
+
+impl Shown {
+    /// The form that a request used for ether.
+    pub fn by(request: &QuoteRequest) -> Self {
+        let inputs = request.inputs.iter().map(|entry| entry.token);
+        let asked = inputs.chain(request.outputs.iter().map(|entry| entry.token));
+        let ether = asked.into_iter().find(|token| token.address == NATIVE_ETHER).map(|token| token.shown);
+        Self { ether: ether.unwrap_or(NATIVE_ETHER) }
+    }
+
+    /// A form that was stored.
+    pub const fn with_ether(ether: Address) -> Self {
+        Self { ether }
+    }
+
+    /// The address that stands for ether.
+    pub const fn ether(self) -> Address {
+        self.ether
+    }
+
+    /// A token's address as this client knows it.
+    pub fn token(self, address: Address) -> Eip55 {
+        Eip55(if address == NATIVE_ETHER { self.ether } else { address })
+    }
+}
+
+/// The tokens of a request in a market.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// One per input.
+    pub inputs: Vec<TokenId>,
+    /// One per output.
+    pub outputs: Vec<TokenId>,
+}
+
+/// Finds every token of a request.
+///
+/// # Errors
+/// `TOKEN_NOT_FOUND` with every token that the market does not have.
+pub fn tokens(market: &Market, request: &QuoteRequest) -> Result<Tokens, Problem> {
+    let mut unknown = Vec::new();
+    let mut find = |side: &str, index: usize, token: AskedToken| {
+        let found = market.tokens().id(token.address);
+        if found.is_none() {
+            let detail = format!("no pool that Braid knows holds {}", token.shown.to_checksum(None));
+            unknown.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenNotFound, detail));
+        }
+        found
+    };
+    let inputs: Vec<_> =
+        request.inputs.iter().enumerate().filter_map(|(index, entry)| find("inputs", index, entry.token)).collect();
+    let outputs: Vec<_> =
+        request.outputs.iter().enumerate().filter_map(|(index, entry)| find("outputs", index, entry.token)).collect();
+    if unknown.is_empty() { Ok(Tokens { inputs, outputs }) } else { Err(Problem::invalid(unknown)) }
+}
+
+/// Amounts that no contract of the way can carry are told so before a solve is spent on them.
+///
+/// # Errors
+/// `INSUFFICIENT_LIQUIDITY`.
+pub fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
+    let too_large = |amount: U256| amount > braid_execution::MAX_AMOUNT;
+    match request.inputs.iter().position(|entry| too_large(entry.amount)) {
+        None => Ok(()),
+        Some(index) => Err(Problem::new(
+            Code::InsufficientLiquidity,
+            format!("no pool can take the amount of input {index}: it is 2^128 or more"),
+        )),
+    }
+}
+
+/// Which pools a request allows, and the names in it that nothing is known by.
+pub fn filter(market: &Market, request: &QuoteRequest) -> (PoolFilter, Vec<String>) {
+    let mut filter = PoolFilter::default();
+    let mut unknown = Vec::new();
+    let mut named = |names: &[String]| -> Vec<Product> {
+        let mut products = Vec::new();
+        for name in names {
+            let found = Product::named(name);
+            if found.is_empty() && !unknown.contains(name) {
+                unknown.push(name.chars().take(64).collect());
+            }
+            products.extend(found);
+        }
+        products
+    };
+    for product in named(&request.exclude_protocols) {
+        filter.exclude_product(product);
+    }
+    if let Some(names) = &request.include_protocols {
+        let included = named(names);
+        for product in Product::ALL.iter().filter(|product| !included.contains(product)) {
+            filter.exclude_product(*product);
+        }
+    }
+    for pool in request.exclude_pools.iter().filter_map(|address| market.pool_id(*address)) {
+        filter.exclude_pool(pool);
+    }
+    (filter, unknown)
+}

@@ -1,0 +1,29 @@
+//! What every request passes through: ids, problems, panics, limits, keys, bodies.
+
+pub mod auth;
+pub mod body;
+pub mod envelope;
+pub mod limits;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// A successful answer: `{"data": …}`.
+#[derive(Debug, Serialize)]
+pub struct Data<T> {
+    data: T,
+}
+
+impl<T> Data<T> {
+    /// Wraps an answer.
+    pub const fn new(data: T) -> Self {
+        Self { data }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Data<T> {
+    fn into_response(self) -> Response {
+        Json(self).into_response()
+    }
+}

@@ -1,0 +1,161 @@
+//! Walking the tree and collecting every mistake.
+
+use crate::problem::{FieldCode, FieldError, Problem};
+
+use super::Json;
+
+/// More fields than any object of the contract has: what is beyond is not worth an error each.
+const MAX_MEMBERS: usize = 64;
+
+/// Collects mistakes while a request is read.
+#[derive(Debug, Default)]
+pub struct Reader {
+    errors: Vec<FieldError>,
+}
+
+/// A value and where it stands in the request.
+#[derive(Clone, Debug)]
+pub struct Item<'a> {
+    /// The value; never `null`.
+    pub value: &'a Json,
+    /// JSON pointer.
+    pub pointer: String,
+}
+
+/// An object whose keys are known to be documented and unique.
+#[derive(Clone, Debug)]
+pub struct Object<'a> {
+    members: &'a [(String, Json)],
+    /// JSON pointer.
+    pub pointer: String,
+}
+
+impl Reader {
+    /// Notes a mistake.
+    pub fn wrong(&mut self, pointer: &str, code: FieldCode, detail: impl Into<String>) {
+        self.errors.push(FieldError::new(pointer, code, detail));
+    }
+
+    /// Whether no mistake was found so far.
+    pub fn is_clean(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// What was read, or the problem with every mistake.
+    ///
+    /// # Errors
+    /// The mistakes. When there is neither a value nor a mistake, the reader itself is wrong: an internal problem.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, Problem> {
+        match (value, self.errors.is_empty()) {
+            (Some(value), true) => Ok(value),
+            (None, true) => Err(Problem::internal("a request was refused without a reason")),
+            (_, false) => Err(Problem::invalid(self.errors)),
+        }
+    }
+
+    /// Opens an object: unknown and doubled keys are mistakes.
+    pub fn object<'a>(&mut self, value: &'a Json, pointer: &str, known: &[&str]) -> Option<Object<'a>> {
+        let Json::Map(members) = value else {
+            self.wrong(pointer, FieldCode::InvalidType, format!("expected an object, got {}", value.kind()));
+            return None;
+        };
+        if members.len() > MAX_MEMBERS {
+            let detail = format!("expected at most {MAX_MEMBERS} fields, got {}", members.len());
+            self.wrong(pointer, FieldCode::LengthInvalid, detail);
+            return None;
+        }
+        for (index, (name, _)) in members.iter().enumerate() {
+            let at = child(pointer, name);
+            if members.iter().take(index).any(|(earlier, _)| earlier == name) {
+                self.wrong(&at, FieldCode::DuplicateField, format!("the field {} is named twice", quoted(name)));
+            } else if !known.contains(&name.as_str()) {
+                self.wrong(&at, FieldCode::UnknownField, format!("there is no field {} here", quoted(name)));
+            }
+        }
+        Some(Object { members, pointer: pointer.to_owned() })
+    }
+
+    /// A field that must be there.
+    pub fn required<'a>(&mut self, object: &Object<'a>, name: &str) -> Option<Item<'a>> {
+        let found = object.get(name);
+        if found.is_none() {
+            self.wrong(&child(&object.pointer, name), FieldCode::Required, format!("{name} is required"));
+        }
+        found
+    }
+
+    /// The entries of an array whose length is within bounds. Entries that are `null` are mistakes.
+    pub fn list<'a>(&mut self, item: &Item<'a>, min: usize, max: usize) -> Option<Vec<Item<'a>>> {
+        let Json::List(entries) = item.value else {
+            self.mistyped(item, "an array");
+            return None;
+        };
+        if entries.len() < min || entries.len() > max {
+            let detail = format!("expected {min} to {max} entries, got {}", entries.len());
+            self.wrong(&item.pointer, FieldCode::LengthInvalid, detail);
+        }
+        // what is past the bound is not looked at, so that an answer stays small
+        let items = entries.iter().take(max).enumerate();
+        let items = items.map(|(index, value)| Item { value, pointer: format!("{}/{index}", item.pointer) });
+        Some(items.collect())
+    }
+
+    /// A string.
+    pub fn text<'a>(&mut self, item: &Item<'a>) -> Option<&'a str> {
+        if let Json::Text(text) = item.value {
+            return Some(text);
+        }
+        self.mistyped(item, "a string");
+        None
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&mut self, item: &Item<'_>) -> Option<bool> {
+        if let Json::Bool(flag) = item.value {
+            return Some(*flag);
+        }
+        self.mistyped(item, "a boolean");
+        None
+    }
+
+    /// A whole number within bounds.
+    pub fn integer<T: TryFrom<i128>>(&mut self, item: &Item<'_>, min: i128, max: i128) -> Option<T> {
+        let Json::Integer(number) = item.value else {
+            self.mistyped(item, "an integer");
+            return None;
+        };
+        if *number < min || *number > max {
+            let detail = format!("expected {min} to {max}, got {number}");
+            self.wrong(&item.pointer, FieldCode::OutOfRange, detail);
+            return None;
+        }
+        T::try_from(*number).ok()
+    }
+
+    /// Notes that a value has another type than the contract says.
+    pub fn mistyped(&mut self, item: &Item<'_>, expected: &str) {
+        let detail = format!("expected {expected}, got {}", item.value.kind());
+        self.wrong(&item.pointer, FieldCode::InvalidType, detail);
+    }
+}
+
+impl<'a> Object<'a> {
+    /// A field that is there and not `null`.
+    pub fn get(&self, name: &str) -> Option<Item<'a>> {
+        let (_, value) = self.members.iter().find(|(key, _)| key == name)?;
+        (*value != Json::Null).then(|| Item { value, pointer: child(&self.pointer, name) })
+    }
+}
+
+/// The pointer of a member, escaped as RFC 6901 says and cut where a client sent an absurd name.
+fn child(pointer: &str, name: &str) -> String {
+    let name: String = name.chars().take(64).collect();
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Client text inside a sentence: cut and escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    let short: String = text.chars().take(64).collect();
+    let dots = if short.len() < text.len() { "…" } else { "" };
+    format!("{short:?}{dots}")
+}

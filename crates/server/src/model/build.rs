@@ -1,0 +1,110 @@
+//! `POST /v1/build`: the answer.
+
+use braid_primitives::Bytes;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{Amount, Approval, Eip55, Issues, Quantity, Simulation, Warning};
+
+/// An unsigned transaction and what belongs to it.
+#[derive(Clone, Debug, Serialize)]
+pub struct BuildAnswer {
+    /// The quote that was built.
+    pub quote_id: Uuid,
+    /// The transaction.
+    pub transaction: Transaction,
+    /// The same, ready for `eth_sendTransaction`.
+    pub rpc_transaction: RpcTransaction,
+    /// How the proxy gets the inputs: `allowance`, `permit2` or `native`.
+    pub authorization: &'static str,
+    /// The last second at which the transaction may run, unix seconds.
+    pub deadline: u64,
+    /// Worked out again on the newest market.
+    pub estimated_outputs: Vec<BuiltOutput>,
+    /// What must be approved before sending.
+    pub approvals: Vec<Approval>,
+    /// What the taker lacks.
+    pub issues: Issues,
+    /// Only where asked for.
+    pub simulation: Option<Simulation>,
+    /// What a caller should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// What an output pays on the newest market.
+#[derive(Clone, Debug, Serialize)]
+pub struct BuiltOutput {
+    /// Token.
+    pub token: Eip55,
+    /// Chain.
+    pub chain_id: u64,
+    /// On the newest market, after fees.
+    pub expected_amount: Amount,
+    /// The least that the proxy accepts: the quote's.
+    pub minimum_amount: Amount,
+}
+
+/// An EIP-1559 transaction without a signature.
+#[derive(Clone, Debug, Serialize)]
+pub struct Transaction {
+    /// Chain.
+    pub chain_id: u64,
+    /// Always 2.
+    #[serde(rename = "type")]
+    pub kind: u8,
+    /// The taker.
+    pub from: Eip55,
+    /// The proxy.
+    pub to: Eip55,
+    /// Calldata.
+    pub data: Bytes,
+    /// Wei, 0x-hex.
+    pub value: Quantity,
+    /// Gas limit.
+    pub gas: u64,
+    /// Wei.
+    pub max_fee_per_gas: u64,
+    /// Wei.
+    pub max_priority_fee_per_gas: u64,
+}
+
+/// The transaction in JSON-RPC's names and forms.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RpcTransaction {
+    /// The taker.
+    pub from: Eip55,
+    /// The proxy.
+    pub to: Eip55,
+    /// Calldata.
+    pub data: Bytes,
+    /// Wei.
+    pub value: Quantity,
+    /// Gas limit.
+    pub gas: Quantity,
+    /// Wei.
+    pub max_fee_per_gas: Quantity,
+    /// Wei.
+    pub max_priority_fee_per_gas: Quantity,
+    /// Chain.
+    pub chain_id: Quantity,
+    /// Always 0x2.
+    #[serde(rename = "type")]
+    pub kind: Quantity,
+}
+
+impl From<&Transaction> for RpcTransaction {
+    fn from(transaction: &Transaction) -> Self {
+        Self {
+            from: transaction.from,
+            to: transaction.to,
+            data: transaction.data.clone(),
+            value: transaction.value,
+            gas: transaction.gas.into(),
+            max_fee_per_gas: transaction.max_fee_per_gas.into(),
+            max_priority_fee_per_gas: transaction.max_priority_fee_per_gas.into(),
+            chain_id: transaction.chain_id.into(),
+            kind: u64::from(transaction.kind).into(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Health and readiness.
+
+use serde::Serialize;
+
+/// `GET /health`: the process lives.
+#[derive(Clone, Debug, Serialize)]
+pub struct Health {
+    /// Always `ok`.
+    pub status: &'static str,
+    /// Version of the service.
+    pub version: &'static str,
+    /// Commit it was built from, where known.
+    pub commit: Option<&'static str>,
+    /// Seconds since the start.
+    pub uptime_s: u64,
+}
+
+/// `GET /ready`: whether quotes are answered.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ready {
+    /// The verdict.
+    pub status: ReadyStatus,
+    /// The chain that is served.
+    pub chain_id: u64,
+    /// The newest market; `null` until there is one.
+    pub block: Option<ReadyBlock>,
+    /// Pools that quotes may use.
+    pub pools: usize,
+    /// Known pools that are left out.
+    pub quarantined: usize,
+    /// Each part of the service.
+    pub checks: Checks,
+}
+
+/// The verdict of readiness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadyStatus {
+    /// Quotes are answered on a fresh market.
+    Ready,
+    /// The first market is being read.
+    Syncing,
+    /// The market is too old to quote on.
+    Stale,
+    /// Quotes are answered, on a market that is older than it should be.
+    Degraded,
+}
+
+/// A market's block and its age.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ReadyBlock {
+    /// Height.
+    pub number: u64,
+    /// Milliseconds since the block reached us.
+    pub age_ms: u64,
+}
+
+/// The parts of the service, each `ok` or what is the matter.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Checks {
+    /// The market.
+    pub market: &'static str,
+    /// Gas prices.
+    pub gas: &'static str,
+    /// The simulator.
+    pub simulator: &'static str,
+    /// Quotes and keys.
+    pub store: &'static str,
+}

@@ -1,0 +1,16 @@
+//! The answers of the contract, field by field. Every documented field is always written; `null` says "not asked for" or
+//! "not known".
+
+mod build;
+mod health;
+mod quote;
+mod text;
+
+pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
+pub use health::{Checks, Health, Ready, ReadyBlock, ReadyStatus};
+pub use quote::{
+    AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,
+    FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer, ReferencePrice, Revert,
+    SimulatedOutput, Simulation, SimulationStatus, Warning,
+};
+pub use text::{Amount, Eip55, Quantity};

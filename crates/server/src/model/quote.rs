@@ -1,0 +1,384 @@
+//! `POST /v1/quote`: the answer.
+
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Amount, Eip55};
+
+/// A quote.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuoteAnswer {
+    /// Names the quote to `POST /v1/build`.
+    pub quote_id: Uuid,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339; from then on the quote cannot be built.
+    pub expires_at: String,
+    /// Milliseconds between the two.
+    pub ttl_ms: u64,
+    /// The market that was quoted on.
+    pub block: BlockRef,
+    /// Who sends the transaction.
+    pub taker: Eip55,
+    /// Who receives the outputs.
+    pub recipient: Eip55,
+    /// As asked.
+    pub inputs: Vec<InputEcho>,
+    /// As asked.
+    pub outputs: Vec<OutputEcho>,
+    /// As asked, or the default.
+    pub slippage_tolerance_bps: u16,
+    /// What each output pays.
+    pub estimated_outputs: Vec<EstimatedOutput>,
+    /// Distance of the whole trade from the reference prices.
+    pub total_price_impact_bps: Option<i64>,
+    /// Gas.
+    pub costs: Costs,
+    /// The route.
+    pub path: Path,
+    /// Ids of the route's protocols, in the order of first use.
+    pub protocols_used: Vec<&'static str>,
+    /// Fees.
+    pub fee_config: FeeConfig,
+    /// One entry per ERC-20 input, in order, satisfied or not.
+    pub approvals: Vec<Approval>,
+    /// What to sign instead of approving the proxy.
+    pub permit2: Option<Permit2>,
+    /// What the taker lacks, and names that are not known.
+    pub issues: Issues,
+    /// How close to the best the route is.
+    pub certificate: Option<Certificate>,
+    /// Only where asked for.
+    pub simulation: Option<Simulation>,
+    /// What a caller should know.
+    pub warnings: Vec<Warning>,
+    /// Only where asked for.
+    pub explanation: Option<Value>,
+}
+
+/// A block by number, hash and time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BlockRef {
+    /// Height.
+    pub number: u64,
+    /// Hash.
+    pub hash: braid_primitives::B256,
+    /// Unix seconds.
+    pub timestamp: u64,
+}
+
+/// An input as asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct InputEcho {
+    /// Chain.
+    pub chain_id: u64,
+    /// Token.
+    pub address: Eip55,
+    /// Atomic units.
+    pub amount: Amount,
+}
+
+/// An output as asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputEcho {
+    /// Chain.
+    pub chain_id: u64,
+    /// Token.
+    pub address: Eip55,
+    /// Share of the output's value.
+    pub ratio_bps: u16,
+}
+
+/// What an output pays.
+#[derive(Clone, Debug, Serialize)]
+pub struct EstimatedOutput {
+    /// Token, in the form that the request used.
+    pub token: Eip55,
+    /// Chain.
+    pub chain_id: u64,
+    /// Ticker.
+    pub symbol: String,
+    /// Decimals.
+    pub decimals: u8,
+    /// What the chain pays on the quote's market, after fees.
+    pub expected_amount: Amount,
+    /// The least that the proxy accepts.
+    pub minimum_amount: Amount,
+    /// Share asked for.
+    pub ratio_bps: u16,
+    /// Share reached, at the reference prices.
+    pub realized_ratio_bps: Option<u64>,
+    /// Mid price on the quote's market.
+    pub reference_price: Option<ReferencePrice>,
+    /// Distance of this output from the reference prices.
+    pub price_impact_bps: Option<i64>,
+    /// Only where asked for.
+    pub usd_value: Option<f64>,
+}
+
+/// Ether per whole token.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReferencePrice {
+    /// Always `ETH`.
+    pub numeraire: &'static str,
+    /// Decimal.
+    pub value: String,
+}
+
+/// Gas, in units, per unit and in total.
+#[derive(Clone, Debug, Serialize)]
+pub struct Costs {
+    /// The tier that priced the gas.
+    pub gas_priority: &'static str,
+    /// What the transaction is expected to use.
+    pub total_gas_units: u64,
+    /// What it should be sent with.
+    pub gas_limit: u64,
+    /// Base fee of the next block, wei.
+    pub base_fee_per_gas: u64,
+    /// EIP-1559, wei.
+    pub max_fee_per_gas: u64,
+    /// EIP-1559, wei.
+    pub max_priority_fee_per_gas: u64,
+    /// Expected cost.
+    pub gas_cost_wei: Amount,
+    /// Cost if all of the limit is used at the maximum fee.
+    pub max_gas_cost_wei: Amount,
+    /// Only where asked for.
+    pub gas_cost_usd: Option<f64>,
+    /// Gas and fees together; only where asked for.
+    pub total_cost_usd: Option<f64>,
+    /// Where the units go; sums to the total.
+    pub breakdown: Vec<CostStep>,
+}
+
+/// Gas of one step.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostStep {
+    /// Step id, or `transaction` for what surrounds the steps.
+    pub step: String,
+    /// Units.
+    pub gas_units: u64,
+}
+
+/// The route.
+#[derive(Clone, Debug, Serialize)]
+pub struct Path {
+    /// Every token of the route.
+    pub tokens: Vec<PathToken>,
+    /// Every step, in the order of execution.
+    pub steps: Vec<PathStep>,
+}
+
+/// A token of the route.
+#[derive(Clone, Debug, Serialize)]
+pub struct PathToken {
+    /// Address, in the form that the request used.
+    pub address: Eip55,
+    /// Ticker.
+    pub symbol: String,
+    /// Name.
+    pub name: String,
+    /// Decimals.
+    pub decimals: u8,
+    /// What is odd about it.
+    pub warnings: Vec<String>,
+}
+
+/// One traversal of one pool.
+#[derive(Clone, Debug, Serialize)]
+pub struct PathStep {
+    /// Id within the quote.
+    pub id: String,
+    /// Steps that must run before this one.
+    pub after: Vec<String>,
+    /// Protocol id.
+    pub protocol: &'static str,
+    /// Pool address.
+    pub pool: Eip55,
+    /// Token in.
+    pub token_in: Eip55,
+    /// Token out.
+    pub token_out: Eip55,
+    /// Atomic units.
+    pub amount_in: Amount,
+    /// Atomic units.
+    pub amount_out: Amount,
+    /// Share of all that the route spends of the token in.
+    pub share_bps: u64,
+    /// The pool's fee, where it is one number.
+    pub fee_bps: Option<u64>,
+    /// Units.
+    pub gas_units: u64,
+    /// Distance from the reference prices, fee included.
+    pub price_impact_bps: Option<i64>,
+}
+
+/// Fees.
+#[derive(Clone, Debug, Serialize)]
+pub struct FeeConfig {
+    /// The service takes nothing.
+    pub protocol_fee_bps: u16,
+    /// The integrator's fee.
+    pub partner_fee_bps: u16,
+    /// Who gets it.
+    pub partner_recipient: Option<Eip55>,
+    /// Whether it is taken from the outputs.
+    pub partner_fee_on_output: bool,
+    /// What exceeds the expectation goes to the recipient.
+    pub pass_positive_slippage_to_user: bool,
+}
+
+/// What a spender must be allowed to take.
+#[derive(Clone, Debug, Serialize)]
+pub struct Approval {
+    /// Token.
+    pub token: Eip55,
+    /// Who takes it.
+    pub spender: Eip55,
+    /// The input's amount.
+    pub amount: Amount,
+    /// At the quote's block; `null` where it was not read.
+    pub current_allowance: Option<Amount>,
+    /// Whether it is enough; `null` where it was not read.
+    pub satisfied: Option<bool>,
+    /// Whether the token refuses to change one allowance into another.
+    pub requires_zero_reset: bool,
+    /// To send, in this order.
+    pub transactions: Vec<ApprovalCall>,
+}
+
+/// A transaction that the taker sends.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApprovalCall {
+    /// Contract.
+    pub to: Eip55,
+    /// Calldata.
+    pub data: braid_primitives::Bytes,
+    /// Wei.
+    pub value: Amount,
+}
+
+/// What to sign instead of approving the proxy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Permit2 {
+    /// Permit2.
+    pub contract: Eip55,
+    /// Allowances of Permit2 itself, once per token.
+    pub approvals: Vec<Approval>,
+    /// What the signature signs.
+    pub hash: braid_primitives::B256,
+    /// Unix seconds.
+    pub deadline: u64,
+    /// For `eth_signTypedData_v4`, as it stands.
+    pub eip712: Value,
+}
+
+/// What the taker lacks, and names that are not known.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Issues {
+    /// Inputs that the taker does not hold.
+    pub balance: Vec<BalanceIssue>,
+    /// Inputs that the proxy may not take yet.
+    pub allowance: Vec<AllowanceIssue>,
+    /// Names in the request that no protocol has.
+    pub unknown_protocols: Vec<String>,
+}
+
+/// An input that the taker does not hold.
+#[derive(Clone, Debug, Serialize)]
+pub struct BalanceIssue {
+    /// Token.
+    pub token: Eip55,
+    /// What the taker holds.
+    pub actual: Amount,
+    /// What the quote takes.
+    pub expected: Amount,
+}
+
+/// An input that the proxy may not take yet.
+#[derive(Clone, Debug, Serialize)]
+pub struct AllowanceIssue {
+    /// Token.
+    pub token: Eip55,
+    /// Who takes it.
+    pub spender: Eip55,
+    /// What it may take.
+    pub actual: Amount,
+    /// What the quote takes.
+    pub expected: Amount,
+}
+
+/// How close to the best the route is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Certificate {
+    /// No route over the covered pools could have been worth more.
+    pub upper_bound_value_wei: Amount,
+    /// What the route is worth, net of gas.
+    pub achieved_value_wei: Amount,
+    /// The distance, in basis points of the gross value.
+    pub gap_bps: f64,
+    /// Pools that the bound covers.
+    pub pools_covered: u32,
+}
+
+/// What a simulation saw.
+#[derive(Clone, Debug, Serialize)]
+pub struct Simulation {
+    /// How it ended.
+    pub status: SimulationStatus,
+    /// The block whose state it ran on.
+    pub block_number: Option<u64>,
+    /// Units.
+    pub gas_used: Option<u64>,
+    /// What each output paid.
+    pub outputs: Vec<SimulatedOutput>,
+    /// What the taker lacked and was granted.
+    pub overrides: Vec<&'static str>,
+    /// Why it reverted.
+    pub revert: Option<Revert>,
+}
+
+/// How a simulation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SimulationStatus {
+    /// The transaction went through.
+    Success,
+    /// The transaction reverted.
+    Reverted,
+    /// There was no simulation.
+    Unavailable,
+}
+
+/// What an output paid in a simulation.
+#[derive(Clone, Debug, Serialize)]
+pub struct SimulatedOutput {
+    /// Token.
+    pub token: Eip55,
+    /// Atomic units.
+    pub amount: Amount,
+}
+
+/// Why a simulated transaction reverted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Revert {
+    /// First four bytes of the revert data.
+    pub selector: Option<String>,
+    /// Name of the error.
+    pub name: Option<String>,
+    /// In words.
+    pub message: String,
+    /// The step that failed.
+    pub step: Option<String>,
+}
+
+/// What a caller should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Stable code.
+    pub code: &'static str,
+    /// In words.
+    pub message: String,
+}

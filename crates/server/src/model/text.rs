@@ -1,0 +1,80 @@
+//! How integers and addresses are written.
+
+use braid_primitives::{Address, U256};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A token amount, a wei total or a 256-bit integer: a decimal string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount(pub U256);
+
+/// An address with its EIP-55 checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eip55(pub Address);
+
+/// An integer as JSON-RPC writes it: 0x and hex digits without leading zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity(pub U256);
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        U256::from_str_radix(&text, 10).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Eip55 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut buffer = [0; 42];
+        serializer.serialize_str(self.0.to_checksum_raw(&mut buffer, None))
+    }
+}
+
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:#x}", self.0))
+    }
+}
+
+impl From<U256> for Amount {
+    fn from(value: U256) -> Self {
+        Self(value)
+    }
+}
+
+impl From<u64> for Quantity {
+    fn from(value: u64) -> Self {
+        Self(U256::from(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use braid_primitives::WETH;
+
+    #[test]
+    fn each_kind_has_its_own_form() {
+        let json = |value: &dyn erased::Json| value.json();
+        assert_eq!(json(&Amount(U256::MAX)), format!("\"{}\"", U256::MAX));
+        assert_eq!(json(&Eip55(WETH)), "\"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2\"");
+        assert_eq!(json(&Quantity(U256::ZERO)), "\"0x0\"");
+        assert_eq!(json(&Quantity::from(560_000)), "\"0x88b80\"");
+    }
+
+    mod erased {
+        pub(super) trait Json {
+            fn json(&self) -> String;
+        }
+        impl<T: serde::Serialize> Json for T {
+            fn json(&self) -> String {
+                serde_json::to_string(self).unwrap()
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What can be wrong with a field.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Code;
+
+/// A wrong field: where it is, what is wrong, in a code and in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// JSON pointer (RFC 6901) into the request.
+    pub pointer: String,
+    /// Stable code.
+    pub code: FieldCode,
+    /// What is wrong, with what was got and what was expected.
+    pub detail: String,
+}
+
+impl FieldError {
+    /// A wrong field.
+    pub fn new(pointer: impl Into<String>, code: FieldCode, detail: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), code, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = if self.pointer.is_empty() { "body" } else { &self.pointer };
+        write!(f, "{at}: {}", self.detail)
+    }
+}
+
+/// The kinds of mistakes in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum FieldCode {
+    /// The field is needed and absent or null.
+    Required,
+    /// The value is of another JSON type.
+    InvalidType,
+    /// The contract has no such field.
+    UnknownField,
+    /// The object names the field twice.
+    DuplicateField,
+    /// Not 0x and 40 hex digits.
+    AddressInvalid,
+    /// Mixed case that is not the address's EIP-55 checksum.
+    AddressChecksumInvalid,
+    /// The address may not be used here.
+    AddressForbidden,
+    /// A chain other than 1.
+    ChainUnsupported,
+    /// Not a decimal integer string between 1 and 2^256 - 1.
+    AmountInvalid,
+    /// A number outside its range.
+    OutOfRange,
+    /// Shares do not sum to 10000.
+    RatioSumInvalid,
+    /// Too few or too many entries.
+    LengthInvalid,
+    /// The token is named twice.
+    TokenDuplicate,
+    /// The token is input and output at once.
+    TokenOnBothSides,
+    /// Not one of the allowed words.
+    ValueUnknown,
+    /// An exact output amount is asked for.
+    ExactOutputUnsupported,
+    /// Not a UUID.
+    QuoteIdInvalid,
+    /// Not 0x and an even number of hex digits.
+    HexInvalid,
+    /// The market has no such token.
+    TokenNotFound,
+    /// The partner fee is above the cap.
+    PartnerFeeExceedsCap,
+    /// The signature is not the taker's for this quote.
+    Permit2SignatureInvalid,
+    /// The output has no reference price.
+    OutputPriceUnavailable,
+    /// No route reaches the output.
+    NoRouteFound,
+    /// The deadline cannot be used.
+    DeadlineInvalid,
+}
+
+impl FieldCode {
+    /// The problem that this mistake is, if it has a code of its own.
+    pub const fn problem(self) -> Option<Code> {
+        match self {
+            Self::TokenNotFound => Some(Code::TokenNotFound),
+            Self::PartnerFeeExceedsCap => Some(Code::PartnerFeeExceedsCap),
+            Self::Permit2SignatureInvalid => Some(Code::Permit2SignatureInvalid),
+            Self::OutputPriceUnavailable => Some(Code::OutputPriceUnavailable),
+            Self::NoRouteFound => Some(Code::NoRouteFound),
+            Self::Required
+            | Self::InvalidType
+            | Self::UnknownField
+            | Self::DuplicateField
+            | Self::AddressInvalid
+            | Self::AddressChecksumInvalid
+            | Self::AddressForbidden
+            | Self::ChainUnsupported
+            | Self::AmountInvalid
+            | Self::OutOfRange
+            | Self::RatioSumInvalid
+            | Self::LengthInvalid
+            | Self::TokenDuplicate
+            | Self::TokenOnBothSides
+            | Self::ValueUnknown
+            | Self::ExactOutputUnsupported
+            | Self::QuoteIdInvalid
+            | Self::HexInvalid
+            | Self::DeadlineInvalid => None,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Health, readiness, and the deadline of every answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use braid_primitives::CHAIN_ID;
+
+use crate::app::App;
+use crate::feed::Freshness;
+use crate::model::{Checks, Health, Ready, ReadyBlock, ReadyStatus};
+use crate::problem::{Code, Problem};
+
+/// `GET /health`.
+pub async fn health(State(app): State<Arc<App>>) -> Json<Health> {
+    let uptime_ms = app.clock.now_ms().saturating_sub(app.started_ms);
+    Json(Health {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("BRAID_COMMIT"),
+        uptime_s: uptime_ms / 1_000,
+    })
+}
+
+/// `GET /ready`.
+pub async fn ready(State(app): State<Arc<App>>) -> Response {
+    let ready = readiness(&app);
+    let status = match ready.status {
+        ReadyStatus::Ready | ReadyStatus::Degraded => StatusCode::OK,
+        ReadyStatus::Syncing | ReadyStatus::Stale => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut response = (status, Json(ready)).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(axum::http::header::RETRY_AFTER, 2.into());
+    }
+    response
+}
+
+fn readiness(app: &App) -> Ready {
+    let published = app.feed.latest();
+    let (status, market) = match app.feed.freshness(&app.config) {
+        Freshness::Missing => (ReadyStatus::Syncing, "syncing"),
+        Freshness::Fresh => (ReadyStatus::Ready, "ok"),
+        Freshness::Aging => (ReadyStatus::Degraded, "aging"),
+        Freshness::Stale => (ReadyStatus::Stale, "stale"),
+    };
+    let block = published.as_ref().map(|published| ReadyBlock {
+        number: published.head.block().number,
+        age_ms: u64::try_from(published.head.received_at.elapsed().as_millis()).unwrap_or(u64::MAX),
+    });
+    Ready {
+        status,
+        chain_id: CHAIN_ID,
+        block,
+        pools: published.as_ref().map_or(0, |published| published.head.market.pools().len()),
+        quarantined: app.feed.status().left_out,
+        checks: Checks {
+            market,
+            gas: if published.is_some() { "ok" } else { "syncing" },
+            simulator: "unavailable",
+            store: if app.quotes.is_healthy() { "ok" } else { "failing" },
+        },
+    }
+}
+
+/// Ends a request that takes too long.
+pub async fn within(limit: Duration, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let detail = format!("no answer within {} s", limit.as_secs());
+            Problem::new(Code::DeadlineExceeded, detail).into_response()
+        }
+    }
+}

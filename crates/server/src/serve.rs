@@ -1,0 +1,91 @@
+//! Listening, and stopping in order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt as _;
+use braid_ethereum::Head;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::app::{App, router};
+
+/// How often quotes that nobody can ask for any more are dropped.
+const PRUNE_EVERY: Duration = Duration::from_secs(30);
+
+/// Serves until `stop` completes, then lets the requests under way finish within the configured grace.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(
+    app: Arc<App>,
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    // answers are small and wanted at once
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY could not be set");
+        }
+    });
+    let grace = app.config.shutdown_grace;
+    let (stopping, mut stopped) = watch::channel(false);
+    let stop = async move {
+        stop.await;
+        stopping.send_replace(true);
+    };
+    let pruning = tokio::spawn(prune(Arc::clone(&app)));
+    let service = router(&app).into_make_service_with_connect_info::<SocketAddr>();
+    let serving = axum::serve(listener, service).with_graceful_shutdown(stop);
+    let overdue = async move {
+        // a sender that is gone without a word means that serving ended by itself
+        if stopped.wait_for(|stopped| *stopped).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(grace).await;
+    };
+    let result = tokio::select! {
+        result = serving => result,
+        () = overdue => {
+            tracing::warn!("some requests did not finish in time and were cut off");
+            Ok(())
+        }
+    };
+    pruning.abort();
+    result
+}
+
+/// Drops quotes past their time, now and then.
+async fn prune(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(PRUNE_EVERY);
+    loop {
+        ticks.tick().await;
+        let app = Arc::clone(&app);
+        let pruned = tokio::task::spawn_blocking(move || app.quotes.prune(app.clock.now_ms())).await;
+        match pruned {
+            Ok(Ok(0)) => {}
+            Ok(Ok(quotes)) => tracing::debug!(quotes, "dropped old quotes"),
+            Ok(Err(error)) => tracing::warn!(%error, "old quotes could not be dropped"),
+            Err(error) => tracing::warn!(%error, "old quotes could not be dropped"),
+        }
+    }
+}
+
+/// Looks for the proxy at every new block until it is there.
+pub async fn watch_proxy(app: Arc<App>, mut heads: watch::Receiver<Option<Arc<Head>>>) {
+    let Some(node) = app.node.clone() else { return };
+    loop {
+        let block = heads.borrow_and_update().as_ref().map(|head| head.block().hash);
+        if let Some(hash) = block {
+            match app.proxy.look(&node, hash).await {
+                Ok(crate::proxy::ProxyState::Deployed) => return,
+                Ok(_) => {}
+                Err(error) => tracing::debug!(%error, "the proxy's code could not be read"),
+            }
+        }
+        if heads.changed().await.is_err() {
+            return;
+        }
+    }
+}
