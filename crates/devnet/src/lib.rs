@@ -1,1 +1,46 @@
 //! A local Ethereum chain with the real protocol contracts, for the demo and the tests.
+//!
+//! [`Devnet::start`] gives a node of chain id 1 on a loopback port, http and websocket alike. Contracts and tokens sit at
+//! their **mainnet addresses**, so that what was written for mainnet runs against it unchanged:
+//!
+//! - real bytecode: WETH9, Permit2, Multicall3, the CREATE2 deployer, Uniswap V2 and V3, SushiSwap V2 and V3;
+//! - tokens of our own that act like the real ones ([`tokens::TOKENS`]);
+//! - a market of pools over them, with prices of mainnet's order ([`world::pools::POOLS`]).
+//!
+//! The world is built once from the npm packages pinned in `contracts/package.json` and kept as a state file in the build
+//! folder; the file's name is a hash of everything that it is made of, so a stale one is never used. The node dies
+//! with its owner, whichever way the owner ends.
+//!
+//! ```no_run
+//! # async fn story() -> Result<(), braid_devnet::DevnetError> {
+//! use braid_devnet::{Devnet, Options, accounts, tokens};
+//!
+//! let chain = Devnet::start(Options::default()).await?; // a free port, a block per transaction
+//! let usdc = tokens::by_symbol("USDC");
+//! assert!(chain.balance_of(usdc.address, accounts::TAKER).await? > alloy::primitives::U256::ZERO);
+//! println!("node at {}", chain.http_url());
+//! # Ok(())
+//! # }
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+mod abi;
+pub mod accounts;
+pub mod addresses;
+mod cache;
+mod chain;
+mod clock;
+mod error;
+mod kit;
+mod node;
+pub mod process;
+mod proxy;
+pub mod rpc;
+pub mod tokens;
+pub mod world;
+
+pub use chain::{Devnet, Options};
+pub use error::DevnetError;
+pub use kit::Kit;
+pub use node::Mining;
+pub use proxy::{ProxyArtifact, deploy_proxy};

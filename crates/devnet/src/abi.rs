@@ -1,0 +1,39 @@
+//! The calls that the builder and the helpers make.
+#![allow(missing_docs)]
+
+use alloy::sol;
+
+sol! {
+    interface IErc20 {
+        function balanceOf(address owner) external view returns (uint256);
+        function approve(address spender, uint256 value) external;
+        function transfer(address to, uint256 value) external;
+        function deposit() external payable;
+    }
+
+    interface IV2Factory {
+        function createPair(address tokenA, address tokenB) external returns (address pair);
+        function getPair(address tokenA, address tokenB) external view returns (address pair);
+    }
+
+    interface IV2Pair {
+        function mint(address to) external returns (uint256 liquidity);
+    }
+
+    interface IV3Factory {
+        function enableFeeAmount(uint24 fee, int24 tickSpacing) external;
+        function getPool(address tokenA, address tokenB, uint24 fee) external view returns (address pool);
+    }
+
+    interface IPositionManager {
+        struct MintParams {
+            address token0; address token1; uint24 fee; int24 tickLower; int24 tickUpper;
+            uint256 amount0Desired; uint256 amount1Desired; uint256 amount0Min; uint256 amount1Min;
+            address recipient; uint256 deadline;
+        }
+        function createAndInitializePoolIfNecessary(address token0, address token1, uint24 fee, uint160 sqrtPriceX96)
+            external payable returns (address pool);
+        function mint(MintParams calldata params) external payable
+            returns (uint256 tokenId, uint128 liquidity, uint256 amount0, uint256 amount1);
+    }
+}

@@ -1,0 +1,53 @@
+//! Where the contracts sit: their addresses on Ethereum mainnet.
+
+use alloy::primitives::{Address, B256, address, b256};
+
+/// Wrapped ether.
+pub const WETH9: Address = address!("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
+/// Signature transfers and allowances.
+pub const PERMIT2: Address = address!("0x000000000022D473030F116dDEE9F6B43aC78BA3");
+/// Batched calls.
+pub const MULTICALL3: Address = address!("0xcA11bde05977b3631167028862bE2a173976CA11");
+/// The keyless CREATE2 deployer: calldata is a salt of 32 bytes and the creation code.
+pub const CREATE2_DEPLOYER: Address = address!("0x4e59b44847b379578588920cA78FbF26c0B4956C");
+
+/// Uniswap V2.
+pub const UNISWAP_V2_FACTORY: Address = address!("0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f");
+/// Uniswap V2's router.
+pub const UNISWAP_V2_ROUTER: Address = address!("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D");
+/// `keccak256` of the creation code of a Uniswap V2 pair.
+pub const UNISWAP_V2_INIT_CODE_HASH: B256 = b256!("0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f");
+
+/// SushiSwap V2.
+pub const SUSHI_V2_FACTORY: Address = address!("0xC0AEe478e3658e2610c5F7A4A2E1777cE9e4f2Ac");
+/// SushiSwap V2's router.
+pub const SUSHI_V2_ROUTER: Address = address!("0xd9e1cE17f2641f24aE83637ab66a2cca9C378B9F");
+
+/// Uniswap V3.
+pub const UNISWAP_V3_FACTORY: Address = address!("0x1F98431c8aD98523631AE4a59f267346ea31F984");
+/// Uniswap V3's position manager.
+pub const UNISWAP_V3_POSITION_MANAGER: Address = address!("0xC36442b4a4522E871399CD717aBDD847Ab11FE88");
+/// The contract that describes positions as pictures.
+pub const UNISWAP_V3_POSITION_DESCRIPTOR: Address = address!("0x91ae842A5Ffd8d12023116943e72A606179294f3");
+/// The library that the describing contract is linked with.
+pub const NFT_DESCRIPTOR: Address = address!("0x42B24A95702b9986e82d421cC3568932790A48Ec");
+/// Uniswap V3's quoter.
+pub const QUOTER_V2: Address = address!("0x61fFE014bA17989E743c5F6cB21bF9697530B21e");
+/// Uniswap V3's first router.
+pub const SWAP_ROUTER: Address = address!("0xE592427A0AEce92De3Edee1F18E0157C05861564");
+/// Uniswap's router for V2 and V3.
+pub const SWAP_ROUTER_02: Address = address!("0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45");
+/// Reads initialised ticks a word at a time.
+pub const TICK_LENS: Address = address!("0xbfd8137f7d1516D3ea5cA83523914859ec47F573");
+/// `keccak256` of the creation code of a Uniswap V3 pool (and of SushiSwap's).
+pub const UNISWAP_V3_INIT_CODE_HASH: B256 = b256!("0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54");
+
+/// SushiSwap V3: the same code as Uniswap V3.
+pub const SUSHI_V3_FACTORY: Address = address!("0xbACEB8eC6b9355Dfc0269C18bac9d6E2Bdc29C4F");
+/// SushiSwap V3's position manager.
+pub const SUSHI_V3_POSITION_MANAGER: Address = address!("0x2214A42d8e2A1d20635c2cb0664422c528B6A432");
+/// SushiSwap V3's quoter.
+pub const SUSHI_V3_QUOTER: Address = address!("0x64e8802FE490fa7cc61d3463958199161Bb608A7");
+
+/// `keccak256` of the code that mainnet holds at [`WETH9`].
+pub const WETH9_CODE_HASH: B256 = b256!("0xd0a06b12ac47863b5c7be4185c2deaad1c61557033f56c7d4ea74429cbb25e23");

@@ -1,0 +1,103 @@
+//! The world as a state file, made once for everything that it is made of.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
+
+use alloy::primitives::{B256, Keccak256, hex};
+
+use crate::{
+    DevnetError, Kit, Mining,
+    node::{Node, NodeOptions},
+    world::{self, Progress},
+};
+
+/// The sources that decide what the world holds.
+const WORLD_SOURCES: &[&str] = &[
+    include_str!("abi.rs"),
+    include_str!("accounts.rs"),
+    include_str!("addresses.rs"),
+    include_str!("tokens.rs"),
+    include_str!("world/mod.rs"),
+    include_str!("world/deploy.rs"),
+    include_str!("world/liquidity.rs"),
+    include_str!("world/pools.rs"),
+    include_str!("world/shape.rs"),
+];
+
+/// The state file, made now if it is not there. Processes that want the same file at once wait for one of them.
+pub(crate) async fn state_file(kit: &Kit, folder: &Path, progress: &Progress) -> Result<PathBuf, DevnetError> {
+    let file = folder.join(format!("world-{}.json", &hex::encode(key(kit)?)[..16]));
+    if file.is_file() {
+        return Ok(file);
+    }
+    std::fs::create_dir_all(folder).map_err(DevnetError::file(folder))?;
+    let _lock = lock(folder.join("world.lock")).await?;
+    if !file.is_file() {
+        make(kit, folder, &file, progress).await?;
+    }
+    Ok(file)
+}
+
+/// A hash of everything that the world is made of.
+fn key(kit: &Kit) -> Result<B256, DevnetError> {
+    let mut hasher = Keccak256::new();
+    for input in kit.bundle_inputs()? {
+        hasher.update(B256::from(alloy::primitives::keccak256(input)));
+    }
+    for source in WORLD_SOURCES {
+        hasher.update(alloy::primitives::keccak256(source));
+    }
+    Ok(hasher.finalize())
+}
+
+async fn lock(path: PathBuf) -> Result<File, DevnetError> {
+    let open = move || {
+        let file = File::create(&path).map_err(DevnetError::file(&path))?;
+        file.lock().map_err(DevnetError::file(&path))?;
+        Ok(file)
+    };
+    tokio::task::spawn_blocking(open)
+        .await
+        .map_err(|e| DevnetError::Failed { program: "the lock on the cache".into(), output: e.to_string() })?
+}
+
+async fn make(kit: &Kit, folder: &Path, file: &Path, progress: &Progress) -> Result<(), DevnetError> {
+    let scratch = tempfile::tempdir_in(folder).map_err(DevnetError::file(folder))?;
+    let (maker, place) = (kit.clone(), scratch.path().to_owned());
+    progress(0, 0, "gathering bytecode");
+    let bundle = tokio::task::spawn_blocking(move || maker.bundle(&place))
+        .await
+        .map_err(|e| DevnetError::Failed { program: "node".into(), output: e.to_string() })??;
+    let dump = scratch.path().join("world.json");
+    let options = NodeOptions {
+        port: 0,
+        mining: Mining::Manual,
+        load_state: None,
+        fork_url: None,
+        dump_state: Some(dump.clone()),
+        timestamp: Some(world::BIRTH),
+        block_gas_units: Some(world::BLOCK_GAS_UNITS),
+    };
+    let node = Node::start(kit, options).await?;
+    world::build(node.rpc(), &bundle, progress).await?;
+    node.stop();
+    forget_traces(&dump)?;
+    // Renamed whole: another process sees all of the file or none of it.
+    std::fs::rename(&dump, file).map_err(DevnetError::file(file))
+}
+
+/// Empties the call traces of the building transactions: three quarters of the file, and nobody asks for them.
+fn forget_traces(path: &Path) -> Result<(), DevnetError> {
+    let text = std::fs::read(path).map_err(DevnetError::file(path))?;
+    let mut state: serde_json::Value = serde_json::from_slice(&text)
+        .map_err(|e| DevnetError::BadFile { path: path.to_owned(), problem: e.to_string() })?;
+    let transactions = state.get_mut("transactions").and_then(serde_json::Value::as_array_mut);
+    for transaction in transactions.into_iter().flatten() {
+        if let Some(traces) = transaction.pointer_mut("/info/traces") {
+            *traces = serde_json::Value::Array(Vec::new());
+        }
+    }
+    std::fs::write(path, state.to_string()).map_err(DevnetError::file(path))
+}

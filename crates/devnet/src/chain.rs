@@ -1,0 +1,248 @@
+//! The chain that users of this crate hold.
+
+use std::path::PathBuf;
+
+use alloy::primitives::{Address, B256, Bytes, U256};
+use serde_json::json;
+
+use crate::{
+    DevnetError, Kit, Mining, abi, cache, clock,
+    kit::target_folder,
+    node::{Node, NodeOptions},
+    proxy,
+    rpc::{Rpc, Tx},
+    tokens::{self, Token},
+    world::Progress,
+};
+
+/// Blocks that are mined on top of the world before anyone sees it, so that the node remembers the states that a
+/// reorganisation or a fork would go back to.
+const WARM_UP_BLOCKS: u64 = 70;
+/// Seconds between these blocks.
+const WARM_UP_SECONDS: u64 = 2;
+/// How far back the node's clock starts, to leave room for these blocks.
+const CLOCK_LEAD_SECONDS: u64 = 2 * WARM_UP_BLOCKS * WARM_UP_SECONDS;
+
+/// How to start the chain.
+#[derive(Clone)]
+pub struct Options {
+    /// Port on 127.0.0.1, http and websocket; 0 (the default) for a free one.
+    pub port: u16,
+    /// When blocks are made; by default one for every transaction.
+    pub mining: Mining,
+    /// The `contracts` folder with its installed packages; by default this repository's.
+    pub contracts: Option<PathBuf>,
+    /// The folder of the state file; by default in cargo's target folder.
+    pub cache: Option<PathBuf>,
+    /// Told what is being done while the world is made; silent by default.
+    pub progress: Progress,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            port: 0,
+            mining: Mining::Automatic,
+            contracts: None,
+            cache: None,
+            progress: std::sync::Arc::new(|_, _, _| ()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("port", &self.port).field("mining", &self.mining).finish_non_exhaustive()
+    }
+}
+
+/// A running chain; the node ends when this is dropped, or when the process ends in any way.
+#[derive(Debug)]
+pub struct Devnet {
+    kit: Kit,
+    node: Node,
+    proxy: Option<Address>,
+}
+
+impl Devnet {
+    /// Starts the chain: about a second, and half a minute the first time, when the world is made.
+    ///
+    /// The execution proxy is deployed when `contracts/artifacts/ExecutionProxy.json` is there.
+    ///
+    /// # Errors
+    /// When packages are missing, the port is taken, or the node fails.
+    pub async fn start(options: Options) -> Result<Self, DevnetError> {
+        let kit = Kit::find(options.contracts.as_deref())?;
+        let folder = options.cache.unwrap_or_else(|| target_folder().join("braid-devnet"));
+        let state = cache::state_file(&kit, &folder, &options.progress).await?;
+        let node_options = NodeOptions {
+            port: options.port,
+            mining: options.mining,
+            load_state: Some(state),
+            fork_url: None,
+            dump_state: None,
+            timestamp: Some(clock::unix_seconds().saturating_sub(CLOCK_LEAD_SECONDS)),
+            block_gas_units: None,
+        };
+        let node = Node::start(&kit, node_options).await?;
+        warm_up(node.rpc()).await?;
+        let proxy = match proxy::ProxyArtifact::find(&kit)? {
+            Some(artifact) => Some(proxy::deploy_proxy(node.rpc(), &artifact).await?),
+            None => None,
+        };
+        Ok(Self { kit, node, proxy })
+    }
+
+    /// A second node, forked from this one's newest state: a block per transaction, on a free port.
+    ///
+    /// # Errors
+    /// When the node fails.
+    pub async fn fork(&self) -> Result<Self, DevnetError> {
+        let options = NodeOptions {
+            port: 0,
+            mining: Mining::Automatic,
+            load_state: None,
+            fork_url: Some(self.http_url()),
+            dump_state: None,
+            timestamp: None,
+            block_gas_units: None,
+        };
+        Ok(Self { kit: self.kit.clone(), node: Node::start(&self.kit, options).await?, proxy: self.proxy })
+    }
+
+    /// The node's http address.
+    #[must_use]
+    pub fn http_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port())
+    }
+
+    /// The node's websocket address.
+    #[must_use]
+    pub fn ws_url(&self) -> String {
+        format!("ws://127.0.0.1:{}", self.port())
+    }
+
+    /// The node's port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.node.port()
+    }
+
+    /// JSON-RPC to the node.
+    #[must_use]
+    pub fn rpc(&self) -> &Rpc {
+        self.node.rpc()
+    }
+
+    /// Where the execution proxy is; `None` when its artifact was not there.
+    #[must_use]
+    pub fn proxy(&self) -> Option<Address> {
+        self.proxy
+    }
+
+    /// Every token of the chain.
+    #[must_use]
+    pub fn tokens(&self) -> &'static [Token] {
+        tokens::TOKENS
+    }
+
+    /// Whether the node has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.node.has_ended()
+    }
+
+    /// Sets what `owner` holds of a token, by writing the token's storage. Total supply stays as it is.
+    ///
+    /// # Errors
+    /// When the token is unknown or the node fails.
+    pub async fn fund(&self, token: Address, owner: Address, amount: U256) -> Result<(), DevnetError> {
+        let token = tokens::find(&token.to_string())?;
+        let key = token.balance_storage_key(owner);
+        self.rpc().call("anvil_setStorageAt", json!([token.address, key, B256::from(amount)])).await.map(|_| ())
+    }
+
+    /// Sets what `owner` holds of ether.
+    ///
+    /// # Errors
+    /// When the node fails.
+    pub async fn fund_ether(&self, owner: Address, amount_wei: U256) -> Result<(), DevnetError> {
+        self.rpc().call("anvil_setBalance", json!([owner, amount_wei])).await.map(|_| ())
+    }
+
+    /// What `owner` holds of a token, in atomic units.
+    ///
+    /// # Errors
+    /// When the address is no token or the node fails.
+    pub async fn balance_of(&self, token: Address, owner: Address) -> Result<U256, DevnetError> {
+        self.rpc().view(token, &abi::IErc20::balanceOfCall { owner }).await
+    }
+
+    /// What `owner` holds of ether, in wei.
+    ///
+    /// # Errors
+    /// When the node fails.
+    pub async fn ether_of(&self, owner: Address) -> Result<U256, DevnetError> {
+        self.rpc().get("eth_getBalance", json!([owner, "latest"])).await
+    }
+
+    /// Mines so many blocks at once, a second apart.
+    ///
+    /// # Errors
+    /// When the node fails.
+    pub async fn mine(&self, blocks: u64) -> Result<(), DevnetError> {
+        self.rpc().call("anvil_mine", json!([U256::from(blocks)])).await.map(|_| ())
+    }
+
+    /// Remembers the state; give the answer to [`Self::revert`].
+    ///
+    /// # Errors
+    /// When the node fails.
+    pub async fn snapshot(&self) -> Result<U256, DevnetError> {
+        self.rpc().get("evm_snapshot", json!([])).await
+    }
+
+    /// Goes back to a remembered state, once.
+    ///
+    /// # Errors
+    /// When the snapshot is unknown or the node fails.
+    pub async fn revert(&self, snapshot: U256) -> Result<(), DevnetError> {
+        if self.rpc().get::<bool>("evm_revert", json!([snapshot])).await? {
+            return Ok(());
+        }
+        Err(DevnetError::Rpc { method: "evm_revert".into(), reason: format!("unknown snapshot {snapshot}") })
+    }
+
+    /// Sends a transaction from any account (impersonated where it is not unlocked) and, with [`Mining::Automatic`],
+    /// gives its hash once it is mined.
+    ///
+    /// # Errors
+    /// [`DevnetError::Reverted`] when it was mined and failed, and the node's own errors.
+    pub async fn send(&self, tx: &Tx) -> Result<B256, DevnetError> {
+        self.rpc().call("anvil_impersonateAccount", json!([tx.from])).await?;
+        let hash = self.rpc().submit(tx).await?;
+        match self.rpc().status(hash).await? {
+            Some(false) => Err(DevnetError::Reverted { what: format!("transaction {hash}"), to: tx.to }),
+            _ => Ok(hash),
+        }
+    }
+
+    /// Puts code at an address.
+    ///
+    /// # Errors
+    /// When the node fails.
+    pub async fn set_code(&self, address: Address, code: &Bytes) -> Result<(), DevnetError> {
+        self.rpc().call("anvil_setCode", json!([address, code])).await.map(|_| ())
+    }
+}
+
+/// Gives the chain a past that ends now, and sets its clock to the real time.
+async fn warm_up(rpc: &Rpc) -> Result<(), DevnetError> {
+    let earliest = rpc.head_timestamp().await? + 1;
+    let first = clock::unix_seconds().saturating_sub(WARM_UP_BLOCKS * WARM_UP_SECONDS).max(earliest);
+    rpc.call("evm_setNextBlockTimestamp", json!([first])).await?;
+    rpc.call("evm_mine", json!([])).await?;
+    rpc.call("anvil_mine", json!([U256::from(WARM_UP_BLOCKS - 1), U256::from(WARM_UP_SECONDS)])).await?;
+    let now = clock::unix_seconds().max(rpc.head_timestamp().await? + 1);
+    rpc.call("evm_setTime", json!([now])).await?;
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! `braid-devnet chain`.
+
+use std::sync::Arc;
+
+use braid_devnet::{Devnet, Mining, Options, world::Progress};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::signals::Ending;
+
+/// What `braid-devnet chain` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Port on 127.0.0.1, http and websocket; 0 for a free one.
+    #[arg(long, env = "DEMO_NODE_PORT", default_value_t = 8545)]
+    pub(crate) port: u16,
+    /// Seconds between blocks; 0 for a block per transaction.
+    #[arg(long, default_value_t = 2)]
+    pub(crate) block_time: u64,
+}
+
+impl Args {
+    pub(crate) async fn start(&self) -> eyre::Result<Devnet> {
+        let mining = if self.block_time == 0 { Mining::Automatic } else { Mining::EverySeconds(self.block_time) };
+        Ok(Devnet::start(Options { port: self.port, mining, progress: progress(), ..Options::default() }).await?)
+    }
+}
+
+pub(crate) async fn run(args: Args) -> eyre::Result<()> {
+    let mut ending = Ending::new()?;
+    let chain = tokio::select! {
+        chain = args.start() => chain?,
+        () = ending.wait() => return Ok(()),
+    };
+    println!("node    {} and {}", chain.http_url(), chain.ws_url());
+    println!("proxy   {}", chain.proxy().map_or_else(|| "not deployed".to_owned(), |p| p.to_string()));
+    ending.wait().await;
+    Ok(())
+}
+
+/// A bar on a terminal, a line for each new kind of work elsewhere.
+fn progress() -> Progress {
+    let bar = ProgressBar::hidden();
+    bar.set_style(
+        ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let told = std::sync::Mutex::new(String::new());
+    Arc::new(move |done, total, what| {
+        let Ok(mut told) = told.lock() else { return };
+        if told.is_empty() {
+            println!("making the local chain's world (once; about half a minute)");
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        }
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_owned());
+        if what != told.as_str() {
+            if bar.is_hidden() {
+                println!("  {what}");
+            }
+            what.clone_into(&mut told);
+        }
+        if total > 0 && done == total {
+            bar.finish_and_clear();
+        }
+    })
+}

@@ -1,0 +1,156 @@
+//! The tokens of the local chain: mainnet's addresses, decimals and quirks.
+//!
+//! Balances are a plain `mapping(address => uint256)` at [`Token::balance_slot`], the real token's own slot where that is known.
+
+use alloy::primitives::{Address, B256, U256, address, keccak256};
+
+use crate::DevnetError;
+
+/// Which of our contracts stands in for the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The real WETH9.
+    WrappedEther,
+    /// Returns true or reverts.
+    Standard,
+    /// Like Tether: returns nothing, and an allowance must go through zero.
+    NoReturn,
+    /// Like Maker: name and symbol are `bytes32`.
+    Bytes32,
+    /// Like STASIS Euro: answers false where others revert.
+    FalseOnFailure,
+}
+
+/// One token.
+#[derive(Debug, Clone, Copy)]
+pub struct Token {
+    /// Ticker, as the contract gives it.
+    pub symbol: &'static str,
+    /// Name, as the contract gives it.
+    pub name: &'static str,
+    /// Mainnet address.
+    pub address: Address,
+    /// Decimals of a whole token.
+    pub decimals: u8,
+    /// Dollars for a whole token when the world is made; steers amounts and prices of pools, nothing else.
+    pub price_usd: f64,
+    /// Storage slot of the mapping of balances.
+    pub balance_slot: u64,
+    /// The contract that stands in.
+    pub kind: Kind,
+}
+
+impl Token {
+    /// The storage slot that holds the balance of `owner`.
+    #[must_use]
+    pub fn balance_storage_key(&self, owner: Address) -> B256 {
+        let mut preimage = [0_u8; 64];
+        preimage[12..32].copy_from_slice(owner.as_slice());
+        preimage[32..].copy_from_slice(&U256::from(self.balance_slot).to_be_bytes::<32>());
+        keccak256(preimage)
+    }
+
+    /// `whole` tokens in atomic units; the largest integer when that does not fit.
+    #[must_use]
+    pub fn units(&self, whole: u64) -> U256 {
+        U256::from(whole).saturating_mul(U256::from(10).pow(U256::from(self.decimals)))
+    }
+}
+
+const fn token(
+    symbol: &'static str,
+    name: &'static str,
+    address: Address,
+    decimals: u8,
+    price_usd: f64,
+    (kind, balance_slot): (Kind, u64),
+) -> Token {
+    Token { symbol, name, address, decimals, price_usd, balance_slot, kind }
+}
+
+const fn standard(slot: u64) -> (Kind, u64) {
+    (Kind::Standard, slot)
+}
+
+/// Every token, hubs first.
+#[rustfmt::skip]
+pub const TOKENS: &[Token] = &[
+    token("WETH", "Wrapped Ether", crate::addresses::WETH9, 18, 3_000.0, (Kind::WrappedEther, 3)),
+    token("USDC", "USD Coin", address!("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, 1.0, standard(9)),
+    token("USDT", "Tether USD", address!("0xdAC17F958D2ee523a2206206994597C13D831ec7"), 6, 1.0, (Kind::NoReturn, 2)),
+    token("DAI", "Dai Stablecoin", address!("0x6B175474E89094C44Da98b954EedeAC495271d0F"), 18, 1.0, standard(2)),
+    token("WBTC", "Wrapped BTC", address!("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"), 8, 90_000.0, standard(0)),
+    token("wstETH", "Wrapped staked Ether (stand-in)", address!("0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0"), 18, 3_600.0, standard(0)),
+    token("stETH", "Staked Ether (stand-in)", address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), 18, 3_000.0, standard(0)),
+    token("LINK", "ChainLink Token", address!("0x514910771AF9Ca656af840dff83E8264EcF986CA"), 18, 16.0, standard(1)),
+    token("UNI", "Uniswap", address!("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"), 18, 8.5, standard(4)),
+    token("MKR", "Maker", address!("0x9f8F72aA9304c8B593d555F12eF6589cC3A579A2"), 18, 1_800.0, (Kind::Bytes32, 1)),
+    token("AAVE", "Aave Token", address!("0x7Fc66500c84A76Ad7e9c93437bFc5Ac33E2DDaE9"), 18, 210.0, standard(0)),
+    token("CRV", "Curve DAO Token", address!("0xD533a949740bb3306d119CC777fa900bA034cd52"), 18, 0.62, standard(3)),
+    token("LDO", "Lido DAO Token", address!("0x5A98FcBEA516Cf06857215779Fd812CA3beF1B32"), 18, 0.95, standard(0)),
+    token("PEPE", "Pepe", address!("0x6982508145454Ce325dDbE47a25d4ec3d2311933"), 18, 0.000_010_4, standard(0)),
+    token("SHIB", "SHIBA INU", address!("0x95aD61b0a150d79219dCF64E1E6Cc01f0B64C4cE"), 18, 0.000_012_7, standard(0)),
+    token("GUSD", "Gemini dollar", address!("0x056Fd409E1d7A124BD7017459dFEa2F387b6d5Cd"), 2, 1.0, standard(0)),
+    token("EURS", "STASIS EURS Token", address!("0xdB25f211AB05b1c97D595516F45794528a807ad8"), 2, 1.08, (Kind::FalseOnFailure, 0)),
+    token("cbBTC", "Coinbase Wrapped BTC", address!("0xcbB7C0000aB88B473b1f5aFd9ef808440eed33Bf"), 8, 90_000.0, standard(9)),
+    token("FRAX", "Frax", address!("0x853d955aCEf822Db058eb8505911ED77F175b99e"), 18, 0.999, standard(0)),
+    token("LUSD", "LUSD Stablecoin", address!("0x5f98805A4E8be255a32880FDeC7F6728C6568bA0"), 18, 1.002, standard(0)),
+    token("sUSDe", "Staked USDe", address!("0x9D39A5DE30e57443BfF2A8307A4256c8797A3497"), 18, 1.19, standard(4)),
+    token("USDe", "USDe", address!("0x4c9EDD5852cd905f086C759E8383e09bff1E68B3"), 18, 1.0, standard(2)),
+    token("COMP", "Compound", address!("0xc00e94Cb662C3520282E6f5717214004A7f26888"), 18, 46.0, standard(1)),
+    token("ENS", "Ethereum Name Service", address!("0xC18360217D8F7Ab5e7c516566761Ea12Ce7F9D72"), 18, 19.0, standard(0)),
+    token("PYUSD", "PayPal USD", address!("0x6c3ea9036406852006290770BEdFcAbA0e23A0e8"), 6, 1.0, standard(0)),
+    token("rETH", "Rocket Pool ETH", address!("0xae78736Cd615f374D3085123A210448E74Fc6393"), 18, 3_390.0, standard(1)),
+];
+
+/// The token of this symbol.
+///
+/// # Panics
+/// When there is none; for symbols that come from outside use [`find`].
+#[must_use]
+#[allow(clippy::panic, reason = "a symbol written in a program, as wrong as a misspelt constant")]
+pub fn by_symbol(symbol: &str) -> &'static Token {
+    match find(symbol) {
+        Ok(token) => token,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The token of this symbol (any case) or address.
+///
+/// # Errors
+/// [`DevnetError::UnknownToken`].
+pub fn find(symbol_or_address: &str) -> Result<&'static Token, DevnetError> {
+    let address: Option<Address> = symbol_or_address.parse().ok();
+    TOKENS
+        .iter()
+        .find(|t| t.symbol.eq_ignore_ascii_case(symbol_or_address) || Some(t.address) == address)
+        .ok_or_else(|| DevnetError::UnknownToken(symbol_or_address.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_and_addresses_name_one_token_each() {
+        for (i, a) in TOKENS.iter().enumerate() {
+            for b in &TOKENS[i + 1..] {
+                assert_ne!(a.address, b.address, "{} and {}", a.symbol, b.symbol);
+                assert!(!a.symbol.eq_ignore_ascii_case(b.symbol), "{}", a.symbol);
+            }
+        }
+    }
+
+    #[test]
+    fn every_balance_slot_is_where_funding_tools_look() {
+        assert!(TOKENS.iter().all(|t| t.balance_slot < 64));
+    }
+
+    #[test]
+    fn a_token_is_found_by_symbol_or_address_and_a_stranger_is_named() {
+        assert_eq!(find("usdc").unwrap().symbol, "USDC");
+        assert_eq!(find("0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap().symbol, "USDT");
+        assert_eq!(find("NOPE").unwrap_err().to_string(), "the local chain has no token NOPE");
+    }
+}

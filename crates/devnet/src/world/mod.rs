@@ -1,0 +1,104 @@
+//! Builds the world on an empty node: contracts, tokens, pools, the taker's purse.
+
+mod deploy;
+mod liquidity;
+pub mod pools;
+mod shape;
+
+use alloy::primitives::{Address, U256};
+use serde_json::json;
+
+use crate::{
+    DevnetError, accounts, addresses,
+    kit::Bundle,
+    rpc::{Rpc, Tx},
+};
+
+/// The timestamp of the world's first block, in unix seconds: early enough to be in the past on any clock that works.
+pub(crate) const BIRTH: u64 = 1_735_689_600;
+
+/// Gas limit of a block while the world is made.
+pub(crate) const BLOCK_GAS_UNITS: u64 = 1_000_000_000;
+
+/// Gas limit of a block afterwards, as on mainnet.
+const USUAL_BLOCK_GAS_UNITS: u64 = 60_000_000;
+
+/// What is told while the world is made: parts done, parts in all, and what is being done.
+pub type Progress = std::sync::Arc<dyn Fn(usize, usize, &str) + Send + Sync>;
+
+/// Dollars' worth of each token that is made at the start.
+const SUPPLY_USD: f64 = 20e9;
+/// Dollars' worth of each token that the taker holds.
+const TAKER_USD: f64 = 1e9;
+
+/// Makes everything, on a node that mines only when told to.
+pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Result<(), DevnetError> {
+    let report = |done: usize, what: &str| progress(done, 4 + pools::POOLS.len(), what);
+    report(0, "placing contracts and tokens at their mainnet addresses");
+    purse(rpc, accounts::MAKER, 20_000_000).await?;
+    deploy::everything(rpc, bundle).await?;
+    report(1, "filling the taker's purse");
+    purse(rpc, accounts::TAKER, 1_000_000).await?;
+    fund_taker(rpc).await?;
+    report(2, "opening pools");
+    let open = liquidity::open_pools(rpc).await?;
+    report(3, "approving the position managers");
+    liquidity::approve(rpc).await?;
+    for (done, pool) in open.iter().enumerate() {
+        liquidity::fill(rpc, pool).await?;
+        report(4 + done, "adding liquidity");
+    }
+    rpc.call("evm_setBlockGasLimit", json!([U256::from(USUAL_BLOCK_GAS_UNITS)])).await?;
+    rpc.call("evm_mine", json!([])).await?;
+    report(4 + open.len(), "done");
+    Ok(())
+}
+
+/// Sets an account's ether.
+async fn purse(rpc: &Rpc, owner: Address, ether: u64) -> Result<(), DevnetError> {
+    let wei = U256::from(ether) * U256::from(10).pow(U256::from(18));
+    rpc.call("anvil_setBalance", json!([owner, wei])).await.map(|_| ())
+}
+
+/// Wraps the maker's ether and pays the taker its share of every token.
+async fn fund_taker(rpc: &Rpc) -> Result<(), DevnetError> {
+    let mut batch = Batch::new(rpc);
+    let wrap = crate::abi::IErc20::depositCall {};
+    let mut deposit = Tx::call(accounts::MAKER, addresses::WETH9, &wrap).gas(100_000);
+    deposit.value_wei = U256::from(6_000_000) * U256::from(10).pow(U256::from(18));
+    batch.send("wrapping ether", deposit).await?;
+    for token in crate::tokens::TOKENS {
+        let value = shape::whole(TAKER_USD / token.price_usd) * token.units(1);
+        let transfer = crate::abi::IErc20::transferCall { to: accounts::TAKER, value };
+        batch.send(token.symbol, Tx::call(accounts::MAKER, token.address, &transfer).gas(200_000)).await?;
+    }
+    batch.mine().await
+}
+
+/// Transactions that are mined together and must all succeed.
+pub(crate) struct Batch<'a> {
+    rpc: &'a Rpc,
+    sent: Vec<(String, Address, alloy::primitives::B256)>,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(rpc: &'a Rpc) -> Self {
+        Self { rpc, sent: Vec::new() }
+    }
+
+    pub(crate) async fn send(&mut self, what: &str, tx: Tx) -> Result<(), DevnetError> {
+        let hash = self.rpc.submit(&tx).await?;
+        self.sent.push((what.to_owned(), tx.to, hash));
+        Ok(())
+    }
+
+    pub(crate) async fn mine(self) -> Result<(), DevnetError> {
+        self.rpc.call("evm_mine", json!([])).await?;
+        for (what, to, hash) in self.sent {
+            if self.rpc.status(hash).await? != Some(true) {
+                return Err(DevnetError::Reverted { what, to });
+            }
+        }
+        Ok(())
+    }
+}

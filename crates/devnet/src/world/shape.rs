@@ -1,0 +1,185 @@
+//! Where a pool's price and liquidity go. Floating point: these are choices, not amounts that anyone is promised.
+
+use alloy::primitives::{U256, aliases::U160};
+
+use super::pools::{PoolSpec, Spread};
+use crate::tokens::Token;
+
+/// A deterministic stream of numbers (`SplitMix64`), so that every build makes the same market.
+#[derive(Debug, Clone)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Uniform in −1 … 1.
+    #[allow(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
+    pub(crate) fn roll(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}
+
+/// A pool's two tokens in the order of their addresses, and its price.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Priced {
+    pub(crate) token0: &'static Token,
+    pub(crate) token1: &'static Token,
+    /// Atomic units of token 1 for one atomic unit of token 0.
+    pub(crate) price: f64,
+}
+
+/// One V3 position to make: its range and what is put in, in atomic units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Position {
+    pub(crate) tick_lower: i32,
+    pub(crate) tick_upper: i32,
+    pub(crate) amount0: f64,
+    pub(crate) amount1: f64,
+}
+
+/// Each pool's price is off by less than half its fee, and by no more than six basis points: prices differ, and yet no
+/// round trip earns money.
+pub(crate) fn price(spec: &PoolSpec, a: &'static Token, b: &'static Token, dice: &mut Dice) -> Priced {
+    let (token0, token1) = if a.address < b.address { (a, b) } else { (b, a) };
+    let largest_bps = (f64::from(spec.fee_pips) / 100.0 * 0.45).min(6.0);
+    let off = 1.0 + dice.roll() * largest_bps / 10_000.0;
+    Priced { token0, token1, price: unit_usd(token0) / unit_usd(token1) * off }
+}
+
+/// Dollars for one atomic unit.
+fn unit_usd(token: &Token) -> f64 {
+    token.price_usd / 10_f64.powi(i32::from(token.decimals))
+}
+
+/// Both sides of a V2 pool in atomic units, of equal value at the pool's price.
+pub(crate) fn reserves(spec: &PoolSpec, priced: &Priced) -> (f64, f64) {
+    let amount0 = f64::from(spec.depth_kusd) * 500.0 / unit_usd(priced.token0);
+    (amount0, amount0 * priced.price)
+}
+
+/// Widths (as factors of the price) and shares of a pool's value, from the widest range to the narrowest.
+const FREE: &[(f64, f64)] = &[(40.0, 0.08), (1.9, 0.14), (1.35, 0.22), (1.14, 0.22), (1.05, 0.16), (1.018, 0.10)];
+const PEGGED: &[(f64, f64)] = &[(1.9, 0.04), (1.05, 0.12), (1.012, 0.22), (1.004, 0.28), (1.0015, 0.26)];
+/// Ranges that lie wholly beside the price: where they begin and end, and their share.
+const FREE_BESIDE: &[(f64, f64, f64)] = &[(1.01, 1.06, 0.04), (1.1, 1.4, 0.04)];
+const PEGGED_BESIDE: &[(f64, f64, f64)] = &[(1.001, 1.003, 0.04), (1.004, 1.02, 0.04)];
+
+/// The positions of a V3 pool: nested ranges around the price, each a little off centre, and ranges beside it.
+pub(crate) fn positions(spec: &PoolSpec, priced: &Priced, dice: &mut Dice) -> Vec<Position> {
+    let (around, beside) = match spec.spread {
+        Spread::Free => (FREE, FREE_BESIDE),
+        Spread::Pegged => (PEGGED, PEGGED_BESIDE),
+    };
+    let total_usd = f64::from(spec.depth_kusd) * 1_000.0;
+    let mut made = Vec::new();
+    for &(factor, share) in around {
+        let (down, up) = (jitter(factor, dice), jitter(factor, dice));
+        made.extend(position(spec, priced, priced.price / down, priced.price * up, total_usd * share));
+    }
+    for &(near, far, share) in beside {
+        let (near, far) = (jitter(near, dice), jitter(far, dice));
+        made.extend(position(spec, priced, priced.price * near, priced.price * far, total_usd * share / 2.0));
+        made.extend(position(spec, priced, priced.price / far, priced.price / near, total_usd * share / 2.0));
+    }
+    made
+}
+
+/// A factor whose distance from one varies by up to a quarter.
+fn jitter(factor: f64, dice: &mut Dice) -> f64 {
+    1.0 + (factor - 1.0) * (1.0 + dice.roll() / 4.0)
+}
+
+/// A range of prices as a position worth `usd`; `None` when the tick spacing leaves no room.
+fn position(spec: &PoolSpec, priced: &Priced, lowest: f64, highest: f64, usd: f64) -> Option<Position> {
+    let spacing = tick_spacing(spec.fee_pips);
+    let (tick_lower, tick_upper) = (tick_at(lowest, spacing), tick_at(highest, spacing));
+    let tick_upper = if tick_upper == tick_lower { tick_upper + spacing } else { tick_upper };
+    let (low, high) = (sqrt_at(tick_lower), sqrt_at(tick_upper));
+    let sqrt = priced.price.sqrt().clamp(low, high);
+    let (per_liquidity0, per_liquidity1) = (1.0 / sqrt - 1.0 / high, sqrt - low);
+    let liquidity = usd / (per_liquidity0 * unit_usd(priced.token0) + per_liquidity1 * unit_usd(priced.token1));
+    let (amount0, amount1) = (liquidity * per_liquidity0, liquidity * per_liquidity1);
+    (amount0 >= 1.0 || amount1 >= 1.0).then_some(Position { tick_lower, tick_upper, amount0, amount1 })
+}
+
+/// The spacing that the factory ties to a fee.
+pub(crate) const fn tick_spacing(fee_pips: u32) -> i32 {
+    match fee_pips {
+        100 => 1,
+        500 => 10,
+        3_000 => 60,
+        _ => 200,
+    }
+}
+
+fn sqrt_at(tick: i32) -> f64 {
+    1.0001_f64.powf(f64::from(tick) / 2.0)
+}
+
+/// The usable tick nearest to a price.
+#[allow(clippy::cast_possible_truncation, reason = "clamped to the range of ticks")]
+fn tick_at(price: f64, spacing: i32) -> i32 {
+    let limit = 887_272 / spacing;
+    let step = (price.ln() / 1.0001_f64.ln() / f64::from(spacing)).round() as i32;
+    step.clamp(-limit, limit) * spacing
+}
+
+/// A whole number from a float: exact for what a double holds, rounded down, never negative.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the mantissa fits 53 bits and is positive")]
+pub(crate) fn whole(value: f64) -> U256 {
+    if !value.is_finite() || value < 1.0 {
+        return U256::ZERO;
+    }
+    let exponent = (value.log2() as i32 - 52).max(0);
+    let mantissa = (value / 2_f64.powi(exponent)) as u64;
+    U256::from(mantissa) << exponent.unsigned_abs()
+}
+
+/// A price as the square root that a V3 pool is initialised with, in 64.96 fixed point.
+pub(crate) fn sqrt_price_x96(price: f64) -> U160 {
+    whole(price.sqrt() * 2_f64.powi(96)).to::<U160>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_survive_the_way_through_a_float() {
+        for bits in 0..150_u32 {
+            assert_eq!(whole(2_f64.powi(i32::try_from(bits).unwrap())), U256::ONE << bits);
+        }
+        assert_eq!(whole(1_234_567.9), U256::from(1_234_567));
+        assert_eq!(whole(f64::NAN), U256::ZERO);
+        assert_eq!(whole(-3.0), U256::ZERO);
+    }
+
+    #[test]
+    fn a_price_of_one_is_two_to_the_96th() {
+        assert_eq!(sqrt_price_x96(1.0), U160::from(1) << 96);
+    }
+
+    #[test]
+    fn dice_stay_within_one_and_repeat() {
+        let (mut a, mut b) = (Dice::new(7), Dice::new(7));
+        for _ in 0..1_000 {
+            let roll = a.roll();
+            assert!((-1.0..=1.0).contains(&roll));
+            assert_eq!(roll.to_bits(), b.roll().to_bits());
+        }
+    }
+
+    #[test]
+    fn ticks_keep_to_the_spacing_and_the_range() {
+        assert_eq!(tick_at(1.0, 60), 0);
+        assert_eq!(tick_at(1.05, 60) % 60, 0);
+        assert_eq!(tick_at(1e-300, 200), -887_200);
+        assert_eq!(tick_at(1e300, 1), 887_272);
+    }
+}
