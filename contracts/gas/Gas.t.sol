@@ -79,7 +79,14 @@ contract GasTest is Market {
 
     function test_one_v2_hop() public {
         uint256 least = _v2Out(v2UsdcWeth, address(usdc), SELL) * 99 / 100;
-        _ours("one V2 hop", address(usdc), SELL, WETH, least, bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth)));
+        _ours(
+            "one V2 hop",
+            address(usdc),
+            SELL,
+            WETH,
+            least,
+            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth))
+        );
         vm.prank(alice);
         router02.swapExactTokensForTokens(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "one V2 hop");
@@ -87,7 +94,14 @@ contract GasTest is Market {
 
     function test_one_v3_hop() public {
         uint256 least = 0.98 ether;
-        _ours("one V3 hop", address(usdc), SELL, WETH, least, bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth)));
+        _ours(
+            "one V3 hop",
+            address(usdc),
+            SELL,
+            WETH,
+            least,
+            bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth))
+        );
         vm.prank(alice);
         swapRouter02.exactInputSingle(
             ISwapRouter02.ExactInputSingleParams(address(usdc), WETH, 500, alice, SELL, least, 0)
@@ -111,8 +125,9 @@ contract GasTest is Market {
 
     function test_two_way_split() public {
         uint256 least = 0.98 ether;
-        bytes memory program =
-            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth));
+        bytes memory program = bytes.concat(
+            Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth)
+        );
         _ours("two-way split", address(usdc), SELL, WETH, least, program);
         bytes[] memory calls = new bytes[](2);
         calls[0] = abi.encodeCall(

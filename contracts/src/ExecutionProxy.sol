@@ -51,11 +51,7 @@ contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2,
     }
 
     /// Checks the order and the program's token list and opens the ledger, before anything moves.
-    function _open(Order calldata order, bytes calldata program, address payer)
-        private
-        view
-        returns (Run memory run)
-    {
+    function _open(Order calldata order, bytes calldata program, address payer) private view returns (Run memory run) {
         Input[] calldata inputs = order.inputs;
         Output[] calldata outputs = order.outputs;
         _checkTerms(order);

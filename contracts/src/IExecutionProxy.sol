@@ -46,10 +46,7 @@ struct Permit {
 interface IExecutionProxy {
     /// Runs the program with the caller's allowances and ether.
     /// @return received what the recipient gained of each output, atomic units
-    function execute(Order calldata order, bytes calldata program)
-        external
-        payable
-        returns (uint256[] memory received);
+    function execute(Order calldata order, bytes calldata program) external payable returns (uint256[] memory received);
 
     /// Runs the program with the owner's ERC-20 inputs, moved by one Permit2 signature that binds the order and the program.
     /// @return received what the recipient gained of each output, atomic units

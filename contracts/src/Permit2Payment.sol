@@ -76,23 +76,25 @@ abstract contract Permit2Payment {
         if (permitted.length == 0) revert IExecutionProxy.NothingToPermit();
         bytes32 witness = _hash(order, keccak256(program));
         if (permitted.length == 1) {
-            ISignatureTransfer(PERMIT2).permitWitnessTransferFrom(
-                ISignatureTransfer.PermitTransferFrom(permitted[0], permit.nonce, permit.deadline),
-                details[0],
-                permit.owner,
-                witness,
-                WITNESS_TYPE,
-                signature
-            );
+            ISignatureTransfer(PERMIT2)
+                .permitWitnessTransferFrom(
+                    ISignatureTransfer.PermitTransferFrom(permitted[0], permit.nonce, permit.deadline),
+                    details[0],
+                    permit.owner,
+                    witness,
+                    WITNESS_TYPE,
+                    signature
+                );
         } else {
-            ISignatureTransfer(PERMIT2).permitWitnessTransferFrom(
-                ISignatureTransfer.PermitBatchTransferFrom(permitted, permit.nonce, permit.deadline),
-                details,
-                permit.owner,
-                witness,
-                WITNESS_TYPE,
-                signature
-            );
+            ISignatureTransfer(PERMIT2)
+                .permitWitnessTransferFrom(
+                    ISignatureTransfer.PermitBatchTransferFrom(permitted, permit.nonce, permit.deadline),
+                    details,
+                    permit.owner,
+                    witness,
+                    WITNESS_TYPE,
+                    signature
+                );
         }
     }
 

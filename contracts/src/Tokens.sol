@@ -45,7 +45,9 @@ library Tokens {
 
     /// Takes back what the pool left of its allowance.
     function disallow(uint256 step, address token, address spender) internal {
-        if (_read(token, ALLOWANCE, uint160(address(this)), uint160(spender), 0x44) != 0) allow(step, token, spender, 0);
+        if (_read(token, ALLOWANCE, uint160(address(this)), uint160(spender), 0x44) != 0) {
+            allow(step, token, spender, 0);
+        }
     }
 
     /// The account's balance, atomic units.

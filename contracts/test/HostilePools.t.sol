@@ -65,7 +65,8 @@ contract HostilePoolsTest is Market {
     function test_stranger_calling_the_callback_while_a_pool_is_expected_is_refused() public {
         MessengerPool pool = new MessengerPool(address(proxy));
         address messenger = vm.computeCreateAddress(address(pool), 1);
-        bytes memory inner = abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, messenger, address(pool));
+        bytes memory inner =
+            abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, messenger, address(pool));
         _refuse(_viaV3(address(pool)), _poolFailed(address(pool), inner));
     }
 

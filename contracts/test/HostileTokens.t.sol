@@ -34,7 +34,10 @@ contract HostileTokensTest is Market {
         uint256 expected = _v2Out(pair, address(token), 1e20);
         _run(_order(address(token), 1e20, WETH, expected), _direct(pair));
         expected = _v2Out(pair, WETH, 1 ether);
-        _run(_order(WETH, 1 ether, address(token), expected), bytes.concat(Program.tokens(), Program.v2(0, 0, 1, 0, pair)));
+        _run(
+            _order(WETH, 1 ether, address(token), expected),
+            bytes.concat(Program.tokens(), Program.v2(0, 0, 1, 0, pair))
+        );
         assertEq(token.balanceOf(bob), expected);
         assertEq(token.balanceOf(address(proxy)), 0);
     }
@@ -77,7 +80,10 @@ contract HostileTokensTest is Market {
         vm.prank(alice);
         vm.expectRevert(
             abi.encodeWithSelector(
-                IExecutionProxy.PoolCallFailed.selector, 0, pair, abi.encodeWithSignature("Error(string)", "UniswapV2: K")
+                IExecutionProxy.PoolCallFailed.selector,
+                0,
+                pair,
+                abi.encodeWithSignature("Error(string)", "UniswapV2: K")
             )
         );
         proxy.execute(order, _direct(pair));
@@ -192,9 +198,7 @@ contract HostileTokensTest is Market {
         _fund(order);
         vm.prank(alice);
         vm.expectRevert(
-            abi.encodeWithSelector(
-                IExecutionProxy.EtherTransferFailed.selector, 1, order.recipient, 1 ether, bytes("")
-            )
+            abi.encodeWithSelector(IExecutionProxy.EtherTransferFailed.selector, 1, order.recipient, 1 ether, bytes(""))
         );
         proxy.execute(order, bytes.concat(Program.tokens(), Program.unwrap(0, 1)));
         assertEq(IToken(WETH).balanceOf(alice), 1 ether);

@@ -135,7 +135,9 @@ contract OrdersTest is Market {
         uint256 expected = _v2Out(v2UsdcWeth, address(usdc), 3_000e6);
         Order memory order = _order(address(usdc), 3_000e6, WETH, expected + 1);
         _fund(order);
-        _refuse(order, abi.encodeWithSelector(IExecutionProxy.OutputBelowMinimum.selector, 0, WETH, expected, expected + 1));
+        _refuse(
+            order, abi.encodeWithSelector(IExecutionProxy.OutputBelowMinimum.selector, 0, WETH, expected, expected + 1)
+        );
         assertEq(usdc.balanceOf(alice), 3_000e6);
     }
 

@@ -36,7 +36,9 @@ contract ProgramsTest is Market {
         vm.revertToState(rolled);
         for (uint256 length; length < whole.length; ++length) {
             bytes memory part = new bytes(length);
-            for (uint256 i; i < length; ++i) part[i] = whole[i];
+            for (uint256 i; i < length; ++i) {
+                part[i] = whole[i];
+            }
             vm.prank(alice);
             vm.expectRevert();
             proxy.execute(order, part);
@@ -114,9 +116,8 @@ contract ProgramsTest is Market {
     }
 
     function test_step_with_nothing_at_hand() public {
-        bytes memory program = bytes.concat(
-            Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth)
-        );
+        bytes memory program =
+            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth));
         _refuse(program, abi.encodeWithSelector(IExecutionProxy.NothingAtHand.selector, 1, address(usdc)));
         // a share so small that it rounds to nothing
         Order memory order = _order(address(usdc), 5, WETH, 1);
@@ -140,7 +141,9 @@ contract ProgramsTest is Market {
     function test_hand_built_lengths_that_overflow_are_refused() public {
         Order memory order = _order(address(usdc), AMOUNT, WETH, 1);
         _fund(order);
-        bytes memory call = abi.encodeCall(IExecutionProxy.execute, (order, bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth))));
+        bytes memory call = abi.encodeCall(
+            IExecutionProxy.execute, (order, bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth)))
+        );
         // every word of the calldata in turn becomes a huge number: an offset, a length, an address, an amount
         uint256[4] memory huge = [type(uint256).max, uint256(1) << 255, type(uint64).max, type(uint256).max - 31];
         for (uint256 at = 4; at + 32 <= call.length; at += 32) {

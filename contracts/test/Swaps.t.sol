@@ -12,8 +12,10 @@ contract SwapsTest is Market {
 
     function test_one_v2_hop_goes_from_payer_to_pair_to_recipient() public {
         uint256 expected = _v2Out(v2UsdcWeth, address(usdc), 3_000e6);
-        uint256[] memory received =
-            _run(_order(address(usdc), 3_000e6, WETH, expected), bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth)));
+        uint256[] memory received = _run(
+            _order(address(usdc), 3_000e6, WETH, expected),
+            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth))
+        );
         assertEq(received[0], expected);
         assertEq(IToken(WETH).balanceOf(bob), expected);
         assertEq(usdc.balanceOf(alice), 0);
@@ -21,8 +23,10 @@ contract SwapsTest is Market {
 
     function test_one_v3_hop_is_paid_in_the_callback() public {
         uint256 expected = _v3Out(v3UsdcWeth, address(usdc), 3_000e6);
-        uint256[] memory received =
-            _run(_order(address(usdc), 3_000e6, WETH, expected), bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth)));
+        uint256[] memory received = _run(
+            _order(address(usdc), 3_000e6, WETH, expected),
+            bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth))
+        );
         assertEq(received[0], expected);
         assertEq(IToken(WETH).balanceOf(bob), expected);
     }
@@ -92,8 +96,13 @@ contract SwapsTest is Market {
     }
 
     function test_wrap_and_unwrap_alone() public {
-        assertEq(_run(_order(NATIVE, 1 ether, WETH, 1 ether), bytes.concat(Program.tokens(), Program.wrap(0, 1)))[0], 1 ether);
-        assertEq(_run(_order(WETH, 1 ether, NATIVE, 1 ether), bytes.concat(Program.tokens(), Program.unwrap(0, 1)))[0], 1 ether);
+        assertEq(
+            _run(_order(NATIVE, 1 ether, WETH, 1 ether), bytes.concat(Program.tokens(), Program.wrap(0, 1)))[0], 1 ether
+        );
+        assertEq(
+            _run(_order(WETH, 1 ether, NATIVE, 1 ether), bytes.concat(Program.tokens(), Program.unwrap(0, 1)))[0],
+            1 ether
+        );
     }
 
     function test_basket_keeps_what_no_step_spends_of_an_output() public {
@@ -108,7 +117,10 @@ contract SwapsTest is Market {
         order.outputs[0] = Output(address(dai), _v2Out(v2WethDai, WETH, spent));
         order.outputs[1] = Output(WETH, weth - spent);
         bytes memory program = bytes.concat(
-            Program.tokens(), Program.wrap(0, 3), Program.v3(0, 1, 3, 0, v3UsdcWeth), Program.v2(1, 3, 2, THIRD, v2WethDai)
+            Program.tokens(),
+            Program.wrap(0, 3),
+            Program.v3(0, 1, 3, 0, v3UsdcWeth),
+            Program.v2(1, 3, 2, THIRD, v2WethDai)
         );
         uint256[] memory received = _run(order, program);
         assertEq(received[0], order.outputs[0].minimum);
@@ -163,7 +175,10 @@ contract SwapsTest is Market {
     function test_unspent_inputs_stay_with_or_return_to_the_payer() public {
         uint256 half = 1_500e6;
         uint256 expected = _v2Out(v2UsdcWeth, address(usdc), half);
-        _run(_order(address(usdc), 2 * half, WETH, expected), bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth)));
+        _run(
+            _order(address(usdc), 2 * half, WETH, expected),
+            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth))
+        );
         assertEq(usdc.balanceOf(alice), half);
 
         bytes memory program = bytes.concat(
@@ -175,8 +190,9 @@ contract SwapsTest is Market {
 
     function test_intermediate_left_over_goes_to_the_recipient() public {
         uint256 weth = _v2Out(v2UsdcWeth, address(usdc), 3_000e6);
-        bytes memory program =
-            bytes.concat(Program.tokens(WETH), Program.v2(0, 0, 2, 0, v2UsdcWeth), Program.v2(1, 2, 1, 1 << 31, v2WethDai));
+        bytes memory program = bytes.concat(
+            Program.tokens(WETH), Program.v2(0, 0, 2, 0, v2UsdcWeth), Program.v2(1, 2, 1, 1 << 31, v2WethDai)
+        );
         _run(_order(address(usdc), 3_000e6, address(dai), 1), program);
         assertEq(IToken(WETH).balanceOf(bob), weth - weth / 2);
     }

@@ -29,8 +29,7 @@ abstract contract UniswapV2 {
 
     /// The most that the pair's product rule lets out, rounded down.
     function _amountOut(Run memory run, address pair, bool zeroForOne, uint256 feeBps) private view returns (uint256) {
-        (uint256 reserve0, uint256 reserve1) =
-            Calls.view_(run.step, pair, abi.encodeWithSelector(GET_RESERVES), 2);
+        (uint256 reserve0, uint256 reserve1) = Calls.view_(run.step, pair, abi.encodeWithSelector(GET_RESERVES), 2);
         if (reserve0 > type(uint112).max || reserve1 > type(uint112).max) {
             revert IExecutionProxy.InvalidPoolAnswer(run.step, pair);
         }

@@ -70,7 +70,9 @@ abstract contract Market is Test {
         usdc = new TestToken(6);
         dai = new TestToken(18);
         wbtc = new TestToken(8);
-        for (uint256 i; i < 3; ++i) [usdc, dai, wbtc][i].mint(address(this), RICH);
+        for (uint256 i; i < 3; ++i) {
+            [usdc, dai, wbtc][i].mint(address(this), RICH);
+        }
 
         v2Factory = IV2Factory(_deploy(_hexField(_v2File("v2-core", "UniswapV2Factory")), abi.encode(address(this))));
         v3Factory = IV3Factory(_deploy(_hexField(_v3File("v3-core", "UniswapV3Factory")), ""));

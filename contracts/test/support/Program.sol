@@ -35,7 +35,11 @@ library Program {
         return head(0x02, TO_PROXY, tokenIn, tokenOut, 0);
     }
 
-    function v2(uint8 to, uint8 tokenIn, uint8 tokenOut, uint32 share, address pair) internal pure returns (bytes memory) {
+    function v2(uint8 to, uint8 tokenIn, uint8 tokenOut, uint32 share, address pair)
+        internal
+        pure
+        returns (bytes memory)
+    {
         return v2(to, tokenIn, tokenOut, share, pair, 30);
     }
 
@@ -47,7 +51,11 @@ library Program {
         return abi.encodePacked(head(0x10, to, tokenIn, tokenOut, share), pair, feeBps);
     }
 
-    function v3(uint8 to, uint8 tokenIn, uint8 tokenOut, uint32 share, address pool) internal pure returns (bytes memory) {
+    function v3(uint8 to, uint8 tokenIn, uint8 tokenOut, uint32 share, address pool)
+        internal
+        pure
+        returns (bytes memory)
+    {
         return abi.encodePacked(head(0x11, to, tokenIn, tokenOut, share), pool);
     }
 }
