@@ -1,0 +1,11 @@
+//! Where the service keeps its data.
+
+use std::path::PathBuf;
+
+/// The data directory, common to the commands that use it.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DataDir {
+    /// Directory for quotes and API keys; made if it is missing
+    #[arg(long, env = "BRAID_DATA_DIR", value_name = "DIR", default_value = "braid-data")]
+    pub(crate) data_dir: PathBuf,
+}

@@ -1,0 +1,201 @@
+//! `braid serve`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
+use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, feed, serve};
+use braid_store::{KeyStore, QuoteStore, StoreError};
+use eyre::{Report, Result, eyre};
+use tokio::net::TcpListener;
+
+use crate::logging::LogArgs;
+use crate::paths::DataDir;
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The Ethereum node to follow: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
+    rpc_url: String,
+    /// Address and port to listen on
+    #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    data: DataDir,
+    /// An API key that is valid besides those of `braid keys`; may be given several times
+    #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
+    api_keys: Vec<String>,
+    /// Let callers without a key quote (never build), under a limit per address
+    #[arg(long, env = "BRAID_ANONYMOUS_QUOTES")]
+    anonymous_quotes: bool,
+    /// Calls a minute with a key, per key
+    #[arg(long, env = "BRAID_RATE_LIMIT", value_name = "N", default_value_t = 600)]
+    rate_limit: u32,
+    /// Quotes a minute without a key, per address
+    #[arg(long, env = "BRAID_ANONYMOUS_RATE_LIMIT", value_name = "N", default_value_t = 10)]
+    anonymous_rate_limit: u32,
+    /// Market data reads a minute without a key, per address
+    #[arg(long, env = "BRAID_READ_RATE_LIMIT", value_name = "N", default_value_t = 120)]
+    read_rate_limit: u32,
+    /// How long a quote can be built, in seconds
+    #[arg(long, env = "BRAID_QUOTE_TTL_S", value_name = "SECONDS", default_value_t = 120,
+          value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    quote_ttl_s: u64,
+    /// A web origin that browsers may call from; may be given several times. Without it, any origin may
+    #[arg(long = "cors-origin", env = "BRAID_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',')]
+    cors_origins: Vec<String>,
+    /// First block to look for pools in. By default the oldest factory's deployment
+    #[arg(long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
+    start_block: Option<u64>,
+    /// Quotes that are worked out at once. By default one per core
+    #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    solve_threads: Option<u16>,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+const EXAMPLES: &str = "Examples:
+  braid serve --rpc-url http://127.0.0.1:8545 --api-key my-key
+  BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data-dir /var/lib/braid
+
+Then:
+  curl -s localhost:8080/ready
+  curl -s localhost:8080/v1/quote -H 'content-type: application/json' -H 'x-api-key: my-key' -d '{
+    \"inputs\": [{\"chain_id\": 1, \"address\": \"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\", \"amount\": \"1000000000\"}],
+    \"outputs\": [{\"chain_id\": 1, \"address\": \"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2\", \"ratio_bps\": 10000}],
+    \"taker\": \"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\"}'
+
+API keys for others: `braid keys create NAME`, on the same data directory, while the server runs.";
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    args.log.start()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| eyre!("the threads of the service cannot be started: {error}"))?;
+    runtime.block_on(serve_until_told(args))
+}
+
+async fn serve_until_told(args: &Args) -> Result<()> {
+    let (keys, quotes) = stores(args)?;
+    let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
+    let node = Node::connect(&args.rpc_url).await?;
+    tracing::info!(node = %node.endpoint(), "connected to the node");
+    let follower = FollowerConfig { start_block: args.start_block, ..FollowerConfig::default() };
+    let follower = Follower::spawn(node.clone(), follower);
+    let feed = Arc::new(MarketFeed::new(follower.status.clone()));
+    let app = App::new(Parts {
+        config: config(args),
+        clock: Arc::new(SystemClock),
+        feed: Arc::clone(&feed),
+        node: Some(node),
+        keys,
+        quotes,
+    });
+    tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
+    let following = tokio::spawn(feed::follow(feed, follower.heads.clone()));
+    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app), follower.heads.clone()));
+    let telling = tokio::spawn(tell_progress(follower.status.clone()));
+    let served = serve(Arc::clone(&app), listener, told_to_stop()).await;
+    for task in [following, watching, telling] {
+        task.abort();
+    }
+    finish(&app, follower).await;
+    served.map_err(|error| eyre!("the service failed: {error}"))
+}
+
+async fn finish(app: &Arc<App>, follower: FollowerHandle) {
+    let quotes = Arc::clone(app);
+    let flushed = tokio::task::spawn_blocking(move || quotes.quotes.flush()).await;
+    match flushed {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(%error, "the last quotes could not be written"),
+        Err(error) => tracing::error!(%error, "the last quotes could not be written"),
+    }
+    let stopping = tokio::time::timeout(Duration::from_secs(5), follower.shutdown());
+    if stopping.await.is_err() {
+        tracing::warn!("the follower did not stop in time");
+    }
+    tracing::info!("stopped");
+}
+
+fn config(args: &Args) -> Config {
+    let config = Config {
+        anonymous_quotes: args.anonymous_quotes,
+        limits: LimitsConfig {
+            reads_per_min: args.read_rate_limit,
+            anonymous_quotes_per_min: args.anonymous_rate_limit,
+            keyed_per_min: args.rate_limit,
+        },
+        quote_ttl_ms: args.quote_ttl_s.saturating_mul(1_000),
+        cors_origins: args.cors_origins.clone(),
+        ..Config::default()
+    };
+    match args.solve_threads.map(usize::from) {
+        Some(threads) => Config { solve_threads: threads, solve_queue: 64 * threads, ..config },
+        None => config,
+    }
+}
+
+fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
+    let dir = &args.data.data_dir;
+    braid_store::prepare_dir(dir).map_err(cannot_store)?;
+    let keys = KeyStore::open(dir).map_err(cannot_store)?;
+    let named = args.api_keys.iter().filter(|key| !key.is_empty()).enumerate();
+    let keys =
+        named.fold(keys, |keys, (index, key)| keys.with_fixed(&format!("given at the start, {}", index + 1), key));
+    Ok((keys, QuoteStore::open(dir).map_err(cannot_store)?))
+}
+
+fn cannot_store(error: StoreError) -> Report {
+    let help = match &error {
+        StoreError::InUse { .. } => "stop that one, or name another directory with --data-dir",
+        StoreError::DamagedKeys { .. } => "put back a copy, or move the file away and make new keys",
+        _ => "name a directory that can be written with --data-dir",
+    };
+    eyre!("{error}; {help}")
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {
+    let help = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there: stop it, or name another port with --listen",
+        std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: name another port with --listen",
+        _ => "name an address of this machine with --listen",
+    };
+    eyre!("cannot listen on {address}: {help}")
+}
+
+/// Completes on Ctrl-C or SIGTERM.
+async fn told_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+    tracing::info!("stopping: requests under way are finished first");
+}
+
+/// Says in the log how the synchronisation goes, once per change of what matters to a person.
+async fn tell_progress(mut status: tokio::sync::watch::Receiver<braid_ethereum::SyncStatus>) {
+    let mut told = None;
+    loop {
+        let now = status.borrow_and_update().clone();
+        let phase = (now.phase, now.last_error.clone());
+        if told.as_ref() != Some(&phase) {
+            let error = now.last_error.as_deref().unwrap_or("");
+            tracing::info!(phase = ?now.phase, pools = now.pools, market_block = now.market_block, error, "market");
+            told = Some(phase);
+        }
+        if status.changed().await.is_err() {
+            return;
+        }
+    }
+}
