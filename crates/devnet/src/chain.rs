@@ -190,7 +190,7 @@ impl Devnet {
     /// # Errors
     /// When the node fails.
     pub async fn mine(&self, blocks: u64) -> Result<(), DevnetError> {
-        self.rpc().call("anvil_mine", json!([U256::from(blocks)])).await.map(|_| ())
+        self.rpc().call("anvil_mine", json!([U256::from(blocks), "0x1"])).await.map(|_| ())
     }
 
     /// Remembers the state; give the answer to [`Self::revert`].
@@ -212,18 +212,18 @@ impl Devnet {
         Err(DevnetError::Rpc { method: "evm_revert".into(), reason: format!("unknown snapshot {snapshot}") })
     }
 
-    /// Sends a transaction from any account (impersonated where it is not unlocked) and, with [`Mining::Automatic`],
-    /// gives its hash once it is mined.
+    /// Sends a transaction from any account, impersonated where it is not unlocked, and waits until it is mined; gives its
+    /// hash. On a chain of [`Mining::Manual`] use [`Rpc::submit`] and [`Self::mine`].
     ///
     /// # Errors
     /// [`DevnetError::Reverted`] when it was mined and failed, and the node's own errors.
     pub async fn send(&self, tx: &Tx) -> Result<B256, DevnetError> {
         self.rpc().call("anvil_impersonateAccount", json!([tx.from])).await?;
-        let hash = self.rpc().submit(tx).await?;
-        match self.rpc().status(hash).await? {
-            Some(false) => Err(DevnetError::Reverted { what: format!("transaction {hash}"), to: tx.to }),
-            _ => Ok(hash),
+        let (hash, succeeded) = self.rpc().submit_and_wait(tx).await?;
+        if succeeded {
+            return Ok(hash);
         }
+        Err(DevnetError::Reverted { what: format!("transaction {hash}"), to: tx.to })
     }
 
     /// Puts code at an address.

@@ -13,8 +13,9 @@ use crate::{DevnetError, Kit, process::Bound, rpc::Rpc};
 /// How long anvil may take from its start until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many past states the node remembers (two megabytes each), and so how far back calls, reorganisations and forks reach.
-const STATES: u32 = 600;
+/// How many past states the node remembers (three megabytes each), and so how far back calls, reorganisations and forks
+/// reach: a quarter of an hour at two seconds a block.
+const STATES: u32 = 450;
 
 /// When blocks are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

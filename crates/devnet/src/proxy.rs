@@ -67,9 +67,8 @@ pub async fn deploy_proxy(rpc: &Rpc, artifact: &ProxyArtifact) -> Result<Address
     let data: Bytes = [artifact.create2.salt.as_slice(), &artifact.bytecode].concat().into();
     let tx = Tx { from: MAKER, to: CREATE2_DEPLOYER, data, value_wei: U256::ZERO, gas_units: Some(10_000_000) };
     let hash = rpc.submit(&tx).await?;
-    if rpc.status(hash).await?.is_none() {
-        rpc.call("evm_mine", json!([])).await?;
-    }
+    // Mined at once, whatever the chain's pace.
+    rpc.call("evm_mine", json!([])).await?;
     match rpc.status(hash).await? {
         Some(true) => Ok(address),
         _ => Err(DevnetError::Reverted { what: "the execution proxy's creation".into(), to: CREATE2_DEPLOYER }),

@@ -103,13 +103,27 @@ impl Rpc {
         self.get("eth_sendTransaction", json!([tx.to_json()])).await
     }
 
+    /// Hands a transaction to the node, waits until it is mined, and gives its hash and whether it succeeded.
+    ///
+    /// # Errors
+    /// When the node refuses it, or mines nothing for a while.
+    pub async fn submit_and_wait(&self, tx: &Tx) -> Result<(B256, bool), DevnetError> {
+        let receipt: Value = self.get("eth_sendTransactionSync", json!([tx.to_json()])).await?;
+        let hash = receipt.get("transactionHash").cloned().unwrap_or_default();
+        let hash = serde_json::from_value(hash).map_err(|e| DevnetError::Rpc {
+            method: "eth_sendTransactionSync".into(),
+            reason: format!("unexpected receipt: {e}"),
+        })?;
+        Ok((hash, succeeded(&receipt).unwrap_or(false)))
+    }
+
     /// Whether a mined transaction succeeded; `None` while it is not mined.
     ///
     /// # Errors
     /// When the node does not answer.
     pub async fn status(&self, hash: B256) -> Result<Option<bool>, DevnetError> {
         let receipt = self.call("eth_getTransactionReceipt", json!([hash])).await?;
-        Ok(receipt.get("status").and_then(Value::as_str).map(|status| status == "0x1"))
+        Ok(succeeded(&receipt))
     }
 
     /// The number of the newest block.
@@ -133,4 +147,8 @@ impl Rpc {
         })?;
         Ok(seconds.saturating_to())
     }
+}
+
+fn succeeded(receipt: &Value) -> Option<bool> {
+    receipt.get("status").and_then(Value::as_str).map(|status| status == "0x1")
 }

@@ -64,11 +64,16 @@ pub(crate) fn reserves(spec: &PoolSpec, priced: &Priced) -> (f64, f64) {
 }
 
 /// Widths (as factors of the price) and shares of a pool's value, from the widest range to the narrowest.
-const FREE: &[(f64, f64)] = &[(40.0, 0.08), (1.9, 0.14), (1.35, 0.22), (1.14, 0.22), (1.05, 0.16), (1.018, 0.10)];
-const PEGGED: &[(f64, f64)] = &[(1.9, 0.04), (1.05, 0.12), (1.012, 0.22), (1.004, 0.28), (1.0015, 0.26)];
+#[rustfmt::skip]
+const FREE: &[(f64, f64)] = &[
+    (40.0, 0.08), (1.9, 0.13), (1.35, 0.19), (1.14, 0.19), (1.05, 0.14), (1.018, 0.09), (1.007, 0.04), (1.003, 0.02),
+];
+const PEGGED: &[(f64, f64)] =
+    &[(1.9, 0.04), (1.05, 0.10), (1.012, 0.18), (1.004, 0.26), (1.0015, 0.22), (1.0006, 0.06)];
 /// Ranges that lie wholly beside the price: where they begin and end, and their share.
-const FREE_BESIDE: &[(f64, f64, f64)] = &[(1.01, 1.06, 0.04), (1.1, 1.4, 0.04)];
-const PEGGED_BESIDE: &[(f64, f64, f64)] = &[(1.001, 1.003, 0.04), (1.004, 1.02, 0.04)];
+const FREE_BESIDE: &[(f64, f64, f64)] =
+    &[(1.0015, 1.006, 0.02), (1.004, 1.03, 0.03), (1.01, 1.06, 0.04), (1.1, 1.4, 0.03)];
+const PEGGED_BESIDE: &[(f64, f64, f64)] = &[(1.0003, 1.001, 0.03), (1.001, 1.003, 0.05), (1.004, 1.02, 0.06)];
 
 /// The positions of a V3 pool: nested ranges around the price, each a little off centre, and ranges beside it.
 pub(crate) fn positions(spec: &PoolSpec, priced: &Priced, dice: &mut Dice) -> Vec<Position> {
@@ -163,6 +168,14 @@ mod tests {
     #[test]
     fn a_price_of_one_is_two_to_the_96th() {
         assert_eq!(sqrt_price_x96(1.0), U160::from(1) << 96);
+    }
+
+    #[test]
+    fn the_shares_of_a_pools_value_add_up_to_all_of_it() {
+        for (around, beside) in [(FREE, FREE_BESIDE), (PEGGED, PEGGED_BESIDE)] {
+            let sum: f64 = around.iter().map(|p| p.1).chain(beside.iter().map(|p| p.2)).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        }
     }
 
     #[test]
