@@ -1,10 +1,18 @@
 //! What this crate computes, against the contracts' own bytecode in an EVM, recorded mainnet states, and the laws that
 //! every pool obeys.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, missing_docs, unreachable_pub)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub
+)]
 
 mod support;
 
-mod constants;
+mod discovery;
 mod pairs;
 mod pools;
 mod properties;

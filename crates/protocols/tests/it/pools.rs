@@ -1,7 +1,7 @@
 //! Pools of Uniswap V3 against their own bytecode. SushiSwap V3 runs the same code.
 
 use alloy_primitives::U256;
-use braid_protocols::{After, SwapError};
+use braid_protocols::{After, Swap, SwapError, uniswap_v3::State};
 
 use crate::support::{
     chain::Reason,
@@ -35,20 +35,22 @@ fn differential(tier: &Tier, seed: u64) {
     for _ in 0..tier.pools {
         let mut venue = Venue::new(tier.fee_pips, tier.tick_spacing);
         venue.populate(&mut random, 40);
+        let mut scales = [true, false].map(|zero_for_one| Scale::of(venue.state(), zero_for_one));
         for turn in 0..tier.swaps_per_pool {
             let zero_for_one = random.coin();
-            let amount_in = random_amount(&mut random, &venue, zero_for_one, tier.past_the_end_one_in);
+            let amount_in = random_amount(&mut random, &scales[usize::from(!zero_for_one)], tier.past_the_end_one_in);
             let contract = venue.try_swap(zero_for_one, amount_in);
             compare(&venue, zero_for_one, amount_in, &contract, &mut tally);
             // now and then the swap stays, so that the next ones start where a swap ended
-            if turn % 8 == 7 && contract.is_ok() {
+            if turn % 8 == 7 && contract.is_ok_and(|outcome| outcome.consumed == amount_in) {
                 venue.swap(zero_for_one, amount_in).unwrap();
+                scales = [true, false].map(|zero_for_one| Scale::of(venue.state(), zero_for_one));
             }
         }
     }
     println!("{} pips, spacing {}: {tally:?}", tier.fee_pips, tier.tick_spacing);
     let all = tier.pools * tier.swaps_per_pool;
-    assert!(tally.paid > all / 2 && tally.crossing > all / 20, "too few real swaps: {tally:?}");
+    assert!(tally.paid > all / 2 && tally.crossing > all / 10, "too few real swaps: {tally:?}");
     assert!(tally.exhausted > 0 && tally.nothing_out > 0 && tally.refused > 0, "a kind of error is missing: {tally:?}");
 }
 
@@ -88,48 +90,56 @@ fn compare(venue: &Venue, zero_for_one: bool, amount_in: U256, contract: &Result
     );
 }
 
-/// Amounts from one wei to far past the liquidity, weighted to where ticks are crossed.
-fn random_amount(random: &mut Random, venue: &Venue, zero_for_one: bool, past_the_end_one_in: u64) -> U256 {
-    if random.one_in(past_the_end_one_in) {
-        return random.log_uniform(255);
-    }
-    if random.one_in(400) {
-        return (U256::ONE << 255) + random.log_uniform(250);
-    }
-    let capacity = near_capacity(venue, zero_for_one);
-    match random.below(10) {
-        0 => U256::from(1 + random.below(1_000)),
-        1 | 2 => random.up_to(capacity).max(U256::ONE),
-        _ => random.log_uniform(capacity.bit_len().max(1) as u64),
+/// Amounts that matter to a pool, as powers of two.
+struct Scale {
+    /// About the least that pays anything.
+    least_bits: u64,
+    /// About what takes the price out of where ticks lie close together, or ends the liquidity.
+    most_bits: u64,
+}
+
+impl Scale {
+    fn of(state: &State, zero_for_one: bool) -> Self {
+        let spread = 80 * state.tick_spacing.unsigned_abs();
+        let (mut least_bits, mut most_bits) = (0, 0);
+        for bits in (0..200_u64).step_by(4) {
+            match state.swap(zero_for_one, U256::ONE << bits) {
+                Ok(Swap { after: After::UniswapV3(end), .. }) => {
+                    most_bits = bits + 4;
+                    if end.tick.abs_diff(state.tick) > spread {
+                        break;
+                    }
+                }
+                Err(SwapError::ZeroOutput) => (least_bits, most_bits) = (bits, bits + 4),
+                Err(SwapError::InsufficientLiquidity { consumed, .. }) => {
+                    most_bits = consumed.bit_len().saturating_sub(1) as u64;
+                    break;
+                }
+                _ => break,
+            }
+        }
+        Self { least_bits, most_bits }
     }
 }
 
-/// What takes the price about through the ticks that lie close together: the capacity of the pool without what lies in
-/// the far ends of wide positions.
-fn near_capacity(venue: &Venue, zero_for_one: bool) -> U256 {
-    let state = venue.state();
-    let spread = 80 * state.tick_spacing;
-    let mut fits = U256::ONE;
-    for bits in (0..200).step_by(4) {
-        let amount_in = U256::ONE << bits;
-        let end = match state.swap(zero_for_one, amount_in) {
-            Ok(swap) => swap.after,
-            Err(SwapError::ZeroOutput) => continue,
-            Err(_) => break,
-        };
-        let After::UniswapV3(end) = end else { break };
-        fits = amount_in << 4;
-        if end.tick.abs_diff(state.tick) > spread.unsigned_abs() {
-            break;
-        }
+/// Amounts from one wei to far past the liquidity, weighted to where ticks are crossed.
+fn random_amount(random: &mut Random, scale: &Scale, past_the_end_one_in: u64) -> U256 {
+    if random.one_in(past_the_end_one_in) {
+        return random.log_uniform(255);
     }
-    fits
+    match random.below(200) {
+        0 => (U256::ONE << 255) + random.log_uniform(250),
+        1..10 => U256::from(1 + random.below(1_000)),
+        10..30 => random.up_to(U256::ONE << scale.most_bits).max(U256::ONE),
+        30..110 => random.log_uniform_between(scale.most_bits.saturating_sub(8), scale.most_bits),
+        _ => random.log_uniform_between(scale.least_bits, scale.most_bits),
+    }
 }
 
 #[test]
 fn pools_at_a_hundredth_of_a_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 100, tick_spacing: 1, pools: 100, swaps_per_pool: 200, past_the_end_one_in: 1_000 },
+        &Tier { fee_pips: 100, tick_spacing: 1, pools: 100, swaps_per_pool: 200, past_the_end_one_in: 4_000 },
         11,
     );
 }
@@ -137,7 +147,7 @@ fn pools_at_a_hundredth_of_a_percent_pay_what_the_model_says() {
 #[test]
 fn pools_at_five_hundredths_of_a_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 500, tick_spacing: 10, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 200 },
+        &Tier { fee_pips: 500, tick_spacing: 10, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 400 },
         12,
     );
 }
@@ -145,7 +155,7 @@ fn pools_at_five_hundredths_of_a_percent_pay_what_the_model_says() {
 #[test]
 fn pools_at_three_tenths_of_a_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 3_000, tick_spacing: 60, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 50 },
+        &Tier { fee_pips: 3_000, tick_spacing: 60, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 100 },
         13,
     );
 }

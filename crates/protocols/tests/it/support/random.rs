@@ -40,7 +40,12 @@ impl Random {
 
     /// A number of at most `bits` bits, every length equally likely; never zero.
     pub fn log_uniform(&mut self, bits: u64) -> U256 {
-        let length = 1 + self.below(bits) as usize;
+        self.log_uniform_between(0, bits)
+    }
+
+    /// A number of more than `low` and at most `high` bits, every length equally likely; never zero.
+    pub fn log_uniform_between(&mut self, low: u64, high: u64) -> U256 {
+        let length = 1 + (low + self.below(high.saturating_sub(low).max(1))) as usize;
         let raw = U256::from_limbs([self.word(), self.word(), self.word(), self.word()]) >> (256 - length);
         raw | (U256::ONE << (length - 1))
     }

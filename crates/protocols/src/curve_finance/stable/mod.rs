@@ -1,0 +1,16 @@
+//! StableSwap: classic pools, the next generation, and metapools on top of either.
+
+mod liquidity;
+mod maths;
+mod meta;
+mod rates;
+mod state;
+mod swap;
+
+pub use liquidity::{BaseAfter, BasePool};
+pub(crate) use maths::Invariant;
+pub use maths::{Balances, ProductRule};
+pub use meta::{CACHE_SECONDS, CachedPrice, MetaAfter, MetaGeneration, MetaState, MetaSwap};
+pub use rates::{CompoundAccrual, CompoundRate, Rate, Rates};
+pub use state::{Amplification, Books, FeeStep, Rules, State};
+pub use swap::StableSwap;

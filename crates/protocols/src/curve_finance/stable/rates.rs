@@ -1,0 +1,120 @@
+//! What a coin of a pool is worth in the pool's common unit.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::Balances;
+use crate::curve_finance::arith::{Maths, WAD, add, int, mul, mul_div, sub};
+use crate::pool::MAX_COINS;
+
+/// The rates of all coins of a pool, in the pool's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rates(pub ArrayVec<Rate, MAX_COINS>);
+
+/// The rate of one coin, in units of 10⁻³⁶ of the common unit for one atomic unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rate {
+    /// The same at any time of the block that it was read for: a plain coin, or an oracle's answer.
+    Fixed(U256),
+    /// A Compound market's share, whose worth grows with each block.
+    Compound(Box<CompoundRate>),
+}
+
+/// A Compound market as of its last accrual.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompoundRate {
+    /// What the rate is multiplied by, to reach the pool's common unit.
+    pub multiplier: U256,
+    /// `exchangeRateStored()`.
+    pub exchange_rate_stored: U256,
+    /// `supplyRatePerBlock()`, 18 decimals.
+    pub supply_rate_per_block: U256,
+    /// `accrualBlockNumber()`.
+    pub accrual_block: u64,
+    /// What an accrual needs; without it the swap is priced as the view is.
+    pub accrual: Option<CompoundAccrual>,
+}
+
+/// What `accrueInterest()` of a Compound market depends on, in atomic units of the coin lent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompoundAccrual {
+    /// `getCash()`.
+    pub cash: U256,
+    /// `totalBorrows()`, as stored.
+    pub borrows: U256,
+    /// `totalReserves()`, as stored.
+    pub reserves: U256,
+    /// `reserveFactorMantissa()`, 18 decimals.
+    pub reserve_factor: U256,
+    /// `borrowRatePerBlock()`, 18 decimals.
+    pub borrow_rate_per_block: U256,
+    /// `totalSupply()` of shares.
+    pub shares: U256,
+}
+
+impl Rates {
+    /// Rates that do not change.
+    pub fn fixed(rates: impl IntoIterator<Item = U256>) -> Self {
+        Self(rates.into_iter().take(MAX_COINS).map(Rate::Fixed).collect())
+    }
+
+    /// The rates that `exchange` uses in a block.
+    pub(crate) fn at(&self, at: &ExecutionBlock) -> Maths<Balances> {
+        self.0.iter().map(|rate| rate.at(at)).collect()
+    }
+
+    /// The rates that `get_dy` uses in a block.
+    pub(crate) fn at_view(&self, at: &ExecutionBlock) -> Maths<Balances> {
+        self.0.iter().map(|rate| rate.at_view(at)).collect()
+    }
+}
+
+impl Rate {
+    fn at(&self, at: &ExecutionBlock) -> Maths<U256> {
+        match self {
+            Self::Fixed(rate) => Ok(*rate),
+            Self::Compound(market) => mul(market.multiplier, market.current(at)?),
+        }
+    }
+
+    fn at_view(&self, at: &ExecutionBlock) -> Maths<U256> {
+        match self {
+            Self::Fixed(rate) => Ok(*rate),
+            Self::Compound(market) => mul(market.multiplier, market.projected(at)?),
+        }
+    }
+}
+
+impl CompoundRate {
+    fn blocks_since(&self, at: &ExecutionBlock) -> U256 {
+        int(at.number.saturating_sub(self.accrual_block))
+    }
+
+    /// `exchangeRateCurrent()`: interest accrued, simple over the blocks since the last accrual, each product rounded down.
+    ///
+    /// Source: `CToken.accrueInterest`, `exchangeRateStoredInternal`.
+    fn current(&self, at: &ExecutionBlock) -> Maths<U256> {
+        let blocks = self.blocks_since(at);
+        let Some(market) = &self.accrual else { return self.projected(at) };
+        if blocks.is_zero() || market.shares.is_zero() {
+            return Ok(self.exchange_rate_stored);
+        }
+        let factor = mul(market.borrow_rate_per_block, blocks)?;
+        let interest = mul_div(factor, market.borrows, WAD)?;
+        let borrows = add(market.borrows, interest)?;
+        let reserves = add(market.reserves, mul_div(market.reserve_factor, interest, WAD)?)?;
+        mul_div(sub(add(market.cash, borrows)?, reserves)?, WAD, market.shares)
+    }
+
+    /// The pool's own projection from the stored rate: what its views use.
+    ///
+    /// Source: `_stored_rates` of Curve's Compound, USDT and Iron Bank pools.
+    fn projected(&self, at: &ExecutionBlock) -> Maths<U256> {
+        let stored = self.exchange_rate_stored;
+        let growth = mul(mul(stored, self.supply_rate_per_block)?, self.blocks_since(at))?;
+        add(stored, growth.wrapping_div(WAD))
+    }
+}

@@ -1,0 +1,186 @@
+//! What a StableSwap pool's swap depends on.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::{Balances, Invariant, ProductRule, Rates};
+use crate::curve_finance::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, ramp, sub};
+
+/// The amplification and its ramp. Values are the contract's own, times its precision of `A`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amplification {
+    /// At the start of the ramp.
+    pub initial: U256,
+    /// At its end, and ever after.
+    pub future: U256,
+    /// Start, unix seconds.
+    pub initial_time: u64,
+    /// End, unix seconds.
+    pub future_time: u64,
+    /// What the values are multiplied by: 1 for the first pools, 100 for the later.
+    pub precision: u16,
+}
+
+impl Amplification {
+    /// An amplification that does not move.
+    pub const fn constant(value: U256, precision: u16) -> Self {
+        Self { initial: value, future: value, initial_time: 0, future_time: 0, precision }
+    }
+
+    /// The scaled amplification in a block of this time.
+    pub(crate) fn at(&self, timestamp: u64) -> Maths<U256> {
+        ramp(self.initial, self.future, self.initial_time, self.future_time, timestamp)
+    }
+}
+
+/// When a view takes the fee. Every `exchange` takes it before; some `get_dy` views take it after, and differ by a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeeStep {
+    /// Before scaling the amount back to the coin's own units.
+    BeforeScaling,
+    /// After.
+    AfterScaling,
+}
+
+/// How the balances change with a swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Books {
+    /// The amounts are added and taken: most pools.
+    Counted,
+    /// Both balances are worked out anew from their scaled values: the first lending pools, aETH and rETH.
+    Restated,
+    /// The pool asks its coins what it holds, and they rebase or round: known only by reading again.
+    Held,
+}
+
+/// Where the pools of one invariant differ from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Rounding of the product in the invariant.
+    pub product: ProductRule,
+    /// `exchange` keeps one scaled unit back.
+    pub exchange_keeps_one: bool,
+    /// `get_dy` keeps one scaled unit back.
+    pub view_keeps_one: bool,
+    /// When `get_dy` takes the fee.
+    pub view_fee: FeeStep,
+    /// How balances change.
+    pub books: Books,
+    /// Newton loops give their last value instead of reverting.
+    pub gives_unsettled: bool,
+}
+
+impl Rules {
+    /// The pools with all of the later habits: the plain and meta factories, EURS, sETH, LINK, and all of the next generation
+    /// (these take [`ProductRule::Whole`]).
+    pub const fn standard(product: ProductRule) -> Self {
+        Self {
+            product,
+            exchange_keeps_one: true,
+            view_keeps_one: true,
+            view_fee: FeeStep::BeforeScaling,
+            books: Books::Counted,
+            gives_unsettled: false,
+        }
+    }
+
+    /// 3pool, HBTC, renBTC and sBTC: the view takes the fee after scaling.
+    pub const THREE_POOL: Self = Self {
+        view_fee: FeeStep::AfterScaling,
+        gives_unsettled: true,
+        ..Self::standard(ProductRule::TimesN)
+    };
+
+    /// Compound, USDT, Y, BUSD and sUSD: nothing kept back, balances restated.
+    pub const COMPOUND: Self = Self {
+        exchange_keeps_one: false,
+        view_keeps_one: false,
+        view_fee: FeeStep::AfterScaling,
+        books: Books::Restated,
+        gives_unsettled: true,
+        product: ProductRule::TimesNPlusOne,
+    };
+
+    /// Pax: as Compound, but its view keeps one back and its product is the plain one.
+    pub const PAX: Self = Self { view_keeps_one: true, product: ProductRule::TimesN, ..Self::COMPOUND };
+
+    /// Aave and sAave: nothing kept back, dynamic fee.
+    pub const AAVE: Self = Self {
+        exchange_keeps_one: false,
+        view_keeps_one: false,
+        view_fee: FeeStep::AfterScaling,
+        books: Books::Held,
+        ..Self::standard(ProductRule::TimesNPlusOne)
+    };
+
+    /// stETH.
+    pub const STETH: Self = Self { books: Books::Held, ..Self::standard(ProductRule::TimesNPlusOne) };
+
+    /// aETH and rETH: only the swap keeps one back.
+    pub const ANKR: Self =
+        Self { view_keeps_one: false, books: Books::Restated, ..Self::standard(ProductRule::TimesN) };
+}
+
+/// A StableSwap pool of any generation: two to eight coins around one price.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// What the pool holds of each coin, net of the fees that it owes its administrator, in atomic units.
+    pub balances: Balances,
+    /// What one atomic unit of each coin is worth, in units of 10⁻³⁶ of the common unit (10¹⁸ for a plain coin of 18
+    /// decimals, 10³⁰ for one of 6).
+    pub rates: Rates,
+    /// The amplification.
+    pub amplification: Amplification,
+    /// Fee on the amount out, in units of 10⁻¹⁰.
+    pub fee: u64,
+    /// How many times the fee may grow away from balance, in units of 10⁻¹⁰; at or below one whole, the fee is fixed.
+    pub offpeg_fee_multiplier: u64,
+    /// The administrator's part of the fee, in units of 10⁻¹⁰.
+    pub admin_fee: u64,
+    /// The pool's habits of rounding.
+    pub rules: Rules,
+}
+
+impl State {
+    /// The invariant's constants in a block.
+    pub(crate) fn invariant(&self, at: &ExecutionBlock) -> Maths<Invariant> {
+        Ok(Invariant {
+            amp: self.amplification.at(at.timestamp)?,
+            a_precision: int(u64::from(self.amplification.precision)),
+            product: self.rules.product,
+            gives_unsettled: self.rules.gives_unsettled,
+        })
+    }
+
+    /// Whether there are at least two coins and a rate for each.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.balances.len() >= 2 && self.rates.0.len() == self.balances.len()
+    }
+
+    /// Balances in the common unit, 18 decimals.
+    pub(crate) fn scaled(&self, rates: &[U256]) -> Maths<Balances> {
+        scale(&self.balances, rates)
+    }
+
+    /// The fee between two average scaled balances: larger the further they are apart.
+    ///
+    /// Source: `_dynamic_fee` of the Aave pool and of StableSwap-NG.
+    pub(crate) fn fee_between(&self, x: U256, y: U256, base_fee: U256) -> Maths<U256> {
+        let multiplier = int(self.offpeg_fee_multiplier);
+        if multiplier <= FEE_WHOLE {
+            return Ok(base_fee);
+        }
+        let sum = add(x, y)?;
+        let square = mul(sum, sum)?;
+        let product = mul(mul(mul(sub(multiplier, FEE_WHOLE)?, int(4))?, x)?, y)?;
+        div(mul(multiplier, base_fee)?, add(div(product, square)?, FEE_WHOLE)?)
+    }
+}
+
+/// Balances times rates, in 18 decimals.
+pub(crate) fn scale(balances: &[U256], rates: &[U256]) -> Maths<Balances> {
+    balances.iter().zip(rates).map(|(balance, rate)| mul_div(*rate, *balance, WAD)).collect()
+}

@@ -1,0 +1,184 @@
+//! What a StableSwap pool pays.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::{Balances, Books, FeeStep, State};
+use crate::SwapError;
+use crate::curve_finance::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
+
+/// A swap in the making: scaled numbers before anything is paid.
+pub(crate) struct Exchange {
+    pub(crate) i: usize,
+    pub(crate) j: usize,
+    /// Rates of all coins in this block.
+    pub(crate) rates: Balances,
+    /// Scaled balances before.
+    pub(crate) xp: Balances,
+    /// Scaled balance of the coin in, after.
+    pub(crate) x: U256,
+    /// Scaled balance of the coin out, after, before the fee.
+    pub(crate) y: U256,
+}
+
+/// What a StableSwap pool pays, and what it holds afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StableSwap {
+    /// Paid out, in atomic units.
+    pub amount_out: U256,
+    /// Balances afterwards; `None` where only the coins know ([`Books::Held`]).
+    pub balances: Option<Balances>,
+}
+
+impl State {
+    /// What `exchange` pays for `amount_in` of coin `coin_in`, all of which reaches the pool.
+    ///
+    /// Rounds as the contract: the solved balance up to one unit off, one scaled unit kept back where the pool does so, the fee
+    /// down, the payment down.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the contract reverts, and [`SwapError::ZeroOutput`] where it would pay nothing.
+    ///
+    /// Source: `exchange` of the StableSwap pools named at [`Rules`](super::Rules).
+    pub fn swap(
+        &self,
+        at: &ExecutionBlock,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<StableSwap, SwapError> {
+        self.check(coin_in, coin_out, amount_in)?;
+        let rates = self.rates.at(at).map_err(|fault| fault.refusal(amount_in))?;
+        let swap = self
+            .exchange(at, &rates, usize::from(coin_in), usize::from(coin_out), amount_in)
+            .map_err(|fault| fault.refusal(amount_in))?;
+        if swap.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(swap) }
+    }
+
+    /// What the pool's `get_dy` says, which in some pools is not what [`State::swap`] pays.
+    ///
+    /// # Errors
+    /// As [`State::swap`], and a zero amount out is an answer.
+    pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
+        self.check(coin_in, coin_out, amount_in)?;
+        self.get_dy(at, usize::from(coin_in), usize::from(coin_out), amount_in)
+            .map_err(|fault| fault.refusal(amount_in))
+    }
+
+    pub(crate) fn check(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<(), SwapError> {
+        let coins = self.balances.len();
+        if usize::from(coin_in) >= coins || usize::from(coin_out) >= coins || coin_in == coin_out {
+            return Err(SwapError::UnknownCoin { coin_in, coin_out });
+        }
+        if amount_in.is_zero() {
+            return Err(SwapError::ZeroAmount);
+        }
+        if self.is_whole() { Ok(()) } else { Err(SwapError::Closed) }
+    }
+
+    /// Solves the swap up to the fee.
+    pub(crate) fn solve(
+        &self,
+        at: &ExecutionBlock,
+        rates: &Balances,
+        i: usize,
+        j: usize,
+        amount_in: U256,
+    ) -> Maths<Exchange> {
+        let xp = self.scaled(rates)?;
+        let x = add(xp[i], mul_div(amount_in, rates[i], WAD)?)?;
+        let y = self.invariant(at)?.y(i, j, x, &xp)?;
+        Ok(Exchange { i, j, rates: rates.clone(), xp, x, y })
+    }
+
+    /// The fee of a solved swap, in units of 10⁻¹⁰.
+    pub(crate) fn exchange_fee(&self, exchange: &Exchange) -> Maths<U256> {
+        let mean = |a: U256, b: U256| Ok(add(a, b)? >> 1);
+        self.fee_between(
+            mean(exchange.xp[exchange.i], exchange.x)?,
+            mean(exchange.xp[exchange.j], exchange.y)?,
+            int(self.fee),
+        )
+    }
+
+    pub(crate) fn exchange(
+        &self,
+        at: &ExecutionBlock,
+        rates: &Balances,
+        i: usize,
+        j: usize,
+        amount_in: U256,
+    ) -> Maths<StableSwap> {
+        let exchange = self.solve(at, rates, i, j, amount_in)?;
+        let kept = U256::from(u8::from(self.rules.exchange_keeps_one));
+        let dy = sub(sub(exchange.xp[j], exchange.y)?, kept)?;
+        let fee = mul_div(dy, self.exchange_fee(&exchange)?, FEE_WHOLE)?;
+        let admin_fee = mul_div(fee, int(self.admin_fee), FEE_WHOLE)?;
+        let amount_out = mul_div(sub(dy, fee)?, WAD, rates[j])?;
+        let balances = self.balances_after(&exchange, amount_in, amount_out, fee, admin_fee)?;
+        Ok(StableSwap { amount_out, balances })
+    }
+
+    fn balances_after(
+        &self,
+        exchange: &Exchange,
+        amount_in: U256,
+        amount_out: U256,
+        fee: U256,
+        admin_fee: U256,
+    ) -> Maths<Option<Balances>> {
+        let (i, j, rates) = (exchange.i, exchange.j, &exchange.rates);
+        let mut balances = self.balances.clone();
+        match self.rules.books {
+            Books::Held => return Ok(None),
+            Books::Counted => {
+                balances[i] = add(balances[i], amount_in)?;
+                let owed = mul_div(admin_fee, WAD, rates[j])?;
+                balances[j] = sub(sub(balances[j], amount_out)?, owed)?;
+            }
+            Books::Restated => {
+                balances[i] = mul_div(exchange.x, WAD, rates[i])?;
+                let left = add(exchange.y, sub(fee, admin_fee)?)?;
+                balances[j] = mul_div(left, WAD, rates[j])?;
+            }
+        }
+        Ok(Some(balances))
+    }
+
+    pub(crate) fn get_dy(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<U256> {
+        let rates = self.rates.at_view(at)?;
+        let exchange = self.solve(at, &rates, i, j, amount_in)?;
+        let kept = U256::from(u8::from(self.rules.view_keeps_one));
+        let dy = sub(sub(exchange.xp[j], exchange.y)?, kept)?;
+        let fee = self.exchange_fee(&exchange)?;
+        match self.rules.view_fee {
+            FeeStep::BeforeScaling => mul_div(sub(dy, mul_div(fee, dy, FEE_WHOLE)?)?, WAD, rates[j]),
+            FeeStep::AfterScaling => {
+                let dy = mul_div(dy, WAD, rates[j])?;
+                sub(dy, mul_div(fee, dy, FEE_WHOLE)?)
+            }
+        }
+    }
+
+    /// What StableSwap-NG's `get_dx` says to pay in for `amount_out`.
+    ///
+    /// Not the inverse of [`State::view`]: the fee is that of the balances before the swap.
+    ///
+    /// # Errors
+    /// As [`State::view`].
+    pub fn view_in(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
+        self.check(coin_in, coin_out, amount_out)?;
+        self.get_dx(at, usize::from(coin_in), usize::from(coin_out), amount_out)
+            .map_err(|fault| fault.refusal(amount_out))
+    }
+
+    fn get_dx(&self, at: &ExecutionBlock, i: usize, j: usize, amount_out: U256) -> Maths<U256> {
+        let rates = self.rates.at_view(at)?;
+        let xp = self.scaled(&rates)?;
+        let fee = self.fee_between(xp[i], xp[j], int(self.fee))?;
+        let scaled_out = add(mul_div(amount_out, rates[j], WAD)?, U256::ONE)?;
+        let y = sub(xp[j], mul_div(scaled_out, FEE_WHOLE, sub(FEE_WHOLE, fee)?)?)?;
+        let x = self.invariant(at)?.y(j, i, y, &xp)?;
+        div(mul(sub(x, xp[i])?, WAD)?, rates[i])
+    }
+}

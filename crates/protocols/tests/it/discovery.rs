@@ -1,0 +1,164 @@
+//! Factories, the pools that they announce, and announcements that no factory makes.
+
+use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256, keccak256};
+use alloy_sol_types::SolValue;
+use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3};
+
+use crate::support::bytecode;
+
+const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
+const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
+
+/// Hashes of creation code that mainnet's factories deploy pools with.
+const UNISWAP_PAIR: B256 = b256!("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f");
+const SUSHISWAP_PAIR: B256 = b256!("e18a34eb0e04b04f7a0ac29a6e80748dca96319b42c54d679cb821dca90c6303");
+const POOL: B256 = b256!("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54");
+
+fn factory(product: Product) -> Address {
+    let [source] = product.protocol().sources() else { panic!("{product:?} has one factory") };
+    source.emitter
+}
+
+#[test]
+fn factories_deploy_well_known_pools_at_their_addresses() {
+    let pair_salt = keccak256([USDC.as_slice(), WETH.as_slice()].concat());
+    let pool_salt = |fee: u32| keccak256((USDC, WETH, U256::from(fee)).abi_encode());
+    let known = [
+        (Product::UniswapV2, pair_salt, UNISWAP_PAIR, address!("B4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc")),
+        (Product::SushiswapV2, pair_salt, SUSHISWAP_PAIR, address!("397FF1542f962076d0BFE58eA045FfA2d347ACa0")),
+        (Product::UniswapV3, pool_salt(500), POOL, address!("88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640")),
+        (Product::UniswapV3, pool_salt(3_000), POOL, address!("8ad599c3A0ff1De082011EFDDc58f1908eb6e6D8")),
+        (Product::SushiswapV3, pool_salt(500), POOL, address!("35644Fb61aFBc458bf92B15AdD6ABc1996Be5014")),
+    ];
+    for (product, salt, init_code_hash, pool) in known {
+        assert_eq!(factory(product).create2(salt, init_code_hash), pool, "{product:?}");
+    }
+}
+
+#[test]
+fn the_packages_hold_the_code_that_mainnet_runs() {
+    assert_eq!(keccak256(bytecode::initcode("UniswapV2Pair")), UNISWAP_PAIR);
+    assert_eq!(keccak256(bytecode::initcode("UniswapV3Pool")), POOL);
+}
+
+#[test]
+fn topics_are_the_hashes_of_their_signatures() {
+    let announced = |product: Product| product.protocol().sources()[0].topic0;
+    let pair_created = keccak256("PairCreated(address,address,address,uint256)");
+    let pool_created = keccak256("PoolCreated(address,address,uint24,int24,address)");
+    assert_eq!([announced(Product::UniswapV2), announced(Product::SushiswapV2)], [pair_created; 2]);
+    assert_eq!([announced(Product::UniswapV3), announced(Product::SushiswapV3)], [pool_created; 2]);
+
+    let pair_topics = [keccak256("Sync(uint112,uint112)")];
+    let pool_topics = [
+        "Initialize(uint160,int24)",
+        "Swap(address,address,int256,int256,uint160,uint128,int24)",
+        "Mint(address,address,int24,int24,uint128,uint256,uint256)",
+        "Burn(address,int24,int24,uint128,uint256,uint256)",
+    ]
+    .map(keccak256);
+    for product in [Product::UniswapV2, Product::SushiswapV2] {
+        assert_eq!(product.protocol().freshness_topics(), pair_topics);
+    }
+    for product in [Product::UniswapV3, Product::SushiswapV3] {
+        assert_eq!(product.protocol().freshness_topics(), pool_topics);
+    }
+}
+
+#[test]
+fn every_product_of_the_list_knows_itself() {
+    for product in Product::ALL {
+        let record = product.protocol();
+        assert_eq!(record.product(), *product);
+        assert_eq!(record.sources().is_empty(), !record.fixed_pools().is_empty(), "{product:?} is found one way");
+    }
+}
+
+fn word(value: impl Into<U256>) -> B256 {
+    B256::from(value.into())
+}
+
+fn pair_created(token0: Address, token1: Address, pair: Address) -> Log {
+    let topics = vec![Product::UniswapV2.protocol().sources()[0].topic0, token0.into_word(), token1.into_word()];
+    Log::new_unchecked(factory(Product::UniswapV2), topics, (pair, U256::ONE).abi_encode().into())
+}
+
+fn pool_created(tokens: [Address; 2], fee: u64, spacing: i32, pool: Address) -> Log {
+    let [token0, token1] = tokens.map(|token| token.into_word());
+    let topics = vec![Product::UniswapV3.protocol().sources()[0].topic0, token0, token1, word(U256::from(fee))];
+    Log::new_unchecked(factory(Product::UniswapV3), topics, (spacing, pool).abi_encode().into())
+}
+
+#[test]
+fn nonsense_of_a_factory_is_an_error_and_not_a_pool() {
+    let pair = address!("00000000000000000000000000000000000000aa");
+    let record = Product::UniswapV2.protocol();
+    assert!(record.discover(&pair_created(USDC, WETH, pair)).is_ok());
+    let mut short = pair_created(USDC, WETH, pair);
+    short.data.data = Bytes::from_static(&[0; 31]);
+    let mut dirty = pair_created(USDC, WETH, pair);
+    dirty.data.data = Bytes::from(vec![0xff; 64]);
+    let mut topicless = pair_created(USDC, WETH, pair);
+    topicless.data.topics_mut_unchecked().clear();
+    let mut dirty_topic = pair_created(USDC, WETH, pair);
+    dirty_topic.data.topics_mut_unchecked()[1] = B256::repeat_byte(0xff);
+    let bad = [
+        pair_created(WETH, USDC, pair),
+        pair_created(USDC, USDC, pair),
+        pair_created(Address::ZERO, USDC, pair),
+        pair_created(USDC, WETH, Address::ZERO),
+        short,
+        dirty,
+        topicless,
+        dirty_topic,
+    ];
+    for log in bad {
+        let error = record.discover(&log).unwrap_err();
+        assert_eq!(error, DecodeError::Log { event: "PairCreated", emitter: factory(Product::UniswapV2) });
+    }
+
+    let record = Product::UniswapV3.protocol();
+    assert!(record.discover(&pool_created([USDC, WETH], 3_000, 60, pair)).is_ok());
+    let bad = [
+        pool_created([WETH, USDC], 3_000, 60, pair),
+        pool_created([USDC, USDC], 3_000, 60, pair),
+        pool_created([USDC, WETH], 1_000_000, 60, pair),
+        pool_created([USDC, WETH], 1 << 24, 60, pair),
+        pool_created([USDC, WETH], 3_000, 0, pair),
+        pool_created([USDC, WETH], 3_000, -60, pair),
+        pool_created([USDC, WETH], 3_000, 16_384, pair),
+        pool_created([USDC, WETH], 3_000, i32::MAX, pair),
+        pool_created([USDC, WETH], 3_000, 60, Address::ZERO),
+    ];
+    for log in bad {
+        let error = record.discover(&log).unwrap_err();
+        assert_eq!(error, DecodeError::Log { event: "PoolCreated", emitter: factory(Product::UniswapV3) });
+    }
+}
+
+#[test]
+fn a_log_that_is_not_what_it_claims_leaves_the_state_alone() {
+    let pool = address!("00000000000000000000000000000000000000aa");
+    let states = [
+        (Product::UniswapV2, PoolState::UniswapV2(uniswap_v2::State { reserve0: 5, reserve1: 7, fee_bps: 30 })),
+        (Product::UniswapV3, PoolState::UniswapV3(uniswap_v3::State::uninitialised(3_000, 60))),
+    ];
+    for (product, state) in states {
+        let record = product.protocol();
+        for topic in record.freshness_topics() {
+            for data in [Bytes::new(), Bytes::from(vec![0xff; 32 * 7])] {
+                let mut after = state.clone();
+                let log = Log::new_unchecked(pool, vec![*topic], data);
+                assert!(record.apply(&mut after, &log).is_err());
+                assert_eq!(after, state);
+            }
+        }
+        let other = Log::new_unchecked(pool, vec![keccak256("Collect()")], Bytes::new());
+        assert_eq!(record.apply(&mut state.clone(), &other), Ok(Freshness::Unaffected));
+        let nameless = Log::new_unchecked(pool, vec![], Bytes::new());
+        assert_eq!(record.apply(&mut state.clone(), &nameless), Ok(Freshness::Unaffected));
+        let mut of_another = PoolState::WrappedEther;
+        let log = Log::new_unchecked(pool, vec![record.freshness_topics()[0]], Bytes::new());
+        assert!(record.apply(&mut of_another, &log).is_err(), "a state of another product");
+    }
+}
