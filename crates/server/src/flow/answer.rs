@@ -48,8 +48,8 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         slippage_tolerance_bps: request.slippage_tolerance_bps,
         estimated_outputs: estimated_outputs(draft, shown, total_impact, dollars),
         total_price_impact_bps: total_impact,
-        costs: costs::costs(route, draft.gas, &draft.fees, request.gas_priority, dollars),
-        path: path::path(published, route, shown),
+        costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars),
+        path: path::path(published, route, &draft.gas.step_gas_units, shown),
         protocols_used: path::protocols_used(published, route),
         fee_config: fee_config(draft),
         issues: Issues {

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, execute_calldata, execute_with_permit2_calldata, permit2, proxy};
 use braid_primitives::{Address, Bytes, CHAIN_ID, U256};
 use braid_routing::Route;
 
 use super::accounts::{self, Holdings};
-use super::costs::{self, Gas};
+use super::costs;
 use super::resolve::Shown;
 use super::stored::{self, Plan};
-use super::{approvals, gas, reprice, signature, warnings};
+use super::{approvals, reprice, signature, warnings};
 use crate::app::App;
 use crate::feed::Published;
 use crate::http::Data;
@@ -105,12 +106,16 @@ fn transaction(
     route: &Route,
     signature: Option<&Bytes>,
 ) -> Transaction {
-    let data = match signature {
-        Some(signature) => execute_with_permit2_calldata(order, &plan.program, &plan.permit, signature),
-        None => execute_calldata(order, &plan.program),
+    let program = &plan.program;
+    let (data, authorization) = match signature {
+        Some(signature) => {
+            let data = execute_with_permit2_calldata(order, &program.bytes, &plan.permit, signature);
+            (data, Authorization::Permit2)
+        }
+        None => (execute_calldata(order, &program.bytes), Authorization::Allowance),
     };
     let fees = costs::fees(&published.head, plan.gas_priority);
-    let gas = Gas::expected(gas::transaction_units(order, &plan.program, route));
+    let gas = gas::estimate(&published.head.market, route, order, program, plan.taker, authorization);
     Transaction {
         chain_id: CHAIN_ID,
         kind: 2,
@@ -118,7 +123,7 @@ fn transaction(
         to: Eip55(proxy::address()),
         data,
         value: Quantity(order.value_wei()),
-        gas: gas.limit_units,
+        gas: gas.gas_limit,
         max_fee_per_gas: fees.max_fee_per_gas,
         max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
     }

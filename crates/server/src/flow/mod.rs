@@ -7,7 +7,6 @@ pub mod answer;
 pub mod approvals;
 pub mod build;
 pub mod costs;
-pub mod gas;
 pub mod path;
 pub mod prices;
 pub mod quote;

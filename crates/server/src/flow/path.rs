@@ -14,11 +14,14 @@ pub fn step_id(index: usize) -> String {
 }
 
 /// The route as the answer shows it.
-pub fn path(published: &Published, route: &Route, shown: Shown) -> Path {
-    let steps = route.steps.iter().enumerate();
+pub fn path(published: &Published, route: &Route, step_gas_units: &[u64], shown: Shown) -> Path {
+    let known = step_gas_units.iter().copied().chain(std::iter::repeat(0));
+    let steps = route.steps.iter().zip(known).enumerate();
     Path {
         tokens: tokens(published, route, shown),
-        steps: steps.filter_map(|(index, step)| path_step(published, route, index, step, shown)).collect(),
+        steps: steps
+            .filter_map(|(index, (step, gas_units))| path_step(published, route, index, step, gas_units, shown))
+            .collect(),
     }
 }
 
@@ -53,7 +56,14 @@ fn tokens(published: &Published, route: &Route, shown: Shown) -> Vec<PathToken> 
         .collect()
 }
 
-fn path_step(published: &Published, route: &Route, index: usize, step: &Step, shown: Shown) -> Option<PathStep> {
+fn path_step(
+    published: &Published,
+    route: &Route,
+    index: usize,
+    step: &Step,
+    gas_units: u64,
+    shown: Shown,
+) -> Option<PathStep> {
     let market = &published.head.market;
     let pool = market.pool(step.pool)?;
     let address = |id: TokenId| market.tokens().get(id).map(|token| shown.token(token.address));
@@ -70,7 +80,7 @@ fn path_step(published: &Published, route: &Route, index: usize, step: &Step, sh
         amount_out: step.amount_out.into(),
         share_bps: share_bps(route, step),
         fee_bps: pool.fee_pips().map(|pips| u64::from(pips).div_ceil(100)),
-        gas_units: step.gas_units,
+        gas_units,
         price_impact_bps: step_impact(published, step),
     })
 }

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use braid_execution::fees::Fees;
+use braid_execution::gas::{self, Authorization, GasEstimate};
 use braid_execution::{Order, Permit, Program, TokenAmount, encode_program, minimum_amount, permit2};
 use braid_primitives::U256;
 use braid_routing::{Solution, SolveError};
@@ -13,11 +14,11 @@ use serde_json::value::to_raw_value;
 use uuid::Uuid;
 
 use super::accounts::{self, Holdings};
-use super::costs::{self, Gas};
+use super::answer;
+use super::costs;
 use super::reprice::StoredStep;
 use super::resolve::{self, Shown, Tokens};
 use super::stored::{self, Plan, StoredQuote};
-use super::{answer, gas};
 use crate::app::App;
 use crate::feed::Published;
 use crate::http::auth::MayQuote;
@@ -56,7 +57,7 @@ pub struct Draft {
     /// The terms of the Permit2 message.
     pub permit: Permit,
     /// Units of gas.
-    pub gas: Gas,
+    pub gas: GasEstimate,
     /// Wei per unit.
     pub fees: Fees,
     /// What the taker holds, where asked for.
@@ -130,7 +131,7 @@ fn solve(
     let order = order(&request, &expected, deadline);
     let program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
     let permit = Permit { owner: request.taker, nonce: permit2::nonce(id.as_bytes(), 0), deadline };
-    let gas = Gas::expected(gas::transaction_units(&order, &program.bytes, &solution.route));
+    let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance);
     Ok(Draft {
         id,
         created_at_ms,
@@ -183,7 +184,7 @@ fn plan(draft: &Draft) -> Plan {
         taker: draft.request.taker,
         order: draft.order.clone(),
         permit: draft.permit,
-        program: draft.program.bytes.clone(),
+        program: draft.program.clone(),
         steps: draft.solution.route.steps.iter().filter_map(stored).collect(),
         gas_priority: draft.request.gas_priority,
         check_allowances: draft.request.check_allowances,

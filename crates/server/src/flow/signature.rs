@@ -14,7 +14,7 @@ use crate::problem::{FieldCode, FieldError, Problem};
 /// # Errors
 /// `PERMIT2_SIGNATURE_INVALID` with the reason.
 pub async fn verify(app: &App, published: &Published, plan: &Plan, signature: &Bytes) -> Result<(), Problem> {
-    let Some(data) = permit2::typed_data(&plan.order, &plan.program, &plan.permit) else {
+    let Some(data) = permit2::typed_data(&plan.order, &plan.program.bytes, &plan.permit) else {
         return Err(invalid("the quote sells native ether only: there is nothing to permit"));
     };
     let recovered = permit2::recover_signer(data.hash, signature);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use braid_execution::{Order, Permit};
-use braid_primitives::{Address, Bytes, GasTier};
+use braid_execution::{Order, Permit, Program};
+use braid_primitives::{Address, GasTier};
 use braid_store::QuoteRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -39,7 +39,7 @@ pub struct Plan {
     /// The terms of the Permit2 message.
     pub permit: Permit,
     /// The program, whatever the authorization.
-    pub program: Bytes,
+    pub program: Program,
     /// The route.
     pub steps: Vec<StoredStep>,
     /// The tier that prices gas.
