@@ -1,0 +1,177 @@
+//! A local chain with the real pools, and its market read afresh by the protocols' own readers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_devnet::{Devnet, Options, accounts, tokens};
+use braid_ethereum::{LogFilter, Node};
+use braid_execution::{approvals, permit2};
+use braid_market::{Market, Tokens};
+use braid_primitives::{Address, B256, Block, Bytes, NATIVE_ETHER, Token, U256};
+use braid_protocols::{Call, Discovered, Pool, PoolState, Product, ReadProgress, StateReader};
+use serde_json::{Value, json};
+
+/// The chain and what is known of it.
+pub struct Chain {
+    pub devnet: Devnet,
+    node: Node,
+    known: Vec<Discovered>,
+    tokens: Arc<Tokens>,
+    pub market: Arc<Market>,
+}
+
+/// What a transaction did.
+pub struct Receipt {
+    pub succeeded: bool,
+    pub gas_used: u64,
+    pub fee_wei: U256,
+}
+
+impl Chain {
+    pub async fn start() -> Self {
+        let devnet = Devnet::start(Options::default()).await.unwrap();
+        assert_eq!(devnet.proxy(), Some(braid_execution::proxy::address()), "the proxy is where the artifact says");
+        let node = Node::connect(&devnet.http_url()).await.unwrap();
+        let block = node.latest_block().await.unwrap();
+        let known = discover(&node, &block).await;
+        let mut table = Tokens::new();
+        for token in tokens::TOKENS {
+            let (symbol, name) = (token.symbol.to_owned(), token.name.to_owned());
+            table.insert(Token { address: token.address, symbol, name, decimals: token.decimals });
+        }
+        let tokens = Arc::new(table);
+        let market = Arc::new(Market::empty(block, Arc::clone(&tokens)));
+        let mut chain = Self { devnet, node, known, tokens, market };
+        chain.market = Arc::new(chain.read(&chain.known, &chain.market).await);
+        chain
+    }
+
+    /// Reads some pools again at the newest block.
+    pub async fn refresh(&mut self, pools: &[Address]) {
+        let changed: Vec<Discovered> =
+            self.known.iter().filter(|pool| pools.contains(&pool.address)).cloned().collect();
+        self.market = Arc::new(self.read(&changed, &self.market).await);
+    }
+
+    /// The whole market, read from nothing.
+    pub async fn read_everything(&self) -> Market {
+        self.read(&self.known, &Market::empty(*self.market.block(), Arc::clone(&self.tokens))).await
+    }
+
+    async fn read(&self, wanted: &[Discovered], before: &Market) -> Market {
+        let block = self.node.latest_block().await.unwrap();
+        let states = read_states(&self.node, block.hash, wanted).await;
+        let pools = wanted.iter().zip(states).map(|(pool, state)| Pool {
+            address: pool.address,
+            product: pool.product,
+            coins: pool.coins.iter().map(|coin| self.tokens.id(*coin).unwrap()).collect(),
+            state,
+        });
+        before.next(block, Arc::clone(&self.tokens), pools).unwrap()
+    }
+
+    /// What an account holds of each of some tokens (ether among them) at the newest block.
+    pub async fn balances(&self, owner: Address, of: &[Address]) -> Vec<U256> {
+        let block = self.node.latest_block().await.unwrap();
+        let calls = of.iter().map(|token| Call { to: *token, data: approvals::balance_calldata(owner) }).collect();
+        let answers = self.node.read(block.hash, calls).await.unwrap();
+        let ether = self.node.native_balance(block.hash, owner).await.unwrap();
+        let amount = |(token, answer): (&Address, Option<Bytes>)| {
+            if *token == NATIVE_ETHER { ether } else { U256::from_be_slice(&answer.unwrap()) }
+        };
+        of.iter().zip(answers).map(amount).collect()
+    }
+
+    /// Sends a transaction from the taker, which anvil mines at once.
+    pub async fn send(&self, to: Address, data: Bytes, value_wei: U256, gas_units: u64) -> Receipt {
+        let tx = json!({ "from": accounts::TAKER, "to": to, "data": data, "value": value_wei, "gas": U256::from(gas_units) });
+        // answers with the receipt, once the transaction is mined (EIP-7966)
+        let receipt = self.devnet.rpc().call("eth_sendTransactionSync", json!([tx])).await.unwrap();
+        let quantity = |name: &str| -> U256 { receipt[name].as_str().unwrap().parse().unwrap() };
+        Receipt {
+            succeeded: receipt["status"] == "0x1",
+            gas_used: quantity("gasUsed").to(),
+            fee_wei: quantity("gasUsed") * quantity("effectiveGasPrice"),
+        }
+    }
+
+    /// Lets a spender take exactly so much, by the transactions that the taker would be given.
+    pub async fn approve(&self, token: Address, spender: Address, amount: U256) {
+        for step in approvals::approval_transactions(token, spender, amount, None) {
+            let receipt = self.send(step.to, step.data, U256::ZERO, 200_000).await;
+            assert!(receipt.succeeded, "approve of {token}");
+        }
+    }
+
+    /// Has the node's wallet sign typed data as the taker.
+    pub async fn sign(&self, typed: &permit2::TypedData) -> Bytes {
+        let params: Value = json!([accounts::TAKER, typed.eip712]);
+        self.devnet.rpc().get("eth_signTypedData_v4", params).await.unwrap()
+    }
+
+    /// Gives the taker twice the amount of a token, where it has less.
+    pub async fn afford(&self, token: Address, amount: U256) {
+        let enough = amount * U256::from(2);
+        if self.balances(accounts::TAKER, &[token]).await[0] >= enough {
+            return;
+        }
+        if token == NATIVE_ETHER {
+            self.devnet.fund_ether(accounts::TAKER, enough).await.unwrap();
+        } else {
+            self.devnet.fund(token, accounts::TAKER, enough).await.unwrap();
+        }
+    }
+
+    /// What a call of the taker's reverts with at the newest block, in words.
+    pub async fn why(&self, to: Address, data: Bytes, value_wei: U256) -> String {
+        let tx = json!({ "from": accounts::TAKER, "to": to, "data": data, "value": value_wei });
+        match self.devnet.rpc().call("eth_call", json!([tx, "latest"])).await {
+            Ok(_) => "nothing, with all the gas it wants".into(),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+/// Every pool that a factory announced, and the fixed ones, in the order of the products.
+async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
+    let mut found = Vec::new();
+    for product in Product::ALL {
+        let protocol = product.protocol();
+        found.extend(protocol.fixed_pools());
+        for source in protocol.sources() {
+            let filter = LogFilter { emitters: vec![source.emitter], topics: vec![source.topic0] };
+            let logs = node.logs_between(0, head.number, &filter).await.unwrap();
+            found.extend(logs.iter().map(|placed| protocol.discover(&placed.log).unwrap()));
+        }
+    }
+    assert!(found.len() > 60, "only {} pools", found.len());
+    found
+}
+
+/// Runs the pools' readers together, one batch of calls per round.
+async fn read_states(node: &Node, at: B256, pools: &[Discovered]) -> Vec<PoolState> {
+    let mut readers: Vec<Box<dyn StateReader>> =
+        pools.iter().map(|pool| pool.product.protocol().reader(pool)).collect();
+    let mut done: BTreeMap<usize, PoolState> = BTreeMap::new();
+    let mut waiting: Vec<(usize, ReadProgress)> =
+        readers.iter_mut().enumerate().map(|(index, reader)| (index, reader.start())).collect();
+    while !waiting.is_empty() {
+        let mut batch = Vec::new();
+        let mut sizes = Vec::new();
+        for (index, progress) in waiting.drain(..) {
+            match progress {
+                ReadProgress::Done(state) => drop(done.insert(index, state)),
+                ReadProgress::Calls(calls) => {
+                    sizes.push((index, calls.len()));
+                    batch.extend(calls);
+                }
+            }
+        }
+        let mut answers = node.read(at, batch).await.unwrap().into_iter();
+        for (index, size) in sizes {
+            let own: Vec<Option<Bytes>> = answers.by_ref().take(size).collect();
+            waiting.push((index, readers[index].feed(&own).unwrap()));
+        }
+    }
+    done.into_values().collect()
+}

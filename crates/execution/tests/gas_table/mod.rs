@@ -1,0 +1,114 @@
+//! Modelled gas beside the receipts.
+
+use std::collections::BTreeMap;
+
+use braid_execution::{Destination, GasEstimate, Program};
+use braid_protocols::PoolState;
+use braid_routing::Route;
+
+use crate::chain::Chain;
+
+/// How far the model may be from the receipt, and for how many routes it must be nearer.
+const TOLERANCE: f64 = 0.07;
+const SHARE_WITHIN: f64 = 0.95;
+
+/// One executed route.
+pub struct Measured {
+    pub shape: String,
+    pub steps: usize,
+    pub modelled: u64,
+    pub used: u64,
+    pub limit: u64,
+}
+
+impl Measured {
+    pub fn new(
+        chain: &Chain,
+        route: &Route,
+        program: &Program,
+        estimate: &GasEstimate,
+        used: u64,
+        permit2: bool,
+    ) -> Self {
+        let letter = |place: &braid_execution::ProgramStep| {
+            let step = &route.steps[place.route_step];
+            let kind = match chain.market.pool(step.pool).unwrap().state {
+                PoolState::WrappedEther if step.coin_in == 0 => "wrap",
+                PoolState::WrappedEther => "unwrap",
+                PoolState::UniswapV2(_) => "v2",
+                PoolState::UniswapV3(_) => "v3",
+            };
+            let to = match place.destination {
+                Destination::Proxy => "",
+                Destination::Recipient => "!",
+                Destination::NextPool => ">",
+            };
+            format!("{kind}{to}")
+        };
+        let mut shape: Vec<String> = program.steps.iter().map(letter).collect();
+        if permit2 {
+            shape.insert(0, "permit2".into());
+        }
+        Self {
+            shape: shape.join(" "),
+            steps: route.steps.len(),
+            modelled: estimate.total_gas_units,
+            used,
+            limit: estimate.gas_limit,
+        }
+    }
+
+    fn error(&self) -> f64 {
+        self.modelled as f64 / self.used as f64 - 1.0
+    }
+}
+
+/// Every executed route.
+#[derive(Default)]
+pub struct Table(Vec<Measured>);
+
+impl Table {
+    pub fn add(&mut self, measured: Measured) {
+        self.0.push(measured);
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Errors by number of steps, then the shapes that are furthest off.
+    pub fn print(&self) {
+        let mut by_steps: BTreeMap<usize, Vec<&Measured>> = BTreeMap::new();
+        for measured in &self.0 {
+            by_steps.entry(measured.steps).or_default().push(measured);
+        }
+        println!("steps  routes  mean error  worst error  mean gas");
+        for (steps, group) in by_steps {
+            let count = group.len() as f64;
+            let mean = group.iter().map(|m| m.error()).sum::<f64>() / count;
+            let worst = group.iter().map(|m| m.error()).max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
+            let gas = group.iter().map(|m| m.used as f64).sum::<f64>() / count;
+            println!("{steps:>5}  {:>6}  {:>9.2}%  {:>10.2}%  {gas:>8.0}", group.len(), mean * 100.0, worst * 100.0);
+        }
+        let mut sorted: Vec<&Measured> = self.0.iter().collect();
+        sorted.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
+        for m in sorted.iter().take(15) {
+            println!("{:>7.2}%  {} modelled, {} used: {}", m.error() * 100.0, m.modelled, m.used, m.shape);
+        }
+        println!("within {}%: {:.1}% of {} routes", TOLERANCE * 100.0, self.share_within() * 100.0, self.0.len());
+    }
+
+    /// The bar: 95% of routes within 7% of the receipt, and every limit with room to spare.
+    pub fn check(&self) {
+        assert!(self.share_within() >= SHARE_WITHIN, "only {:.3} within the tolerance", self.share_within());
+        for m in &self.0 {
+            assert!(m.limit > m.used + m.used / 10 && m.limit <= braid_execution::gas::MAX_GAS_LIMIT, "{}", m.shape);
+        }
+        assert!(self.0.iter().filter(|m| m.steps > 1).count() > self.0.len() / 2, "too few routes of several steps");
+    }
+
+    fn share_within(&self) -> f64 {
+        let within = self.0.iter().filter(|m| m.error().abs() <= TOLERANCE).count();
+        within as f64 / self.0.len() as f64
+    }
+}

@@ -1,0 +1,237 @@
+//! Five hundred random quoted routes, run by the real pools on a local chain: what was quoted is what the taker gets and
+//! what the taker gives, to the wei, and the proxy keeps nothing. The model of gas is held to the receipts.
+//!
+//! Every way of paying takes part: allowances, Permit2 signatures by the node's wallet, ether in and out, partner fees on either side.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    unreachable_pub,
+    missing_docs
+)]
+
+mod chain;
+mod gas_table;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_devnet::accounts::{OTHER, TAKER};
+use braid_devnet::tokens;
+use braid_execution::{
+    Authorization, GasEstimate, Order, PartnerFee, Permit, Program, TokenAmount, gas, permit2, proxy,
+};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
+use braid_protocols::Product;
+use braid_routing::{PoolFilter, Prepared, Request, Route, SolveError, solve};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use self::chain::Chain;
+use self::gas_table::{Measured, Table};
+
+const ROUTES: usize = 500;
+const SEED: u64 = 20_260_702;
+const PARTNER: Address = Address::repeat_byte(0x5a);
+const GWEI: u64 = 1_000_000_000;
+
+/// One random request.
+struct Wish {
+    token_in: Address,
+    token_out: Address,
+    amount: U256,
+    recipient: Address,
+    partner_fee: Option<PartnerFee>,
+    permit2: bool,
+    max_hops: u8,
+    gas_price_wei: u64,
+    filter: PoolFilter,
+}
+
+impl Wish {
+    fn roll(dice: &mut StdRng) -> Self {
+        let mut listed: Vec<(Address, u8, f64)> =
+            tokens::TOKENS.iter().map(|t| (t.address, t.decimals, t.price_usd)).collect();
+        listed.push((NATIVE_ETHER, 18, 3_000.0));
+        // hubs more often than the tail, so that splits come up
+        let pick = |dice: &mut StdRng| {
+            let among = if dice.random_bool(0.6) { &listed[..5] } else { &listed[..] };
+            let native = dice.random_bool(0.12);
+            if native { listed[listed.len() - 1] } else { *among.choose(dice).unwrap() }
+        };
+        let (token_in, decimals, price) = pick(dice);
+        let token_out = loop {
+            let (token, ..) = pick(dice);
+            if token != token_in {
+                break token;
+            }
+        };
+        // a cent to three million dollars, evenly over the orders of magnitude
+        let dollars = 10f64.powf(dice.random_range(-2.0..6.5));
+        let units = (dollars / price * 10f64.powi(i32::from(decimals))).max(1.0);
+        let mut filter = PoolFilter::default();
+        if dice.random_bool(0.4) {
+            filter.exclude_product(*Product::ALL.choose(dice).unwrap());
+        }
+        let fee = |dice: &mut StdRng| PartnerFee {
+            bps: dice.random_range(1..=300),
+            recipient: PARTNER,
+            on_output: dice.random_bool(0.5),
+        };
+        Self {
+            token_in,
+            token_out,
+            amount: U256::from(units as u128),
+            recipient: if dice.random_bool(0.15) { OTHER } else { TAKER },
+            partner_fee: dice.random_bool(0.2).then(|| fee(dice)),
+            permit2: dice.random_bool(0.25) && token_in != NATIVE_ETHER,
+            max_hops: dice.random_range(1..=5),
+            gas_price_wei: *[0, GWEI, 20 * GWEI].choose(dice).unwrap(),
+            filter,
+        }
+    }
+
+    fn after_input_fee(&self) -> U256 {
+        self.partner_fee.map_or(self.amount, |fee| fee.after_input(self.amount))
+    }
+
+    fn request(&self, chain: &Chain) -> Request {
+        let id = |token| chain.market.tokens().id(token).unwrap();
+        Request {
+            inputs: vec![(id(self.token_in), self.after_input_fee())],
+            outputs: vec![(id(self.token_out), 10_000)],
+            max_hops: self.max_hops,
+            filter: self.filter.clone(),
+            gas_price_wei: self.gas_price_wei,
+            max_steps: 24,
+            at: chain.market.block().next(),
+        }
+    }
+
+    /// The order whose minimum is the whole of what was quoted: a wei less and the proxy reverts.
+    fn order(&self, quoted: U256, deadline: u64) -> Order {
+        Order {
+            inputs: vec![TokenAmount { token: self.token_in, amount: self.amount }],
+            outputs: vec![TokenAmount { token: self.token_out, amount: quoted }],
+            recipient: self.recipient,
+            deadline,
+            partner_fee: self.partner_fee,
+        }
+    }
+}
+
+/// A transaction that is ready to send, and what was modelled of it.
+struct Ready {
+    data: Bytes,
+    program: Program,
+    estimate: GasEstimate,
+}
+
+/// Encodes a route and gives the proxy its allowance or its signature.
+async fn authorize(chain: &Chain, wish: &Wish, route: &Route, order: &Order, nonce: u128) -> Ready {
+    let program = braid_execution::encode_program(&chain.market, route, order).unwrap();
+    let authorization = if wish.permit2 { Authorization::Permit2 } else { Authorization::Allowance };
+    let estimate = gas::estimate(&chain.market, route, order, &program, TAKER, authorization);
+    let spender = if wish.permit2 { permit2::ADDRESS } else { proxy::address() };
+    if wish.token_in != NATIVE_ETHER {
+        chain.approve(wish.token_in, spender, wish.amount).await;
+    }
+    if !wish.permit2 {
+        return Ready { data: braid_execution::execute_calldata(order, &program.bytes), program, estimate };
+    }
+    let permit = Permit { owner: TAKER, nonce: permit2::nonce(&nonce.to_be_bytes(), 0), deadline: order.deadline };
+    let typed = permit2::typed_data(order, &program.bytes, &permit).unwrap();
+    let signature = chain.sign(&typed).await;
+    assert_eq!(permit2::recover_signer(typed.hash, &signature), Ok(TAKER), "the wallet signs the same hash");
+    let data = braid_execution::execute_with_permit2_calldata(order, &program.bytes, &permit, &signature);
+    Ready { data, program, estimate }
+}
+
+/// What taker, recipient and partner hold of the token in and the token out.
+struct Holdings([Vec<U256>; 3]);
+
+impl Holdings {
+    async fn read(chain: &Chain, wish: &Wish) -> Self {
+        let both = [wish.token_in, wish.token_out];
+        Self([
+            chain.balances(TAKER, &both).await,
+            chain.balances(wish.recipient, &both).await,
+            chain.balances(PARTNER, &both).await,
+        ])
+    }
+
+    /// Who (0 taker, 1 recipient, 2 partner) gained how much of which (0 in, 1 out), negative numbers wrapped.
+    fn gain(&self, after: &Self, who: usize, which: usize) -> U256 {
+        after.0[who][which].wrapping_sub(self.0[who][which])
+    }
+}
+
+/// One swap from wish to receipt, with every balance compared.
+async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) -> Result<Measured, SolveError> {
+    let solution = solve(prepared, &wish.request(chain))?;
+    let route = &solution.route;
+    let made = route.amounts_out[0];
+    let quoted = wish.partner_fee.map_or(made, |fee| fee.after_output(made));
+    let order = wish.order(quoted, chain.market.block().timestamp + 3_600);
+    let ready = authorize(chain, wish, route, &order, nonce).await;
+
+    chain.afford(wish.token_in, wish.amount).await;
+    let before = Holdings::read(chain, wish).await;
+    let receipt = chain.send(proxy::address(), ready.data.clone(), order.value_wei(), gas::MAX_GAS_LIMIT).await;
+    let after = Holdings::read(chain, wish).await;
+    if !receipt.succeeded {
+        let why = chain.why(proxy::address(), ready.data, order.value_wei()).await;
+        panic!("reverted for {why}: {order:?} {route:?} {:?} with {} gas", ready.program, ready.estimate.gas_limit);
+    }
+    // gas is paid in ether, on top of what is sold and out of what is bought
+    let gas_in = if wish.token_in == NATIVE_ETHER { receipt.fee_wei } else { U256::ZERO };
+    let paid_back = wish.token_out == NATIVE_ETHER && wish.recipient == TAKER;
+    let gas_out = if paid_back { receipt.fee_wei } else { U256::ZERO };
+    let spent = after.gain(&before, 0, 0).wrapping_sub(gas_in);
+    assert_eq!(spent, wish.amount, "the taker gives exactly the input");
+    let received = before.gain(&after, 1, 1).wrapping_add(gas_out);
+    assert_eq!(received, quoted, "the recipient gets exactly what was quoted: {route:?}");
+    assert_eq!(before.gain(&after, 2, 0), wish.amount - wish.after_input_fee(), "the partner's share of the input");
+    assert_eq!(before.gain(&after, 2, 1), made - quoted, "the partner's share of the output");
+
+    let everything: Vec<Address> = tokens::TOKENS.iter().map(|t| t.address).chain([NATIVE_ETHER]).collect();
+    let kept = chain.balances(proxy::address(), &everything).await;
+    assert!(kept.iter().all(U256::is_zero), "the proxy keeps nothing: {kept:?}");
+    let measured = Measured::new(chain, route, &ready.program, &ready.estimate, receipt.gas_used, wish.permit2);
+    let pools = route.steps.iter().filter_map(|step| chain.market.pool(step.pool));
+    let touched: Vec<Address> = pools.map(|pool| pool.address).collect();
+    chain.refresh(&touched).await;
+    Ok(measured)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_hundred_random_routes_pay_what_was_quoted() {
+    let mut chain = Chain::start().await;
+    let mut dice = StdRng::seed_from_u64(SEED);
+    let mut prepared = Prepared::new(Arc::clone(&chain.market));
+    let mut table = Table::default();
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let mut attempt = 0u128;
+    while table.len() < ROUTES {
+        attempt += 1;
+        assert!(attempt < 3 * ROUTES as u128, "too few wishes have a route: {refused:?}");
+        let wish = Wish::roll(&mut dice);
+        match swap(&mut chain, &prepared, &wish, attempt).await {
+            Ok(measured) => {
+                table.add(measured);
+                prepared = prepared.next(Arc::clone(&chain.market));
+            }
+            Err(error) => *refused.entry(format!("{error:?}").split('(').next().unwrap().to_owned()).or_default() += 1,
+        }
+    }
+    let fresh = chain.read_everything().await;
+    assert_eq!(fresh.pools(), chain.market.pools(), "pools that no route touched did not change");
+    println!("refused: {refused:?}");
+    table.print();
+    table.check();
+}
