@@ -5,14 +5,20 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod certify;
+mod dual;
 pub mod error;
+mod fixed;
+mod flow;
 mod greedy;
 mod path;
 mod plan;
 mod potentials;
 pub mod prepare;
 mod problem;
+mod reach;
 pub mod request;
+mod rounding;
 pub mod route;
 mod solve;
 mod support;

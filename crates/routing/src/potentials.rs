@@ -11,7 +11,7 @@
 use crate::prepare::Arrow;
 use crate::problem::Problem;
 
-/// See the module's text. Zero where a token cannot lie on a route.
+/// See the module's text. Zero where a token cannot lie on a route, or cannot earn its gas on one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Potentials {
     pub(crate) cap: Vec<f64>,
@@ -22,20 +22,71 @@ impl Potentials {
     /// `gas_share` scales the gas that pools have to earn: below 1 the worths stay bounds, and stay positive for a trade
     /// that is worth less than its gas.
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
-        let cap = caps(problem);
+        let cap = caps(problem, problem.amount);
         let worth = worths(problem, &cap, gas_share);
         Self { cap, worth }
+    }
+
+    /// The bound that the potentials themselves are.
+    pub(crate) fn bound(&self, problem: &Problem<'_>) -> f64 {
+        self.worth[problem.source] * problem.amount
+    }
+
+    /// Tightens the caps by what the first pools lose to slippage, whatever route is taken.
+    pub(crate) fn with_first_slippage(problem: &Problem<'_>, gas_share: f64) -> Self {
+        let mut cap = caps(problem, effective_amount(problem));
+        cap[problem.source] = problem.amount * OUTWARD;
+        let worth = worths(problem, &cap, gas_share);
+        Self { cap, worth }
+    }
+
+    /// Tightens the caps to a value that no route better than the one known can hold, at the given prices; then the worths.
+    /// `false` if nothing got tighter.
+    pub(crate) fn tighten(&mut self, problem: &Problem<'_>, held_value: f64, price: impl Fn(usize) -> f64) -> bool {
+        let mut tighter = false;
+        for (token, cap) in self.cap.iter_mut().enumerate() {
+            if token == problem.source || *cap <= 0.0 {
+                continue;
+            }
+            let most = held_value / price(token) * OUTWARD;
+            if most < *cap {
+                tighter |= most < *cap * 0.9995 && self.worth[token] > 0.0;
+                *cap = most;
+            }
+        }
+        if tighter {
+            self.worth = worths(problem, &self.cap, 1.0);
+        }
+        tighter
+    }
+
+    /// Prices to start from: between the worths and the dearest prices that go with the input's worth, where irrelevant
+    /// pools are well inside their bands.
+    pub(crate) fn start_prices(&self, problem: &Problem<'_>) -> Vec<f64> {
+        let mut price = costs(problem, &self.cap, self.worth[problem.source]);
+        let scale = (price[problem.target] / problem.price_out).max(1.0);
+        for (price, worth) in price.iter_mut().zip(&self.worth) {
+            *price = match (*worth > 0.0, price.is_finite()) {
+                (true, true) => (0.5 * (worth + *price / scale)).max(*worth),
+                (true, false) => *worth,
+                (false, true) => *price / scale,
+                (false, false) => 0.0,
+            };
+        }
+        price[problem.source] = self.worth[problem.source];
+        price[problem.target] = problem.price_out;
+        price
     }
 }
 
 /// Rounds up what floating point may have rounded down.
 const OUTWARD: f64 = 1.0 + 1e-12;
 
-/// The most of each token that any route can hold.
-pub(crate) fn caps(problem: &Problem<'_>) -> Vec<f64> {
+/// The most of each token that any route can hold, when the input is worth no more than `amount` of it at marginal rates.
+fn caps(problem: &Problem<'_>, amount: f64) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
-    cap[source] = problem.amount * OUTWARD;
+    cap[source] = amount * OUTWARD;
     sweep(problem, source, target, |x, arrow| {
         let reached = cap[x] * arrow.spot * OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != source;
@@ -45,6 +96,56 @@ pub(crate) fn caps(problem: &Problem<'_>) -> Vec<f64> {
         better
     });
     cap
+}
+
+/// Most pools of the input for which the first slippage is worked out.
+const FIRST_POOLS: usize = 60;
+
+/// The input that would, at marginal rates, give what the input's pools together can give: `max Σ f(x)/rate, Σ x = amount`.
+fn effective_amount(problem: &Problem<'_>) -> f64 {
+    let arrows = problem.prepared.graph().arrows(problem.source);
+    let pools = || arrows.iter().filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pool));
+    let mut least = problem.amount;
+    if pools().count() > FIRST_POOLS {
+        return least;
+    }
+    // Any multiplier bounds the maximum from above; halve towards the best one.
+    let (mut low, mut high) = (0.02_f64, 1.0_f64);
+    for _ in 0..18 {
+        let multiplier = (low * high).sqrt();
+        let (mut value, mut spent) = (multiplier * problem.amount, 0.0);
+        for arrow in pools() {
+            let Some((_, direction)) = problem.direction(arrow.pool, arrow.coin) else { continue };
+            if let Some(trade) = direction.best_trade(multiplier * arrow.spot, 1.0, problem.amount, 0.0) {
+                value += trade.amount_out / arrow.spot - multiplier * trade.amount_in;
+                spent += trade.amount_in;
+            }
+        }
+        least = least.min(value * (1.0 + 1e-9));
+        if spent > problem.amount { low = multiplier } else { high = multiplier }
+    }
+    least
+}
+
+/// The largest price of each token at which no pool on the way from the input, priced `start`, earns its gas.
+fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
+    let (source, target) = (problem.source, problem.target);
+    let mut cost = vec![f64::INFINITY; cap.len()];
+    cost[source] = start;
+    sweep(problem, source, target, |x, arrow| {
+        let (here, to) = (cost[x], arrow.to as usize);
+        if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 {
+            return false;
+        }
+        let Some((curve, direction)) = problem.direction(arrow.pool, arrow.coin) else { return false };
+        let dear = direction.average_cost(here, cap[x], curve.gas_units * problem.gas_price);
+        let better = dear < cost[to];
+        if better {
+            cost[to] = dear;
+        }
+        better
+    });
+    cost
 }
 
 /// The most that a unit of each token is worth at the output.

@@ -29,6 +29,15 @@ impl<'a> Problem<'a> {
         self.closed.is_empty() || !self.closed[pool as usize]
     }
 
+    /// Whether coin 0, and coin 1, of a pool with these tokens may be sold: nothing flows into the input or out of the
+    /// output.
+    #[inline]
+    pub(crate) fn open_ways(&self, tokens: [u32; 2]) -> [bool; 2] {
+        let [a, b] = tokens.map(|token| token as usize);
+        let may = |from: usize, to: usize| from != self.target && to != self.source;
+        [may(a, b), may(b, a)]
+    }
+
     /// A pool's curve; the graph names only pools that have one.
     #[inline]
     pub(crate) fn curve(&self, pool: u32) -> Option<&'a PoolCurve> {

@@ -2,12 +2,16 @@
 
 use braid_primitives::{TokenId, U256};
 
+use crate::certify::{self, PriceBoard};
+use crate::dual::Newton;
+use crate::flow::FlowSearch;
 use crate::greedy;
 use crate::path::{self, FULL, Path};
 use crate::plan::{self, PlanError};
 use crate::potentials::Potentials;
 use crate::prepare::node;
 use crate::problem::{Flow, Problem, closed_pools};
+use crate::reach::reachable;
 use crate::support::Support;
 use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuation};
 
@@ -15,6 +19,10 @@ use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuati
 const CHAINS: usize = 3;
 /// Equal parts of the first split.
 const CHUNKS: u16 = 24;
+/// Gap, as a share of the bound, below which nothing more is tried.
+const CLOSE: f64 = 5e-8;
+/// Share of a swap's gas above which a pool's standing arbitrage sets it aside.
+const OUT_OF_LINE: f64 = 0.25;
 /// How often a plan is mended after an exact pool refused an amount.
 const REPAIRS: usize = 12;
 
@@ -79,7 +87,8 @@ impl Single<'_> {
         let problem = &self.problem;
         let mut potentials = Potentials::new(problem, 1.0);
         let mut chains = self.chains(&potentials);
-        if chains.is_empty() || potentials.worth[problem.source] <= 0.0 {
+        let below_gas = chains.is_empty() || potentials.worth[problem.source] <= 0.0;
+        if below_gas {
             // A trade worth less than its gas is still answered: search without gas in the potentials.
             potentials = Potentials::new(problem, 0.0);
             chains = self.chains(&potentials);
@@ -87,13 +96,16 @@ impl Single<'_> {
         if potentials.worth[problem.source] <= 0.0 {
             return Err(SolveError::NoRoute(output));
         }
-        let bound = potentials.worth[problem.source] * problem.amount;
         let mut best: Option<Candidate> = None;
         for chain in &chains {
             self.offer(&mut best, &chain.flows);
         }
-        let certified = best.as_ref().is_some_and(|found| bound - found.net <= 2e-6 * bound.abs());
-        if !certified {
+        let universe = self.universe(best.as_ref());
+        let mut bound = potentials.bound(problem);
+        if !below_gas {
+            bound = self.split(&universe, &mut best);
+        }
+        if best.is_none() {
             let flows = greedy::chunked(problem, &potentials, CHUNKS, usize::from(self.request.max_steps));
             self.offer(&mut best, &flows);
         }
@@ -104,8 +116,104 @@ impl Single<'_> {
         }
         let Some(found) = best else { return Err(self.why_nothing(&potentials)) };
         let visited = potentials.worth.iter().filter(|worth| **worth > 0.0).count();
-        let certificate = self.certificate(bound, &found);
+        let certificate = self.certificate(&universe, bound, &found);
         Ok(Solution { route: found.route, certificate, pools_visited: crate::prepare::index32(visited) })
+    }
+
+    /// The problem over the pools that the bound covers: without those out of line, but with those of the best chain.
+    fn universe(&self, best: Option<&Candidate>) -> Problem<'_> {
+        let standing = self.prepared.standing();
+        let mut universe = self.problem.clone();
+        let mut closed = vec![false; self.prepared.pool_count()];
+        let mut any = !universe.closed.is_empty();
+        for (pool, closed) in closed.iter_mut().enumerate() {
+            let id = crate::prepare::index32(pool);
+            let gas = self.problem.curve(id).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
+            let aside = standing.out_of_line(pool) > 0.0 && standing.out_of_line(pool) > gas * OUT_OF_LINE;
+            any |= aside;
+            *closed = aside || !self.problem.is_open(id);
+        }
+        for step in best.iter().flat_map(|found| &found.route.steps) {
+            closed[step.pool.index()] = false;
+        }
+        if any {
+            universe.closed = closed;
+        }
+        universe
+    }
+
+    /// Looks for a better flow over the universe; returns a bound on every route over it.
+    fn split(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> f64 {
+        let mut potentials = Potentials::with_first_slippage(universe, 1.0);
+        let mut bound = potentials.bound(universe);
+        let net = best.as_ref().map_or(0.0, |found| found.net);
+        if self.is_close(bound, best) {
+            return bound;
+        }
+        if let Some(held) = self.held_value(universe, net) {
+            let standing = self.prepared.standing();
+            if potentials.tighten(universe, held, |token| standing.price(token)) {
+                bound = bound.min(potentials.bound(universe));
+            }
+        }
+        let alive = reachable(universe);
+        let start = potentials.start_prices(universe);
+        let mut board = PriceBoard::new(start.len());
+        for (token, price) in start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
+            board.set(token, *price);
+        }
+        board.fill(universe, &alive, &start);
+        bound = bound.min(certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound);
+        if self.is_close(bound, best) {
+            return bound;
+        }
+        let chain = best.as_ref().map_or_else(Vec::new, |found| flows_of(&found.route));
+        let mut search = FlowSearch {
+            problem: universe,
+            potentials: &potentials,
+            alive: &alive,
+            start: &start,
+            scale: bound.max(universe.gas_price),
+            max_pools: usize::from(self.request.max_steps).saturating_sub(2).max(1),
+            newton: Newton::default(),
+            local: vec![u32::MAX; start.len()],
+        };
+        let found = search.run(&chain, net, bound);
+        self.offer(best, &found.flows);
+        found.bound
+    }
+
+    fn is_close(&self, bound: f64, best: &Option<Candidate>) -> bool {
+        best.as_ref().is_some_and(|found| bound - found.net <= CLOSE * bound.abs())
+    }
+
+    /// The most value, at prices without arbitrage, that a route better than `net` can hold at any point: what it collects
+    /// in arbitrage on its way has to leave room for the gas that it pays.
+    fn held_value(&self, universe: &Problem<'_>, net: f64) -> Option<f64> {
+        let standing = self.prepared.standing();
+        let price_out = standing.price(universe.target);
+        let price_in = standing.price(universe.source);
+        if price_out <= 0.0 || price_in <= 0.0 || universe.gas_price <= 0.0 {
+            return None;
+        }
+        let scale = price_out / universe.price_out;
+        let value_in = price_in * universe.amount;
+        let slack = (value_in - net * scale).max(0.0);
+        let (mut ratio, mut free) = (0.0_f64, 0.0_f64);
+        for pool in 0..self.prepared.pool_count() {
+            let profit = standing.profit(pool);
+            let id = crate::prepare::index32(pool);
+            if profit <= 0.0 || !universe.is_open(id) {
+                continue;
+            }
+            let gas = universe.curve(id).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
+            if profit < 0.95 * gas {
+                ratio = ratio.max(profit / (gas - profit));
+            } else {
+                free += profit;
+            }
+        }
+        Some((value_in + free + (slack + free) * ratio) * (1.0 + 1e-9))
     }
 
     fn chains(&self, potentials: &Potentials) -> Vec<Path> {
@@ -154,10 +262,10 @@ impl Single<'_> {
         }
     }
 
-    fn certificate(&self, bound: f64, found: &Candidate) -> Option<Certificate> {
+    fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Option<Certificate> {
         let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route)?;
         let open = (0_u32..).zip(0..self.prepared.pool_count());
-        let covered = open.filter(|(id, _)| self.problem.is_open(*id) && self.problem.curve(*id).is_some()).count();
+        let covered = open.filter(|(id, _)| universe.is_open(*id) && universe.curve(*id).is_some()).count();
         Some(Certificate::new(bound, found.net, gross, crate::prepare::index32(covered)))
     }
 }
@@ -176,4 +284,17 @@ fn shift(flows: &mut Vec<Flow>, refused: &Flow, at_most: Option<f64>) -> Option<
     }
     flows.retain(|flow| flow.amount_in > 0.0);
     Some(())
+}
+
+fn flows_of(route: &Route) -> Vec<Flow> {
+    let pools = route.steps.iter().filter(|step| node(step.token_in) != node(step.token_out));
+    let flow = |step: &crate::Step| Flow {
+        pool: step.pool.0,
+        coin_in: step.coin_in,
+        coin_out: step.coin_out,
+        from: crate::prepare::index32(node(step.token_in)),
+        to: crate::prepare::index32(node(step.token_out)),
+        amount_in: f64::from(step.amount_in),
+    };
+    pools.map(flow).collect()
 }

@@ -23,6 +23,20 @@ pub(crate) struct Arrow {
     pub(crate) back: f64,
 }
 
+/// A pool between two inner tokens, with what one comparison needs to reject it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub(crate) pool: u32,
+    /// The tokens of coins 0 and 1.
+    pub(crate) ends: [u32; 2],
+    /// Marginal rates of selling coin 0 and coin 1.
+    pub(crate) spot: [f64; 2],
+    /// `Direction::reject_in` of both.
+    pub(crate) reject: [f64; 2],
+    /// Root of the gas of a swap, in units.
+    pub(crate) gas_root: f64,
+}
+
 /// Arrows out of every token. A token with two distinct neighbours or more is *inner*: only such a token can lie in the
 /// middle of a route, so a search leaves the others out.
 #[derive(Clone, Debug, Default)]
@@ -31,12 +45,16 @@ pub(crate) struct Graph {
     start: Vec<u32>,
     outer: Vec<u32>,
     inner: Vec<bool>,
+    /// The tokens of coins 0 and 1 of every pool; `[MAX, MAX]` for a pool that is not in the graph.
+    ends: Vec<[u32; 2]>,
+    pairs: Vec<Pair>,
 }
 
 impl Graph {
     pub(crate) fn new(market: &Market, curves: &[Option<Arc<PoolCurve>>]) -> Self {
         let tokens = market.tokens().len();
         let mut list: Vec<(u32, Arrow)> = Vec::with_capacity(2 * curves.len());
+        let mut pool_ends = vec![[u32::MAX; 2]; curves.len()];
         for ((pool, curve), id) in market.pools().iter().zip(curves).zip(0_u32..) {
             let (Some(curve), [first, second]) = (curve, pool.coins.as_slice()) else { continue };
             let ends = [index32(node(*first)), index32(node(*second))];
@@ -44,12 +62,20 @@ impl Graph {
             if ends[0] == ends[1] {
                 continue;
             }
+            pool_ends[id as usize] = ends;
             list.push((ends[0], Arrow { pool: id, to: ends[1], coin: 0, coin_to: 1, spot: spot[0], back: spot[1] }));
             list.push((ends[1], Arrow { pool: id, to: ends[0], coin: 1, coin_to: 0, spot: spot[1], back: spot[0] }));
         }
         let inner = inner_tokens(tokens, &list);
         list.sort_by_key(|(from, arrow)| (*from, !inner[arrow.to as usize], arrow.pool));
-        let mut graph = Self { arrows: Vec::with_capacity(list.len()), start: vec![0], outer: Vec::new(), inner };
+        let mut graph = Self {
+            arrows: Vec::with_capacity(list.len()),
+            start: vec![0],
+            outer: Vec::new(),
+            inner,
+            ends: pool_ends,
+            pairs: Vec::new(),
+        };
         let mut rest = list.as_slice();
         for token in 0..tokens {
             let count = rest.iter().take_while(|(from, _)| *from as usize == token).count();
@@ -59,7 +85,34 @@ impl Graph {
             graph.start.push(index32(graph.arrows.len()));
             rest = &rest[count..];
         }
+        graph.pairs = graph.inner_pairs(curves);
         graph
+    }
+
+    fn inner_pairs(&self, curves: &[Option<Arc<PoolCurve>>]) -> Vec<Pair> {
+        let mut pairs = Vec::with_capacity(curves.len());
+        for ((curve, ends), pool) in curves.iter().zip(&self.ends).zip(0_u32..) {
+            let (Some(curve), [a, b]) = (curve, *ends) else { continue };
+            if a == u32::MAX || !self.inner[a as usize] || !self.inner[b as usize] {
+                continue;
+            }
+            let side = |coin| curve.direction(coin).map_or((0.0, 0.0), |d| (d.spot(), d.reject_in()));
+            let [(spot0, reject0), (spot1, reject1)] = [side(0), side(1)];
+            let gas_root = curve.gas_units.sqrt();
+            pairs.push(Pair { pool, ends: [a, b], spot: [spot0, spot1], reject: [reject0, reject1], gas_root });
+        }
+        pairs
+    }
+
+    /// Every pool between two inner tokens.
+    pub(crate) fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// The tokens of coins 0 and 1 of a pool in the graph.
+    #[inline]
+    pub(crate) fn ends(&self, pool: u32) -> [u32; 2] {
+        self.ends[pool as usize]
     }
 
     pub(crate) fn token_count(&self) -> usize {

@@ -2,6 +2,7 @@
 
 mod graph;
 mod prices;
+mod standing;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use braid_protocols::curve::PoolCurve;
 
 pub(crate) use graph::{Arrow, Graph, index32};
 use prices::Prices;
+pub(crate) use standing::Standing;
 
 /// Everything about a market that does not depend on the request. Immutable; built once per block.
 #[derive(Clone, Debug)]
@@ -19,13 +21,14 @@ pub struct Prepared {
     curves: Vec<Option<Arc<PoolCurve>>>,
     graph: Graph,
     prices: Prices,
+    standing: Standing,
 }
 
 impl Prepared {
     /// Prepares a market from nothing.
     pub fn new(market: Arc<Market>) -> Self {
         let curves = market.pools().iter().map(|pool| PoolCurve::of(pool).map(Arc::new)).collect();
-        Self::assemble(market, curves)
+        Self::assemble(market, curves, None)
     }
 
     /// Prepares the market that follows this one: curves of pools that did not change are shared.
@@ -37,13 +40,14 @@ impl Prepared {
             _ => PoolCurve::of(pool).map(Arc::new),
         };
         let curves = market.pools().iter().enumerate().map(fresh).collect();
-        Self::assemble(market, curves)
+        Self::assemble(market, curves, Some(self))
     }
 
-    fn assemble(market: Arc<Market>, curves: Vec<Option<Arc<PoolCurve>>>) -> Self {
+    fn assemble(market: Arc<Market>, curves: Vec<Option<Arc<PoolCurve>>>, _before: Option<&Self>) -> Self {
         let graph = Graph::new(&market, &curves);
         let prices = Prices::new(&graph, &curves);
-        Self { market, curves, graph, prices }
+        let standing = Standing::new(&graph, &curves, &prices);
+        Self { market, curves, graph, prices, standing }
     }
 
     /// The market.
@@ -64,6 +68,16 @@ impl Prepared {
     /// Wei of ether per atomic unit of a token, however shallow its pools.
     pub(crate) fn wei_per_unit(&self, node: usize) -> Option<f64> {
         self.prices.wei_per_unit(node)
+    }
+
+    /// How deep the pools behind a token's price are, wei.
+    pub(crate) fn depth_wei(&self, node: usize) -> f64 {
+        self.prices.depth_wei(node)
+    }
+
+    /// Prices without arbitrage, and what arbitrage stands in the market all the same.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
     }
 
     pub(crate) fn graph(&self) -> &Graph {

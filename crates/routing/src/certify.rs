@@ -1,0 +1,185 @@
+//! The bound: the dual evaluated over every open pool, at prices for every token.
+//!
+//! For any prices, `price(input)·amount + Σ max(0, profit − gas)` is at least the value of every route (`docs/certificate.md`).
+//! The sum runs over all open pools between reachable tokens; nothing flows into the input or out of the output; no pool
+//! takes more than the most that a route can hold of its coin. What floating point may have lost is added back.
+
+use braid_protocols::curve::Direction;
+
+use crate::problem::Problem;
+
+/// Prices of all tokens: those given, and those worked out from them.
+#[derive(Clone, Debug)]
+pub(crate) struct PriceBoard {
+    pub(crate) price: Vec<f64>,
+    known: Vec<bool>,
+}
+
+impl PriceBoard {
+    pub(crate) fn new(tokens: usize) -> Self {
+        Self { price: vec![0.0; tokens], known: vec![false; tokens] }
+    }
+
+    pub(crate) fn set(&mut self, token: usize, price: f64) {
+        self.price[token] = price;
+        self.known[token] = true;
+    }
+
+    /// Fills in the prices of reachable tokens that are not known: each at its `guess`, moved into the interval in which no
+    /// pool towards a known token earns anything, or, where there is none, its gas.
+    pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
+        for token in 0..self.price.len() {
+            if alive[token] && !self.known[token] {
+                self.price[token] = self.within(problem, token, guess[token]);
+            }
+        }
+    }
+
+    fn within(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
+        // Bounds without gas, and the wider ones with it.
+        let (mut low, mut high) = (0.0_f64, f64::INFINITY);
+        let (mut low_gas, mut high_gas) = (0.0_f64, f64::INFINITY);
+        for arrow in problem.prepared.graph().arrows(token) {
+            let to = arrow.to as usize;
+            if !self.known[to] || self.price[to] <= 0.0 || !problem.is_open(arrow.pool) {
+                continue;
+            }
+            let other = self.price[to];
+            let Some(curve) = problem.curve(arrow.pool) else { continue };
+            let gas = curve.gas_units * problem.gas_price;
+            if to != problem.source
+                && let Some(direction) = curve.direction(arrow.coin)
+            {
+                let floor = other * direction.spot();
+                low = low.max(floor);
+                if floor > low_gas {
+                    let f = 1.0 - direction.reject_in() * (gas / other).sqrt();
+                    low_gas = low_gas.max(if f > 0.0 { floor * f * f } else { 0.0 });
+                }
+            }
+            if to != problem.target
+                && let Some(direction) = curve.direction(arrow.coin_to)
+            {
+                let ceiling = other / direction.spot();
+                high = high.min(ceiling);
+                if ceiling < high_gas {
+                    let f = 1.0 + direction.reject_out() * (gas / other).sqrt();
+                    high_gas = high_gas.min(ceiling * f * f);
+                }
+            }
+        }
+        settle(guess, (low, high), (low_gas, high_gas))
+    }
+}
+
+fn settle(guess: f64, (low, high): (f64, f64), (low_gas, high_gas): (f64, f64)) -> f64 {
+    let guessed = guess > 0.0 && guess.is_finite();
+    if low <= high {
+        return match (guessed, low > 0.0, high.is_finite()) {
+            (true, _, _) => guess.clamp(low, high),
+            (false, true, true) => (low * high).sqrt(),
+            (false, true, false) => low,
+            (false, false, true) => high,
+            (false, false, false) => 0.0,
+        };
+    }
+    if low_gas <= high_gas && guessed { guess.clamp(low_gas, high_gas) } else { (low * high).sqrt() }
+}
+
+/// The bound at a board's prices, and the pools outside the given ones that earn more than `least`.
+pub(crate) struct Evaluation {
+    pub(crate) bound: f64,
+    pub(crate) earning: Vec<u32>,
+}
+
+/// Evaluates the dual over every open pool; see the module's text.
+pub(crate) fn evaluate(
+    problem: &Problem<'_>,
+    alive: &[bool],
+    caps: &[f64],
+    board: &PriceBoard,
+    least: f64,
+) -> Evaluation {
+    let graph = problem.prepared.graph();
+    let mut sum = Sum { problem, caps, price: &board.price, least, bound: 0.0, noise: 0.0, earning: Vec::new() };
+    sum.bound = board.price[problem.source] * problem.amount;
+    let gas_root = problem.gas_price.sqrt();
+    for pair in graph.pairs() {
+        let [a, b] = pair.ends.map(|end| end as usize);
+        if !alive[a] || !alive[b] || !problem.is_open(pair.pool) {
+            continue;
+        }
+        let (pa, pb) = (board.price[a], board.price[b]);
+        let (best_a, best_b) = (pair.spot[0] * pb, pair.spot[1] * pa);
+        if pa < best_a {
+            let f = 1.0 - pair.reject[0] * pair.gas_root * gas_root / pb.sqrt();
+            if f <= 0.0 || pa < best_a * f * f {
+                sum.add(pair.pool, 0, a, b);
+            }
+        } else if pb < best_b {
+            let f = 1.0 - pair.reject[1] * pair.gas_root * gas_root / pa.sqrt();
+            if f <= 0.0 || pb < best_b * f * f {
+                sum.add(pair.pool, 1, b, a);
+            }
+        }
+    }
+    sum.add_outer_end(problem.source, problem.target, alive);
+    sum.add_outer_end(problem.target, problem.source, alive);
+    let bound = sum.bound + sum.noise;
+    Evaluation { bound: bound + 1e-12 * bound.abs(), earning: sum.earning }
+}
+
+struct Sum<'a, 'p> {
+    problem: &'a Problem<'p>,
+    caps: &'a [f64],
+    price: &'a [f64],
+    least: f64,
+    bound: f64,
+    noise: f64,
+    earning: Vec<u32>,
+}
+
+impl Sum<'_, '_> {
+    fn add(&mut self, pool: u32, coin_in: u8, from: usize, to: usize) {
+        let problem = self.problem;
+        if from == problem.target || to == problem.source {
+            return;
+        }
+        let Some((curve, direction)) = problem.direction(pool, coin_in) else { return };
+        let gas = curve.gas_units * problem.gas_price;
+        let tick_price = curve.tick_gas_units * problem.gas_price;
+        let (price_in, price_out) = (self.price[from], self.price[to]);
+        let earned = direction.most_earned(price_in, price_out, self.caps[from], gas, tick_price);
+        self.noise += noise(direction, price_in, price_out, self.caps[from]);
+        self.bound += earned;
+        if earned > self.least {
+            self.earning.push(pool);
+        }
+    }
+
+    /// The pools of an input or output that is not inner; those between the two count once, for the input.
+    fn add_outer_end(&mut self, end: usize, other: usize, alive: &[bool]) {
+        let graph = self.problem.prepared.graph();
+        if graph.is_inner(end) {
+            return;
+        }
+        let counted_before = end == self.problem.target && !graph.is_inner(other);
+        for arrow in graph.arrows(end) {
+            let to = arrow.to as usize;
+            if !alive[to] || !self.problem.is_open(arrow.pool) || (to == other && counted_before) {
+                continue;
+            }
+            if self.price[end] < arrow.spot * self.price[to] {
+                self.add(arrow.pool, arrow.coin, end, to);
+            } else if self.price[to] < arrow.back * self.price[end] {
+                self.add(arrow.pool, arrow.coin_to, to, end);
+            }
+        }
+    }
+}
+
+fn noise(direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> f64 {
+    direction
+        .best_trade(price_in, price_out, cap, 0.0)
+        .map_or(0.0, |trade| direction.noise(price_in, price_out, &trade))
+}

@@ -1,0 +1,85 @@
+//! Cholesky factors of a symmetric matrix stored by the lower rows of its envelope.
+
+/// Row-major `n × n` storage, of which row `i` uses columns `first[i]..=i`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Factor {
+    rows: Vec<f64>,
+    n: usize,
+}
+
+impl Factor {
+    /// Factors the leading `size` rows of the matrix that `entry(i, j)` gives; `false` if it is not positive definite.
+    pub(crate) fn compute(
+        &mut self,
+        n: usize,
+        size: usize,
+        first: &[usize],
+        entry: impl Fn(usize, usize) -> f64,
+    ) -> bool {
+        self.n = n;
+        if self.rows.len() < n * n {
+            self.rows.resize(n * n, 0.0);
+        }
+        for i in 0..size {
+            for j in first[i]..=i {
+                let low = first[i].max(first[j]);
+                let (row_i, row_j) = (&self.rows[i * n + low..i * n + j], &self.rows[j * n + low..j * n + j]);
+                let sum = entry(i, j) - row_i.iter().zip(row_j).map(|(a, b)| a * b).sum::<f64>();
+                if i == j {
+                    if !(sum > 0.0 && sum.is_finite()) {
+                        return false;
+                    }
+                    self.rows[i * n + i] = sum.sqrt();
+                } else {
+                    self.rows[i * n + j] = sum / self.rows[j * n + j];
+                }
+            }
+        }
+        true
+    }
+
+    /// Solves for a right-hand side of `size` entries, in place.
+    pub(crate) fn solve(&self, size: usize, first: &[usize], x: &mut [f64]) {
+        let n = self.n;
+        for i in 0..size {
+            let mut sum = x[i];
+            for j in first[i]..i {
+                sum -= self.rows[i * n + j] * x[j];
+            }
+            x[i] = sum / self.rows[i * n + i];
+        }
+        for i in (0..size).rev() {
+            x[i] /= self.rows[i * n + i];
+            let xi = x[i];
+            for j in first[i]..i {
+                x[j] -= self.rows[i * n + j] * xi;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solves_a_small_system_by_its_envelope() {
+        // Rows 2 and 0 share no entry: the envelope of row 2 starts at column 1.
+        let matrix = [[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 2.0]];
+        let first = [0, 0, 1];
+        let mut factor = Factor::default();
+        assert!(factor.compute(3, 3, &first, |i, j| matrix[i][j]));
+        let mut x = [1.0, 2.0, 3.0];
+        factor.solve(3, &first, &mut x);
+        for (row, expected) in matrix.iter().zip([1.0, 2.0, 3.0]) {
+            let got: f64 = row.iter().zip(x).map(|(a, b)| a * b).sum();
+            assert!((got - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_positive_is_refused() {
+        let mut factor = Factor::default();
+        assert!(!factor.compute(2, 2, &[0, 0], |_, _| 1.0));
+    }
+}

@@ -1,0 +1,14 @@
+//! The dual of the flow problem, restricted to some tokens and the pools between them.
+//!
+//! For any prices `ν` with the output's price held fixed, `ν(input)·amount + Σ max(0, profit(ν) − gas)` bounds the value of
+//! every route. The prices that make the bound least are found by Newton's method on a smoothed form; the pools that earn
+//! their gas there are the ones to use, and their trades at the optimal prices of that set are the flow.
+
+mod cholesky;
+mod evaluate;
+mod newton;
+mod subproblem;
+
+pub(crate) use evaluate::Stage;
+pub(crate) use newton::{Newton, Tolerance};
+pub(crate) use subproblem::{Member, Subproblem};

@@ -1,0 +1,198 @@
+//! Damped Newton steps on the dual.
+//!
+//! Variables are logarithms of prices. The damping metric is the Laplacian of the pools' depths rather than the identity:
+//! tokens that deep pools hold together have to move together, even while those pools sit inside their no-trade band where
+//! the dual itself is flat. Near the optimum a decrease is smaller than the rounding error of the value, so small steps are
+//! judged by the directional derivative, which is monotone.
+
+use super::Subproblem;
+use super::cholesky::Factor;
+use super::evaluate::{Slopes, Stage, evaluate};
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tolerance {
+    /// Largest excess of any token, in value.
+    pub(crate) excess: f64,
+    /// Least decrease worth another step, in value.
+    pub(crate) decrease: f64,
+    /// Most steps.
+    pub(crate) steps: usize,
+}
+
+/// Where the steps ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    /// The dual's value.
+    pub(crate) value: f64,
+    /// The largest excess of any token, in value.
+    pub(crate) excess: f64,
+}
+
+/// Longest step in the logarithm of a price.
+const RADIUS: f64 = 0.35;
+const DAMPING: std::ops::RangeInclusive<f64> = 1e-8..=1.0;
+
+/// The method with its scratch space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Newton {
+    slopes: Slopes,
+    trial: Slopes,
+    factor: Factor,
+    metric: Vec<f64>,
+    step: Vec<f64>,
+    moved: Vec<f64>,
+    /// Weight of the metric; carried over from one stage to the next.
+    pub(crate) damping: f64,
+    /// Evaluations of a pool, the unit of work.
+    pub(crate) work: u64,
+}
+
+impl Newton {
+    /// Moves `prices` towards the minimum. The last token's price stays. `scale` is the value of the whole trade.
+    pub(crate) fn minimise(
+        &mut self,
+        sub: &Subproblem<'_>,
+        prices: &mut [f64],
+        stage: Stage,
+        scale: f64,
+        tolerance: Tolerance,
+    ) -> Outcome {
+        let n = sub.tokens.len();
+        let size = n - 1;
+        self.load_metric(sub, prices);
+        let mut value = self.evaluate(sub, prices, stage);
+        let mut excess = f64::INFINITY;
+        for _ in 0..tolerance.steps {
+            excess = largest(&self.slopes.gradient[..size]);
+            if excess <= tolerance.excess {
+                break;
+            }
+            if !self.factor_damped(sub, size, scale) {
+                self.damping = (self.damping * 10.0).max(1e-9);
+                if self.damping > 1e6 {
+                    break;
+                }
+                continue;
+            }
+            let longest = self.set_step(sub, size);
+            let along = dot(&self.slopes.gradient[..size], &self.step);
+            if -along < tolerance.decrease && self.damping < 1e-4 {
+                break;
+            }
+            match self.search(sub, prices, stage, value, along, longest) {
+                Some((next, share)) => {
+                    value = next;
+                    excess = largest(&self.slopes.gradient[..size]);
+                    if -along * share < tolerance.decrease * 0.1 && self.damping < 1e-3 {
+                        break;
+                    }
+                }
+                None => {
+                    self.damping = (self.damping * 20.0).max(1e-5);
+                    if self.damping > 1e3 {
+                        break;
+                    }
+                }
+            }
+        }
+        self.damping = self.damping.clamp(*DAMPING.start(), *DAMPING.end());
+        Outcome { value, excess }
+    }
+
+    fn evaluate(&mut self, sub: &Subproblem<'_>, prices: &[f64], stage: Stage) -> f64 {
+        self.work += sub.members.len() as u64;
+        evaluate(sub, prices, stage, &mut self.slopes)
+    }
+
+    /// Laplacian of the pools' depths in value.
+    fn load_metric(&mut self, sub: &Subproblem<'_>, prices: &[f64]) {
+        let n = sub.tokens.len();
+        self.metric.clear();
+        self.metric.resize(n * n, 0.0);
+        for member in &sub.members {
+            let depth = (0..2).filter_map(|side| {
+                let direction = member.curve.directions[side].as_ref()?;
+                Some(0.5 * direction.depth() * prices[member.ends[1 - side] as usize])
+            });
+            let weight = depth.fold(0.0, f64::max);
+            let [a, b] = member.ends.map(|end| end as usize);
+            self.metric[a * n + a] += weight;
+            self.metric[b * n + b] += weight;
+            self.metric[a.max(b) * n + a.min(b)] -= weight;
+        }
+    }
+
+    fn factor_damped(&mut self, sub: &Subproblem<'_>, size: usize, scale: f64) -> bool {
+        let n = sub.tokens.len();
+        let (hessian, metric, damping) = (&self.slopes.hessian, &self.metric, self.damping);
+        self.factor.compute(n, size, &sub.first, |i, j| {
+            let entry = hessian[i * n + j] + damping * metric[i * n + j];
+            if i == j { entry * (1.0 + 1e-12) + 1e-9 * scale } else { entry }
+        })
+    }
+
+    /// The damped Newton step, cut to the radius; returns its longest entry.
+    fn set_step(&mut self, sub: &Subproblem<'_>, size: usize) -> f64 {
+        self.step.clear();
+        self.step.extend(self.slopes.gradient[..size].iter().map(|g| -g));
+        self.factor.solve(size, &sub.first, &mut self.step);
+        let longest = largest(&self.step);
+        if longest > RADIUS {
+            for entry in &mut self.step {
+                *entry *= RADIUS / longest;
+            }
+        }
+        longest
+    }
+
+    /// Tries the step and shorter ones; on success `prices` and slopes are those of the new point.
+    fn search(
+        &mut self,
+        sub: &Subproblem<'_>,
+        prices: &mut [f64],
+        stage: Stage,
+        value: f64,
+        along: f64,
+        longest: f64,
+    ) -> Option<(f64, f64)> {
+        let size = self.step.len();
+        std::mem::swap(&mut self.slopes, &mut self.trial);
+        let mut share = 1.0;
+        for attempt in 0..5 {
+            self.moved.clear();
+            self.moved.extend(prices[..size].iter().zip(&self.step).map(|(price, step)| price * (share * step).exp()));
+            self.moved.extend_from_slice(&prices[size..]);
+            let moved = std::mem::take(&mut self.moved);
+            let next = self.evaluate(sub, &moved, stage);
+            self.moved = moved;
+            let ahead = dot(&self.slopes.gradient[..size], &self.step);
+            let small = share * longest < 2e-3;
+            let flat = ahead <= 0.0 || ahead.abs() <= 0.5 * along.abs();
+            if next <= value + 1e-4 * share * along || (small && flat) {
+                self.relax(attempt, ahead.abs() < 0.5 * along.abs());
+                prices.copy_from_slice(&self.moved);
+                return Some((next, share));
+            }
+            share *= if ahead > 0.0 { (along / (along - ahead)).clamp(1e-5, 0.6) } else { 0.5 };
+        }
+        std::mem::swap(&mut self.slopes, &mut self.trial);
+        None
+    }
+
+    fn relax(&mut self, attempt: usize, good: bool) {
+        self.damping = match (attempt, good) {
+            (0, true) => self.damping * 0.1,
+            (0, false) => self.damping * 0.4,
+            _ => (self.damping * 2.0).max(1e-6),
+        };
+    }
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most, value| most.max(value.abs()))
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}

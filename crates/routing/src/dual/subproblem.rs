@@ -1,0 +1,122 @@
+//! Some tokens, the pools between them, and numbers of their own.
+
+use braid_protocols::curve::PoolCurve;
+
+use crate::problem::{Flow, Problem};
+
+/// One pool of a subproblem.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member<'a> {
+    pub(crate) pool: u32,
+    pub(crate) curve: &'a PoolCurve,
+    /// Local numbers of coins 0 and 1.
+    pub(crate) ends: [u32; 2],
+    /// Whether coin 0, and coin 1, may be sold: nothing flows into the input or out of the output.
+    pub(crate) open: [bool; 2],
+    /// Value of a swap's gas, and of each tick crossed.
+    pub(crate) gas: f64,
+    pub(crate) tick_price: f64,
+}
+
+/// A set of tokens with local numbers; the output comes last, hubs shortly before it, so that elimination fills in little.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Subproblem<'a> {
+    /// The token of each local number.
+    pub(crate) tokens: Vec<u32>,
+    pub(crate) members: Vec<Member<'a>>,
+    /// The lowest local number that each token shares a pool with, itself included.
+    pub(crate) first: Vec<usize>,
+    /// Amount supplied of each token.
+    pub(crate) supply: Vec<f64>,
+    /// The most of each token that a route can hold.
+    pub(crate) caps: Vec<f64>,
+}
+
+impl<'a> Subproblem<'a> {
+    /// From a list of pools. `local` is scratch: one entry per token, all `u32::MAX`, and left so.
+    pub(crate) fn new(problem: &Problem<'a>, pools: &[u32], caps: &[f64], local: &mut [u32]) -> Self {
+        let mut degrees: Vec<(u32, u32)> = Vec::new();
+        let target = crate::prepare::index32(problem.target);
+        let source = crate::prepare::index32(problem.source);
+        let graph = problem.prepared.graph();
+        let mut count = |token: u32, local: &mut [u32]| {
+            let at = &mut local[token as usize];
+            if *at == u32::MAX {
+                *at = crate::prepare::index32(degrees.len());
+                degrees.push((token, 0));
+            }
+            degrees[*at as usize].1 += 1;
+        };
+        for pool in pools {
+            for token in graph.ends(*pool) {
+                count(token, local);
+            }
+        }
+        count(source, local);
+        count(target, local);
+        degrees.sort_by_key(|(token, degree)| (*token == target, *degree, *token));
+        for (number, (token, _)) in degrees.iter().enumerate() {
+            local[*token as usize] = crate::prepare::index32(number);
+        }
+        let n = degrees.len();
+        let mut sub = Self {
+            tokens: degrees.iter().map(|(token, _)| *token).collect(),
+            members: Vec::with_capacity(pools.len()),
+            first: (0..n).collect(),
+            supply: vec![0.0; n],
+            caps: degrees.iter().map(|(token, _)| caps[*token as usize]).collect(),
+        };
+        sub.supply[local[problem.source] as usize] = problem.amount;
+        for pool in pools {
+            let Some(curve) = problem.curve(*pool) else { continue };
+            let tokens = graph.ends(*pool);
+            let ends = tokens.map(|token| local[token as usize]);
+            let low = ends[0].min(ends[1]) as usize;
+            for end in ends {
+                let first = &mut sub.first[end as usize];
+                *first = (*first).min(low);
+            }
+            let open = problem.open_ways(tokens);
+            let (gas, tick_price) = (curve.gas_units * problem.gas_price, curve.tick_gas_units * problem.gas_price);
+            sub.members.push(Member { pool: *pool, curve, ends, open, gas, tick_price });
+        }
+        for (token, _) in &degrees {
+            local[*token as usize] = u32::MAX;
+        }
+        sub
+    }
+}
+
+impl Member<'_> {
+    /// The coin that is sold at these prices, if any.
+    #[inline]
+    pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
+        let [a, b] = self.ends.map(|end| prices[end as usize]);
+        let sells = |coin: u8, price_in: f64, price_out: f64| {
+            self.curve.direction(coin).is_some_and(|direction| price_in < direction.spot() * price_out)
+        };
+        if sells(0, a, b) {
+            self.open[0].then_some(0)
+        } else if sells(1, b, a) {
+            self.open[1].then_some(1)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn flow(&self, tokens: &[u32], prices: &[f64]) -> Option<Flow> {
+        let side = self.side(prices)?;
+        let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
+        let (coin_in, coin_out) = if side == 0 { (0, 1) } else { (1, 0) };
+        let direction = self.curve.direction(coin_in)?;
+        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.tick_price)?;
+        Some(Flow {
+            pool: self.pool,
+            coin_in,
+            coin_out,
+            from: tokens[from],
+            to: tokens[to],
+            amount_in: trade.amount_in,
+        })
+    }
+}

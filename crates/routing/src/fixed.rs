@@ -1,0 +1,142 @@
+//! The best flow over a given set of pools.
+
+use crate::dual::{Member, Newton, Stage, Subproblem, Tolerance};
+use crate::problem::{Flow, Problem};
+use crate::support::longest_chain;
+
+/// A flow over a set of pools at the prices that balance it.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed<'p> {
+    pub(crate) sub: Subproblem<'p>,
+    pub(crate) prices: Vec<f64>,
+    pub(crate) flows: Vec<Flow>,
+    /// Value of the output, net of the gas of the pools that carry something.
+    pub(crate) net: f64,
+    /// Largest imbalance of a token, in value.
+    pub(crate) excess: f64,
+}
+
+/// Imbalance above which a set of pools cannot carry the amount, as a share of the trade.
+const UNBALANCED: f64 = 2e-3;
+/// A flow below this share of the trade is none.
+const NOTHING: f64 = 1e-9;
+
+impl<'p> Fixed<'p> {
+    /// Solves for the prices at which the pools' trades balance; drops pools that carry nothing, and the smallest flows of
+    /// chains that are too long. `None` if the pools cannot carry the amount.
+    pub(crate) fn solve(
+        problem: &Problem<'p>,
+        newton: &mut Newton,
+        local: &mut [u32],
+        pools: &[u32],
+        start: &dyn Fn(u32) -> f64,
+        scale: f64,
+        excess: f64,
+    ) -> Option<Self> {
+        let mut pools = pools.to_vec();
+        for _ in 0..=problem.hops {
+            drop_dangling(problem, &mut pools);
+            if pools.is_empty() {
+                return None;
+            }
+            let fixed = Self::balance(problem, newton, local, &pools, start, scale, excess)?;
+            if fixed.sub.tokens.len() <= problem.hops + 1 || longest_chain(&fixed.flows) <= problem.hops {
+                return Some(fixed);
+            }
+            let smallest = fixed.smallest_too_deep(problem.hops)?;
+            pools.retain(|pool| *pool != smallest);
+        }
+        None
+    }
+
+    fn balance(
+        problem: &Problem<'p>,
+        newton: &mut Newton,
+        local: &mut [u32],
+        pools: &[u32],
+        start: &dyn Fn(u32) -> f64,
+        scale: f64,
+        excess: f64,
+    ) -> Option<Self> {
+        let unlimited = vec![f64::INFINITY; local.len()];
+        let mut sub = Subproblem::new(problem, pools, &unlimited, local);
+        let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
+        if let Some(price) = prices.last_mut() {
+            *price = problem.price_out;
+        }
+        newton.damping = 1e-2;
+        let tolerance = Tolerance { excess, decrease: 1e-13 * scale, steps: 60 };
+        let outcome = newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
+        if !(outcome.excess <= UNBALANCED * scale) {
+            return None;
+        }
+        let mut gas = 0.0;
+        let mut flows = Vec::with_capacity(sub.members.len());
+        let tokens = std::mem::take(&mut sub.tokens);
+        sub.members.retain(|member| match member.flow(&tokens, &prices) {
+            Some(flow) if flow.amount_in * price_in(member, &flow, &prices) > NOTHING * scale => {
+                gas += member.gas;
+                flows.push(flow);
+                true
+            }
+            _ => false,
+        });
+        sub.tokens = tokens;
+        Some(Self { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
+    }
+
+    /// The pool of the smallest flow, by value, that lies on a chain longer than `hops`.
+    fn smallest_too_deep(&self, hops: usize) -> Option<u32> {
+        let price = |token: u32| self.sub.tokens.iter().position(|t| *t == token).map_or(0.0, |at| self.prices[at]);
+        let long = self.flows.iter().filter(|flow| {
+            let ahead: Vec<Flow> = upstream(&self.flows, flow.from);
+            let behind: Vec<Flow> = downstream(&self.flows, flow.to);
+            longest_chain(&ahead) + 1 + longest_chain(&behind) > hops
+        });
+        let smallest = long.min_by(|a, b| (a.amount_in * price(a.from)).total_cmp(&(b.amount_in * price(b.from))));
+        smallest.map(|flow| flow.pool)
+    }
+}
+
+fn price_in(member: &Member<'_>, flow: &Flow, prices: &[f64]) -> f64 {
+    prices[member.ends[usize::from(flow.coin_in)] as usize]
+}
+
+fn upstream(flows: &[Flow], token: u32) -> Vec<Flow> {
+    spread(flows, token, |flow| (flow.to, flow.from))
+}
+
+fn downstream(flows: &[Flow], token: u32) -> Vec<Flow> {
+    spread(flows, token, |flow| (flow.from, flow.to))
+}
+
+fn spread(flows: &[Flow], token: u32, ends: impl Fn(&Flow) -> (u32, u32)) -> Vec<Flow> {
+    let mut seen = vec![token];
+    let mut at = 0;
+    while at < seen.len() {
+        let here = seen[at];
+        for flow in flows.iter().filter(|flow| ends(flow).0 == here) {
+            if !seen.contains(&ends(flow).1) {
+                seen.push(ends(flow).1);
+            }
+        }
+        at += 1;
+    }
+    flows.iter().filter(|flow| seen.contains(&ends(flow).0)).copied().collect()
+}
+
+/// Drops pools that lead to a token that nothing else touches, until none does.
+fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
+    let graph = problem.prepared.graph();
+    let ends = [problem.source, problem.target];
+    loop {
+        let before = pools.len();
+        let touched: Vec<u32> = pools.iter().flat_map(|pool| graph.ends(*pool)).collect();
+        let carries =
+            |token: u32| ends.contains(&(token as usize)) || touched.iter().filter(|t| **t == token).count() > 1;
+        pools.retain(|pool| graph.ends(*pool).into_iter().all(carries));
+        if pools.len() == before {
+            return;
+        }
+    }
+}

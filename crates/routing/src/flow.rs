@@ -1,0 +1,173 @@
+//! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
+
+use crate::certify::{self, PriceBoard};
+use crate::dual::{Newton, Stage, Subproblem, Tolerance};
+use crate::fixed::Fixed;
+use crate::potentials::Potentials;
+use crate::prepare::index32;
+use crate::problem::{Flow, Problem};
+use crate::rounding;
+
+/// Tokens that the first subproblem takes besides those of the best chain.
+const FIRST_TOKENS: usize = 24;
+/// Most rounds of taking in tokens whose pools earn more than their gas.
+const ROUNDS: usize = 5;
+/// Gas of a plain swap, for scale.
+const SWAP_GAS_UNITS: f64 = 80_000.0;
+/// Where smoothing ends, as a share of a swap's gas.
+const LAST_TAU: f64 = 0.01;
+
+/// The best flow found, and the least bound.
+pub(crate) struct Found {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) bound: f64,
+}
+
+/// One problem on the way to its flow.
+pub(crate) struct FlowSearch<'a, 'p> {
+    pub(crate) problem: &'a Problem<'p>,
+    pub(crate) potentials: &'a Potentials,
+    pub(crate) alive: &'a [bool],
+    /// Start prices of all tokens.
+    pub(crate) start: &'a [f64],
+    /// Value of the whole trade.
+    pub(crate) scale: f64,
+    /// Most pools of a flow.
+    pub(crate) max_pools: usize,
+    pub(crate) newton: Newton,
+    /// Scratch: one entry per token, all `u32::MAX`.
+    pub(crate) local: Vec<u32>,
+}
+
+impl<'p> FlowSearch<'_, 'p> {
+    /// `chain` is the best single chain, whose value net of gas is `net`; `bound` is the least bound known.
+    pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found {
+        let mut members = self.first_tokens(chain, net, bound);
+        let mut prices = self.start.to_vec();
+        let mut least = bound;
+        let mut sub = Subproblem::default();
+        for round in 0..ROUNDS {
+            let pools = self.pools_among(&members);
+            sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+            let mut local: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
+            self.relax(&sub, &mut local, round == 0);
+            for (token, price) in sub.tokens.iter().zip(&local) {
+                prices[*token as usize] = *price;
+            }
+            let found = self.bound_at(&sub, &local);
+            least = least.min(found.bound);
+            if round + 1 == ROUNDS || !self.take_in(&mut members, &found.earning) {
+                break;
+            }
+        }
+        let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
+        let rounded = rounding::round(self, &sub, &relaxed, chain);
+        let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least } };
+        let mut board = PriceBoard::new(self.local.len());
+        for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
+            board.set(*token as usize, *price);
+        }
+        board.fill(self.problem, self.alive, self.start);
+        let last = certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
+        Found { flows: fixed.flows, bound: least.min(last.bound) }
+    }
+
+    /// The input, the output, the chain's tokens, and those that promise most by depth and distance from the best price.
+    fn first_tokens(&self, chain: &[Flow], net: f64, bound: f64) -> Vec<bool> {
+        let mut members = vec![false; self.local.len()];
+        members[self.problem.source] = true;
+        members[self.problem.target] = true;
+        for flow in chain {
+            members[flow.from as usize] = true;
+            members[flow.to as usize] = true;
+        }
+        let (worth, cap) = (&self.potentials.worth, &self.potentials.cap);
+        let whole = worth[self.problem.source] * cap[self.problem.source];
+        let allowed = (2.2 * (bound - net) / bound).min(0.98);
+        let gas = 0.9 * SWAP_GAS_UNITS * self.problem.gas_price;
+        let promise = |token: usize| {
+            let loss = 1.0 - cap[token] * worth[token] / whole;
+            let slack = allowed - loss;
+            let depth = self.problem.prepared.depth_wei(token) * 100.0;
+            (slack > 0.0).then_some(depth * slack * slack * 0.25).filter(|value| *value > gas)
+        };
+        let tokens = (0..members.len()).filter(|t| self.alive[*t] && worth[*t] > 0.0 && !members[*t]);
+        let mut promising: Vec<(f64, usize)> = tokens.filter_map(|t| Some((promise(t)?, t))).collect();
+        promising.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (_, token) in promising.iter().take(FIRST_TOKENS) {
+            members[*token] = true;
+        }
+        members
+    }
+
+    fn pools_among(&self, members: &[bool]) -> Vec<u32> {
+        let graph = self.problem.prepared.graph();
+        let tokens = (0..members.len()).filter(|token| members[*token]);
+        // Each pool once: from the end with the lower number.
+        let pools = tokens.flat_map(|token| {
+            let below = move |arrow: &&crate::prepare::Arrow| token < arrow.to as usize && members[arrow.to as usize];
+            graph.arrows(token).iter().filter(below).map(|arrow| arrow.pool)
+        });
+        pools.filter(|pool| self.problem.is_open(*pool)).collect()
+    }
+
+    /// Newton along falling smoothness.
+    fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], first: bool) {
+        let (scale, gas) = (self.scale, SWAP_GAS_UNITS * self.problem.gas_price);
+        let last_tau = (LAST_TAU * gas).max(1e-10 * scale);
+        let start = if first { gas.max(1e-6 * scale) } else { (0.1 * gas).max(1e-8 * scale) };
+        let mut tau = start.max(last_tau);
+        self.newton.damping = 1.0;
+        loop {
+            let last = tau <= last_tau * 1.01;
+            // Some room above the caps while smoothing keeps a lone chain's pools from counting in full.
+            let slack = 1.0 + 0.1 * (tau / gas.max(last_tau)).clamp(0.01, 1.0);
+            let decrease = if last { 1e-9 * scale } else { (1e-6 * scale).max(0.02 * tau) };
+            let tolerance = Tolerance { excess: 1e-9 * scale, decrease, steps: 40 };
+            self.newton.minimise(sub, prices, Stage::Smooth { tau, slack }, scale, tolerance);
+            if last {
+                return;
+            }
+            tau = (tau * 0.15).max(last_tau);
+        }
+    }
+
+    fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> certify::Evaluation {
+        let mut board = PriceBoard::new(self.local.len());
+        for (token, price) in sub.tokens.iter().zip(prices) {
+            board.set(*token as usize, *price);
+        }
+        board.fill(self.problem, self.alive, self.start);
+        certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, 1e-8 * self.scale)
+    }
+
+    /// Adds the tokens of earning pools; whether any was new.
+    fn take_in(&self, members: &mut [bool], earning: &[u32]) -> bool {
+        let mut grew = false;
+        for pool in earning {
+            for token in self.problem.prepared.graph().ends(*pool) {
+                let member = &mut members[token as usize];
+                grew |= !*member;
+                *member = true;
+            }
+        }
+        grew
+    }
+
+    /// The best flow over exactly these pools; see [`Fixed::solve`].
+    pub(crate) fn fixed(&mut self, pools: &[u32], start: &dyn Fn(u32) -> f64, excess: f64) -> Option<Fixed<'p>> {
+        Fixed::solve(self.problem, &mut self.newton, &mut self.local, pools, start, self.scale, excess)
+    }
+
+    /// A guess at any token's price.
+    pub(crate) fn guess(&self, token: u32) -> f64 {
+        let start = self.start[token as usize];
+        let settled = self.problem.prepared.standing().price(token as usize);
+        [start, settled].into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
+    }
+
+    /// How many tokens there are.
+    pub(crate) fn node_count(&self) -> u32 {
+        index32(self.local.len())
+    }
+}

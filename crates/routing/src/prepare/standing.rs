@@ -1,0 +1,224 @@
+//! Prices that leave the least arbitrage, and the pools that are out of line with them.
+//!
+//! Arbitrage that stands in a market (stale, paused, poisoned or dust pools) would be collected by every bound though no
+//! route can collect it all, so pools out of line are set aside from the bound and from splits: those that would earn more
+//! than a share of what a swap's gas costs the request. Each pool's figure is what it earned when it was the worst of its
+//! token, with all worse ones already removed.
+
+use std::sync::Arc;
+
+use braid_protocols::curve::PoolCurve;
+
+use super::prices::Prices;
+use super::{Graph, index32};
+
+/// See the module's text. Values are wei of ether.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    /// Price of every token, wei per atomic unit; zero without one.
+    prices: Vec<f64>,
+    /// What each pool earns at those prices.
+    profit: Vec<f64>,
+    /// What it earned when it was removed; zero for a pool that never was.
+    out_of_line: Vec<f64>,
+}
+
+/// Levels of profit at which pools are removed, wei: from 10 ether down to less than the gas of one swap at 0.01 gwei.
+const LEVELS: [f64; 9] = [1e19, 1e18, 1e17, 2e16, 5e15, 1e15, 2e14, 4e13, 8e12];
+/// The same once more at each level, until nothing is above it.
+const ROUNDS: usize = 6;
+
+impl Standing {
+    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PoolCurve>>], reference: &Prices) -> Self {
+        let count = graph.token_count();
+        let prices = (0..count).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
+        let mut state = Self { prices, profit: vec![0.0; curves.len()], out_of_line: vec![0.0; curves.len()] };
+        let mut settle = Settle { graph, curves, stale: vec![true; count], queue: Vec::new() };
+        settle.order(reference);
+        for level in LEVELS {
+            for _ in 0..ROUNDS {
+                settle.run(&mut state);
+                if !state.remove_above(graph, curves, level, &mut settle.stale) {
+                    break;
+                }
+            }
+        }
+        settle.run(&mut state);
+        state.measure(graph, curves);
+        state
+    }
+
+    /// The price of a token that leaves the least arbitrage, wei per atomic unit; zero without one.
+    pub(crate) fn price(&self, token: usize) -> f64 {
+        self.prices[token]
+    }
+
+    /// What a pool earns at those prices, wei.
+    pub(crate) fn profit(&self, pool: usize) -> f64 {
+        self.profit[pool]
+    }
+
+    /// What a pool that is out of line earned when it was removed, wei; zero for one in line.
+    pub(crate) fn out_of_line(&self, pool: usize) -> f64 {
+        self.out_of_line[pool]
+    }
+
+    fn measure(&mut self, graph: &Graph, curves: &[Option<Arc<PoolCurve>>]) {
+        for (pool, curve) in curves.iter().enumerate() {
+            let Some(curve) = curve else { continue };
+            self.profit[pool] = earned(graph, curve, index32(pool), &self.prices);
+        }
+    }
+
+    /// Removes the worst pool of each token that earns more than `level`; whether there was one.
+    fn remove_above(
+        &mut self,
+        graph: &Graph,
+        curves: &[Option<Arc<PoolCurve>>],
+        level: f64,
+        stale: &mut [bool],
+    ) -> bool {
+        self.measure(graph, curves);
+        let mut worst: Vec<(f64, u32)> = (0_u32..)
+            .zip(&self.profit)
+            .filter(|(pool, profit)| **profit > level && self.out_of_line[*pool as usize] == 0.0)
+            .map(|(pool, profit)| (*profit, pool))
+            .collect();
+        worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut taken: Vec<u32> = Vec::new();
+        for (profit, pool) in &worst {
+            let ends = graph.ends(*pool);
+            let rarer = if graph.arrows(ends[0] as usize).len() <= graph.arrows(ends[1] as usize).len() {
+                ends[0]
+            } else {
+                ends[1]
+            };
+            if taken.contains(&rarer) {
+                continue;
+            }
+            taken.push(rarer);
+            self.out_of_line[*pool as usize] = *profit;
+            for end in ends {
+                stale[end as usize] = true;
+            }
+        }
+        !worst.is_empty()
+    }
+}
+
+/// Coordinate descent on the sum of profits: each token's price goes to where what pools pay of it balances what they take.
+struct Settle<'a> {
+    graph: &'a Graph,
+    curves: &'a [Option<Arc<PoolCurve>>],
+    /// Tokens whose balance may be off.
+    stale: Vec<bool>,
+    /// Tokens with a price and at least two pools, deepest first.
+    queue: Vec<u32>,
+}
+
+/// Sweeps of one run, and halvings of one balance.
+const SWEEPS: usize = 3;
+const HALVINGS: usize = 16;
+
+impl Settle<'_> {
+    fn order(&mut self, reference: &Prices) {
+        let weth = braid_market::Tokens::WETH.index();
+        let tokens = 0..self.graph.token_count();
+        self.queue = tokens
+            .filter(|token| *token != weth && self.graph.arrows(*token).len() >= 2)
+            .filter(|token| reference.wei_per_unit(*token).is_some())
+            .map(index32)
+            .collect();
+        self.queue.sort_by(|a, b| {
+            reference.depth_wei(*b as usize).total_cmp(&reference.depth_wei(*a as usize)).then(a.cmp(b))
+        });
+    }
+
+    fn run(&mut self, state: &mut Standing) {
+        for _ in 0..SWEEPS {
+            for &token in &self.queue {
+                if !std::mem::take(&mut self.stale[token as usize]) {
+                    continue;
+                }
+                let before = state.prices[token as usize];
+                let after = self.balance(state, token as usize, before);
+                if (after / before - 1.0).abs() > 1e-6 {
+                    state.prices[token as usize] = after;
+                    for arrow in self.graph.arrows(token as usize) {
+                        self.stale[arrow.to as usize] = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The price at which pools pay as much of a token as they take.
+    fn balance(&self, state: &Standing, token: usize, start: f64) -> f64 {
+        let here = self.excess(state, token, start);
+        if here == 0.0 {
+            return start;
+        }
+        // What pools pay rises with the price: walk until the sign turns, then halve.
+        let factor: f64 = if here > 0.0 { 0.98 } else { 1.02 };
+        let (mut near, mut far) = (start, start);
+        let mut reach = factor;
+        for _ in 0..8 {
+            far = start * reach;
+            if self.excess(state, token, far) * here <= 0.0 {
+                break;
+            }
+            near = far;
+            reach *= reach;
+        }
+        for _ in 0..HALVINGS {
+            let middle = (near * far).sqrt();
+            let excess = self.excess(state, token, middle);
+            if excess == 0.0 {
+                return middle;
+            }
+            if excess * here > 0.0 { near = middle } else { far = middle }
+        }
+        (near * far).sqrt()
+    }
+
+    /// What pools pay of a token less what they take of it, at a price for it, in value.
+    fn excess(&self, state: &Standing, token: usize, price: f64) -> f64 {
+        let mut sum = 0.0;
+        for arrow in self.graph.arrows(token) {
+            let other = state.prices[arrow.to as usize];
+            if other <= 0.0 || state.out_of_line[arrow.pool as usize] > 0.0 {
+                continue;
+            }
+            if price < arrow.spot * other {
+                if let Some(trade) = self.trade(arrow.pool, arrow.coin, price, other) {
+                    sum -= price * trade.amount_in;
+                }
+            } else if other < arrow.back * price
+                && let Some(trade) = self.trade(arrow.pool, arrow.coin_to, other, price)
+            {
+                sum += price * trade.amount_out;
+            }
+        }
+        sum
+    }
+
+    fn trade(&self, pool: u32, coin: u8, price_in: f64, price_out: f64) -> Option<braid_protocols::curve::Trade> {
+        let curve = self.curves.get(pool as usize)?.as_deref()?;
+        curve.direction(coin)?.best_trade(price_in, price_out, f64::INFINITY, 0.0)
+    }
+}
+
+fn earned(graph: &Graph, curve: &PoolCurve, pool: u32, prices: &[f64]) -> f64 {
+    let ends = graph.ends(pool);
+    if ends[0] == u32::MAX {
+        return 0.0;
+    }
+    let [a, b] = ends.map(|end| prices[end as usize]);
+    if a <= 0.0 || b <= 0.0 {
+        return 0.0;
+    }
+    let side = |coin, price_in, price_out| {
+        curve.direction(coin).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))
+    };
+    side(0, a, b).max(side(1, b, a))
+}

@@ -1,0 +1,234 @@
+//! From relaxed prices to a set of pools: thresholds first, then dropping and adding one pool at a time.
+//!
+//! At the prices that balance a set `S` of value `V`, dropping a pool changes the value to at most `V − (profit − gas)`, and
+//! adding one to at most `V + (profit − gas)`. So only used pools that earn less than their gas, and unused ones that earn
+//! more, can improve on `S`; when there is none, `S` is the best of all sets.
+
+use crate::dual::{Member, Subproblem};
+use crate::fixed::Fixed;
+use crate::flow::FlowSearch;
+use crate::problem::Flow;
+
+/// Shares of its gas that a pool must earn at the relaxed prices to be in a first set.
+const THRESHOLDS: [f64; 3] = [0.97, 0.8, 1.03];
+/// Most sets tried.
+const TRIALS: usize = 40;
+
+/// The best set found, balanced; `None` if none can carry the amount.
+pub(crate) fn round<'p>(
+    search: &mut FlowSearch<'_, 'p>,
+    sub: &Subproblem<'p>,
+    relaxed: &[f64],
+    chain: &[Flow],
+) -> Option<Fixed<'p>> {
+    let mut rounding = Rounding { trials: 0, tried: Vec::new(), sub, relaxed };
+    let mut best = rounding.first(search, chain)?;
+    best = rounding.limit(search, best);
+    while let Some(better) = rounding.improve(search, &best) {
+        best = better;
+    }
+    let pools: Vec<u32> = best.sub.members.iter().map(|member| member.pool).collect();
+    let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
+    let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
+    let polished = search.fixed(&pools, &start, 1e-12 * search.scale);
+    Some(match polished {
+        Some(polished) if polished.excess <= best.excess.max(1e-7 * search.scale) => polished,
+        _ => best,
+    })
+}
+
+struct Rounding<'a, 'p> {
+    trials: usize,
+    /// Moves already tried: pool, and whether it was added.
+    tried: Vec<(u32, bool)>,
+    sub: &'a Subproblem<'p>,
+    relaxed: &'a [f64],
+}
+
+impl<'p> Rounding<'_, 'p> {
+    fn first(&mut self, search: &mut FlowSearch<'_, 'p>, chain: &[Flow]) -> Option<Fixed<'p>> {
+        let chain: Vec<u32> = chain.iter().map(|flow| flow.pool).collect();
+        let mut ratios: Vec<(f64, u32)> = self
+            .sub
+            .members
+            .iter()
+            .filter_map(|member| Some((earned(member, self.sub, self.relaxed)?.0, member.pool)))
+            .collect();
+        ratios.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut sets = vec![chain.clone()];
+        for threshold in THRESHOLDS {
+            let mut set: Vec<u32> =
+                ratios.iter().filter(|(ratio, _)| *ratio > threshold).map(|(_, pool)| *pool).collect();
+            push_new(&mut sets, set.clone());
+            set.extend(chain.iter().filter(|pool| !set.contains(pool)).copied().collect::<Vec<_>>());
+            push_new(&mut sets, set);
+        }
+        let mut best: Option<Fixed<'p>> = None;
+        for set in sets.iter().filter(|set| !set.is_empty()) {
+            self.trials += 1;
+            let found = self.solve_from_relaxed(search, set);
+            best = better_of(best, found);
+        }
+        best
+    }
+
+    fn solve_from_relaxed(&self, search: &mut FlowSearch<'_, 'p>, pools: &[u32]) -> Option<Fixed<'p>> {
+        let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
+        let start = |token: u32| {
+            let known = self.sub.tokens.iter().position(|t| *t == token).map(|at| self.relaxed[at]);
+            known.unwrap_or(guesses[token as usize])
+        };
+        search.fixed(pools, &start, 1e-9 * search.scale)
+    }
+
+    /// Keeps the pools that earn most until there are no more than allowed.
+    fn limit(&mut self, search: &mut FlowSearch<'_, 'p>, mut best: Fixed<'p>) -> Fixed<'p> {
+        while best.flows.len() > search.max_pools {
+            let mut ranked: Vec<(f64, u32)> = best
+                .sub
+                .members
+                .iter()
+                .map(|member| (earned(member, &best.sub, &best.prices).map_or(0.0, |e| e.1), member.pool))
+                .collect();
+            ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            let excess = ranked.len() - search.max_pools;
+            ranked.truncate(ranked.len() - excess.div_ceil(2));
+            let pools: Vec<u32> = ranked.iter().map(|(_, pool)| *pool).collect();
+            let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
+            let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
+            match search.fixed(&pools, &start, 1e-9 * search.scale) {
+                Some(fewer) => best = fewer,
+                None => return best,
+            }
+        }
+        best
+    }
+
+    /// One drop or one addition that raises the value.
+    fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
+        let prices = self.board(search, best);
+        let used: Vec<u32> = best.sub.members.iter().map(|member| member.pool).collect();
+        let full = used.len() >= search.max_pools;
+        let mut moves: Vec<(f64, u32, bool)> = Vec::new();
+        for member in &self.sub.members {
+            let gain = member_gain(member, &prices);
+            let add = !used.contains(&member.pool);
+            let better = if add { gain } else { -gain };
+            if better > 1e-9 * search.scale && !(add && full) && !self.tried.contains(&(member.pool, add)) {
+                moves.push((better, member.pool, add));
+            }
+        }
+        moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (_, pool, add) in moves {
+            if self.trials >= TRIALS {
+                return None;
+            }
+            self.trials += 1;
+            self.tried.push((pool, add));
+            let set = if add { self.with(search, &used, best, pool) } else { without(&used, pool) };
+            let guesses: Vec<f64> = prices.clone();
+            let tokens = &self.sub.tokens;
+            let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
+            if let Some(found) = search.fixed(&set, &start, 1e-9 * search.scale)
+                && found.net > best.net + 1e-10 * search.scale
+                && found.flows.len() <= search.max_pools
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// A set with one more pool, and with the pools that connect its new tokens to the rest.
+    fn with(&self, search: &FlowSearch<'_, 'p>, used: &[u32], best: &Fixed<'p>, pool: u32) -> Vec<u32> {
+        let mut set = used.to_vec();
+        set.push(pool);
+        for token in search.problem.prepared.graph().ends(pool) {
+            if best.sub.tokens.contains(&token) {
+                continue;
+            }
+            for member in &self.sub.members {
+                let touches = member.ends.iter().any(|end| self.sub.tokens[*end as usize] == token);
+                let earns = earned(member, self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > 0.5);
+                if touches && earns && !set.contains(&member.pool) {
+                    set.push(member.pool);
+                }
+            }
+        }
+        set
+    }
+
+    /// Prices of the subproblem's tokens: the set's own, and for the others the relaxed ones moved to where no pool towards
+    /// the set earns anything.
+    fn board(&self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Vec<f64> {
+        let mut prices = self.relaxed.to_vec();
+        let mut known = vec![false; prices.len()];
+        for (at, token) in self.sub.tokens.iter().enumerate() {
+            if let Some(own) = best.sub.tokens.iter().position(|t| t == token) {
+                prices[at] = best.prices[own];
+                known[at] = true;
+            }
+        }
+        let mut band = vec![(0.0_f64, f64::INFINITY); prices.len()];
+        for member in &self.sub.members {
+            for side in 0..2 {
+                let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
+                let Some(direction) = member.curve.directions[side].as_ref().filter(|_| member.open[side]) else {
+                    continue;
+                };
+                if known[to] && !known[from] {
+                    band[from].0 = band[from].0.max(prices[to] * direction.spot());
+                }
+                if known[from] && !known[to] {
+                    band[to].1 = band[to].1.min(prices[from] / direction.spot());
+                }
+            }
+        }
+        let _ = search;
+        for (at, (low, high)) in band.into_iter().enumerate().filter(|(at, _)| !known[*at]) {
+            prices[at] = if low <= high { prices[at].clamp(low, high) } else { (low * high).sqrt() };
+        }
+        prices
+    }
+}
+
+/// What a member earns at local prices: as a multiple of its gas, and in value net of ticks.
+fn earned(member: &Member<'_>, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(f64, f64)> {
+    let side = member.side(prices)?;
+    let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
+    let direction = member.curve.directions[side].as_ref()?;
+    let trade = direction.best_trade(prices[from], prices[to], sub.caps[from], member.tick_price)?;
+    let profit = prices[to] * trade.amount_out - prices[from] * trade.amount_in;
+    let gas = member.gas + trade.ticks * member.tick_price;
+    let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
+    Some((ratio, profit - trade.ticks * member.tick_price))
+}
+
+/// Profit less gas at local prices, uncapped; minus the gas where there is no trade.
+fn member_gain(member: &Member<'_>, prices: &[f64]) -> f64 {
+    let trade = member.side(prices).and_then(|side| {
+        let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
+        let direction = member.curve.directions[side].as_ref()?;
+        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, member.tick_price)?;
+        Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.ticks * member.tick_price)
+    });
+    trade.unwrap_or(0.0) - member.gas
+}
+
+fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fixed<'p>> {
+    match (best, found) {
+        (Some(best), Some(found)) if found.net > best.net => Some(found),
+        (Some(best), _) => Some(best),
+        (None, found) => found,
+    }
+}
+
+fn without(used: &[u32], pool: u32) -> Vec<u32> {
+    used.iter().copied().filter(|p| *p != pool).collect()
+}
+
+fn push_new(sets: &mut Vec<Vec<u32>>, set: Vec<u32>) {
+    if !sets.contains(&set) {
+        sets.push(set);
+    }
+}
