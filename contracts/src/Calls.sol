@@ -28,6 +28,19 @@ library Calls {
         if (size < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
     }
 
+    /// A later word of the answer to the call just made.
+    function answerWord(uint256 step, address target, uint256 index) internal pure returns (uint256 value) {
+        uint256 size;
+        assembly ("memory-safe") {
+            size := returndatasize()
+        }
+        if (size < (index + 1) * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
+        assembly ("memory-safe") {
+            returndatacopy(0x00, mul(index, 0x20), 0x20)
+            value := mload(0x00)
+        }
+    }
+
     /// Reads the first two words that a view of a pool answers; errors as `pool`.
     function view_(uint256 step, address target, bytes memory data, uint256 words)
         internal

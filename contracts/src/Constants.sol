@@ -7,6 +7,14 @@ address constant NATIVE = 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE;
 address constant WETH = 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2;
 // Permit2, the same address on every chain.
 address constant PERMIT2 = 0x000000000022D473030F116dDEE9F6B43aC78BA3;
+// Lido's staked ether and its wrapper, chain 1.
+address constant STETH = 0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84;
+address constant WSTETH = 0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0;
+// Balancer's vaults, chain 1.
+address constant BALANCER_V2_VAULT = 0xBA12222222228d8Ba445958a75a0704d566BF2C8;
+address constant BALANCER_V3_VAULT = 0xbA1333333333a1BA1108E8412f11850A5C319bA9;
+// Fluid's liquidity layer, which pays out for every Fluid pool, chain 1.
+address constant FLUID_LIQUIDITY = 0x52Aa899454998Be5b000Ad077a46Bbe360F4e497;
 
 // The largest partner fee, basis points.
 uint256 constant PARTNER_FEE_LIMIT_BPS = 300;

@@ -7,6 +7,12 @@ import {Permit2Payment} from "./Permit2Payment.sol";
 import {Account, Accounts} from "./Ledger.sol";
 import {Run, Runs} from "./Run.sol";
 import {Tokens} from "./Tokens.sol";
+import {BalancerV2} from "./steps/BalancerV2.sol";
+import {BalancerV3} from "./steps/BalancerV3.sol";
+import {Curve} from "./steps/Curve.sol";
+import {Erc4626} from "./steps/Erc4626.sol";
+import {Fluid} from "./steps/Fluid.sol";
+import {Lido} from "./steps/Lido.sol";
 import {UniswapV2} from "./steps/UniswapV2.sol";
 import {UniswapV3} from "./steps/UniswapV3.sol";
 import {Wrapping} from "./steps/Wrapping.sol";
@@ -14,7 +20,19 @@ import {Wrapping} from "./steps/Wrapping.sol";
 /// Swaps exactly the order's inputs along a program of pools and pays the outputs, or reverts.
 /// No owner, no storage, no upgrade, no free call; nothing is held and no allowance is left between calls.
 /// `docs/program.md` is the specification.
-contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2, UniswapV3 {
+contract ExecutionProxy is
+    IExecutionProxy,
+    Permit2Payment,
+    UniswapV2,
+    UniswapV3,
+    Wrapping,
+    Curve,
+    BalancerV2,
+    BalancerV3,
+    Erc4626,
+    Lido,
+    Fluid
+{
     using Runs for Run;
 
     uint256 private constant WHOLE_BPS = 10_000;
@@ -185,6 +203,17 @@ contract ExecutionProxy is IExecutionProxy, Permit2Payment, Wrapping, UniswapV2,
         if (opcode == 0x11) return _swapV3(run);
         if (opcode == 0x01) return _wrap(run);
         if (opcode == 0x02) return _unwrap(run);
+        if (opcode == 0x20) return _exchangeCurve(run, EXCHANGE_INT128);
+        if (opcode == 0x21) return _exchangeCurve(run, EXCHANGE_UINT256);
+        if (opcode == 0x22) return _exchangeCurve(run, EXCHANGE_UNDERLYING);
+        if (opcode == 0x30) return _swapBalancerV2(run);
+        if (opcode == 0x31) return _swapBalancerV3(run);
+        if (opcode == 0x40) return _deposit4626(run);
+        if (opcode == 0x41) return _redeem4626(run);
+        if (opcode == 0x50) return _stakeLido(run);
+        if (opcode == 0x51) return _wrapLido(run);
+        if (opcode == 0x52) return _unwrapLido(run);
+        if (opcode == 0x60) return _swapFluid(run);
         revert UnknownOpcode(run.step, opcode);
     }
 

@@ -50,19 +50,22 @@ abstract contract Guard {
         if (_callbackCaller != 0) revert IExecutionProxy.CallbackMissing(step, pool);
     }
 
-    /// Pays the pool that the running step called, once, exactly what the step spends.
-    function _answerCallback(uint256 owed) internal {
+    /// Lets the pool that the running step called in, once, and says what it is to be paid and by whom.
+    function _consumeCallback() internal returns (address token, uint256 amount, address source) {
         if (msg.sender != _address(_callbackCaller)) {
             revert IExecutionProxy.UnexpectedCallback(msg.sender, _address(_callbackCaller));
         }
-        address token = _address(_callbackToken);
-        address source = _address(_callbackSource);
-        uint256 amount = _callbackAmount;
+        token = _address(_callbackToken);
+        amount = _callbackAmount;
+        source = _address(_callbackSource);
         _callbackCaller = 0;
         _callbackToken = 0;
         _callbackAmount = 0;
         _callbackSource = 0;
-        if (owed != amount) revert IExecutionProxy.CallbackAmountMismatch(owed, amount);
+    }
+
+    /// Pays the contract that calls back.
+    function _payCaller(address token, uint256 amount, address source) internal {
         if (source == address(this)) Tokens.transfer(IN_CALLBACK, token, msg.sender, amount);
         else Tokens.transferFrom(IN_CALLBACK, token, source, msg.sender, amount);
     }

@@ -85,6 +85,7 @@ interface IExecutionProxy {
     error CallbackMissing(uint256 step, address pool);
     error UnexpectedCallback(address caller, address expected);
     error CallbackAmountMismatch(uint256 got, uint256 expected);
+    error InputNotTaken(uint256 step, address pool, uint256 left);
     error UnexpectedEther(address sender, address expected);
 
     error TransferFailed(uint256 step, address token, address from, address to, uint256 amount, bytes reason);

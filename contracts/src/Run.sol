@@ -4,7 +4,7 @@ pragma solidity 0.8.28;
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 import {Account, Accounts} from "./Ledger.sol";
 import {Tokens} from "./Tokens.sol";
-import {AMOUNT_LIMIT} from "./Constants.sol";
+import {AMOUNT_LIMIT, NATIVE, WETH} from "./Constants.sol";
 
 /// One order while it runs: the ledger, the place in the program and the step at it.
 struct Run {
@@ -100,6 +100,8 @@ library Runs {
     /// Where the step's output goes; the step's operands are taken already, so that the next step is at the cursor.
     function receiver(Run memory run) internal view returns (address) {
         if (run.to == TO_PROXY) return address(this);
+        // ether is counted where it leaves the proxy, so it has to come by
+        if (run.tokenOut == NATIVE) revert IExecutionProxy.InvalidDestination(run.step, run.to);
         if (run.to == TO_RECIPIENT) {
             bool isOutput = run.indexOut >= run.inputs && run.indexOut < run.orderTokens;
             if (!isOutput || run.feeOnOutput) revert IExecutionProxy.InvalidDestination(run.step, run.to);
@@ -142,6 +144,37 @@ library Runs {
     /// Brings the step's amount to the proxy, if it is not there.
     function bring(Run memory run) internal {
         if (run.fromPayer) Tokens.transferFrom(run.step, run.tokenIn, run.payer, address(this), run.amountIn);
+    }
+
+    /// Makes the step's amount takeable by a pool that pulls it; returns the ether to send along.
+    function offer(Run memory run, address pool) internal returns (uint256 valueWei) {
+        if (run.tokenIn == NATIVE) return run.amountIn;
+        run.bring();
+        Tokens.allow(run.step, run.tokenIn, pool, run.amountIn);
+    }
+
+    /// Ends the offer: the pool has taken all of it, so that no allowance and no input outlives the step.
+    function endOffer(Run memory run, address pool) internal view {
+        if (run.tokenIn == NATIVE) return;
+        uint256 left = Tokens.allowanceLeft(run.tokenIn, pool);
+        // more than was offered is no offer: some tokens always let their own vault
+        if (left != 0 && left <= run.amountIn) revert IExecutionProxy.InputNotTaken(run.step, pool, left);
+    }
+
+    /// What the proxy has of the step's output token.
+    function balanceOut(Run memory run) internal view returns (uint256) {
+        return run.tokenOut == NATIVE ? address(this).balance : Tokens.balanceOf(run.tokenOut, address(this));
+    }
+
+    /// By how much that has grown.
+    function grownBy(Run memory run, uint256 before) internal view returns (uint256) {
+        uint256 balance = run.balanceOut();
+        return balance > before ? balance - before : 0;
+    }
+
+    /// For steps that know nothing of ether.
+    function requireErc20(Run memory run) internal pure {
+        if (run.tokenIn == NATIVE) revert IExecutionProxy.WrongToken(run.step, NATIVE, WETH);
     }
 
     /// Who pays in a callback.

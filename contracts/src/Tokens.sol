@@ -36,18 +36,16 @@ library Tokens {
         if (!ok) revert IExecutionProxy.EtherTransferFailed(step, to, amountWei, Calls.reason());
     }
 
-    /// Lets a pool take exactly `amount`. The allowance before is zero, because every step ends with `disallow`.
+    /// Lets a pool take exactly `amount`. The allowance before is zero, because no step ends with one.
     function allow(uint256 step, address token, address spender, uint256 amount) internal {
         if (!_call(token, APPROVE, uint160(spender), amount, 0, 0x44)) {
             revert IExecutionProxy.ApprovalFailed(step, token, spender, amount, Calls.reason());
         }
     }
 
-    /// Takes back what the pool left of its allowance.
-    function disallow(uint256 step, address token, address spender) internal {
-        if (_read(token, ALLOWANCE, uint160(address(this)), uint160(spender), 0x44) != 0) {
-            allow(step, token, spender, 0);
-        }
+    /// What a pool has not taken of its allowance, atomic units.
+    function allowanceLeft(address token, address spender) internal view returns (uint256) {
+        return _read(token, ALLOWANCE, uint160(address(this)), uint160(spender), 0x44);
     }
 
     /// The account's balance, atomic units.

@@ -36,6 +36,9 @@ abstract contract UniswapV3 is Guard {
 
     /// The pool asks for its input: the positive delta, in atomic units.
     function uniswapV3SwapCallback(int256 amount0Delta, int256 amount1Delta, bytes calldata) external {
-        _answerCallback(uint256(amount0Delta > 0 ? amount0Delta : amount1Delta));
+        (address token, uint256 amount, address source) = _consumeCallback();
+        uint256 owed = uint256(amount0Delta > 0 ? amount0Delta : amount1Delta);
+        if (owed != amount) revert IExecutionProxy.CallbackAmountMismatch(owed, amount);
+        _payCaller(token, amount, source);
     }
 }

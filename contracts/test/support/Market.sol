@@ -224,6 +224,14 @@ abstract contract Market is Test {
         require(made != address(0), "deployment failed");
     }
 
+    /// Runs a constructor so that its code and its storage stand at a fixed address.
+    function _deployAt(address where, bytes memory creation) internal {
+        vm.etch(where, creation);
+        (bool ok, bytes memory runtime) = where.call("");
+        require(ok, "deployment failed");
+        vm.etch(where, runtime);
+    }
+
     function _sqrt(uint256 x) internal pure returns (uint256 y) {
         uint256 z = (x >> 1) + 1;
         y = x;

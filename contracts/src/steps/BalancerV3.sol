@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Calls} from "../Calls.sol";
+import {BALANCER_V3_VAULT, IN_CALLBACK} from "../Constants.sol";
+import {Guard} from "../Guard.sol";
+import {Run, Runs} from "../Run.sol";
+
+/// Pools of Balancer's third vault, which settles a session at its end. Operands: pool:address.
+abstract contract BalancerV3 is Guard {
+    using Runs for Run;
+
+    struct VaultSwap {
+        uint8 kind;
+        address pool;
+        address tokenIn;
+        address tokenOut;
+        uint256 amountGivenRaw;
+        uint256 limitRaw;
+        bytes userData;
+    }
+
+    uint8 private constant EXACT_IN = 0;
+    bytes4 private constant UNLOCK = 0x48c89491;
+    bytes4 private constant SETTLE = 0x15afd409;
+    bytes4 private constant SWAP = 0x2bfb780c;
+    bytes4 private constant SEND_TO = 0xae639329;
+
+    function _swapBalancerV3(Run memory run) internal returns (uint256 amountOut) {
+        address pool = address(uint160(Runs.word(run.take(20)) >> 96));
+        address to = run.receiver();
+
+        _expectCallback(BALANCER_V3_VAULT, run.tokenIn, run.amountIn, run.source());
+        bytes memory back = abi.encodeCall(this.balancerV3Callback, (pool, run.tokenOut, to));
+        Calls.pool(run.step, BALANCER_V3_VAULT, 0, abi.encodeWithSelector(UNLOCK, back), 2);
+        // the answer is `bytes`: offset, length, and then what the callback returned
+        amountOut = Calls.answerWord(run.step, BALANCER_V3_VAULT, 2);
+        _requireCallbackDone(run.step, BALANCER_V3_VAULT);
+    }
+
+    /// Inside the vault's session: pay, swap, take out. The vault calls with the very words that the step gave it.
+    function balancerV3Callback(address pool, address tokenOut, address to) external returns (uint256 amountOut) {
+        (address tokenIn, uint256 amount, address source) = _consumeCallback();
+        _payCaller(tokenIn, amount, source);
+        _call(abi.encodeWithSelector(SETTLE, tokenIn, amount), 1);
+        _call(abi.encodeWithSelector(SWAP, VaultSwap(EXACT_IN, pool, tokenIn, tokenOut, amount, 0, "")), 2);
+        // the answer is (amountCalculated, amountIn, amountOut)
+        amountOut = Calls.answerWord(IN_CALLBACK, BALANCER_V3_VAULT, 2);
+        _call(abi.encodeWithSelector(SEND_TO, tokenOut, to, amountOut), 0);
+    }
+
+    function _call(bytes memory data, uint256 words) private {
+        Calls.pool(IN_CALLBACK, BALANCER_V3_VAULT, 0, data, words);
+    }
+}

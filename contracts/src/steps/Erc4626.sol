@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Calls} from "../Calls.sol";
+import {Run, Runs} from "../Run.sol";
+
+/// ERC-4626 vaults, Morpho's among them. Operands: none, since the vault is one of the step's tokens.
+abstract contract Erc4626 {
+    using Runs for Run;
+
+    bytes4 private constant DEPOSIT = 0x6e553f65;
+    bytes4 private constant REDEEM = 0xba087652;
+
+    /// Asset to shares: the vault is the token out.
+    function _deposit4626(Run memory run) internal returns (uint256 shares) {
+        address vault = run.tokenOut;
+        address to = run.receiver();
+        run.requireErc20();
+        run.offer(vault);
+        (shares,) = Calls.pool(run.step, vault, 0, abi.encodeWithSelector(DEPOSIT, run.amountIn, to), 1);
+        run.endOffer(vault);
+    }
+
+    /// Shares to asset: the vault is the token in.
+    function _redeem4626(Run memory run) internal returns (uint256 assets) {
+        address vault = run.tokenIn;
+        address to = run.receiver();
+        run.bring();
+        (assets,) = Calls.pool(run.step, vault, 0, abi.encodeWithSelector(REDEEM, run.amountIn, to, address(this)), 1);
+    }
+}

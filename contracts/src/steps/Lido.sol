@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Calls} from "../Calls.sol";
+import {NATIVE, STETH, WSTETH} from "../Constants.sol";
+import {Run, Runs} from "../Run.sol";
+
+/// Ether, stETH and wstETH. Operands: none.
+/// stETH counts in shares: an amount of it is what its shares are worth, rounded down, at each turn.
+abstract contract Lido {
+    using Runs for Run;
+
+    bytes4 private constant SUBMIT = 0xa1903eab;
+    bytes4 private constant POOLED_ETHER_BY_SHARES = 0x7a28fb88;
+    bytes4 private constant WRAP = 0xea598cb0;
+    bytes4 private constant UNWRAP = 0xde0e9a3e;
+
+    /// Ether to stETH: what the new shares are worth.
+    function _stakeLido(Run memory run) internal returns (uint256 amountOut) {
+        run.requireTokens(NATIVE, STETH);
+        run.requireToProxy();
+        (uint256 shares,) = Calls.pool(run.step, STETH, run.amountIn, abi.encodeWithSelector(SUBMIT, address(0)), 1);
+        (amountOut,) = Calls.view_(run.step, STETH, abi.encodeWithSelector(POOLED_ETHER_BY_SHARES, shares), 1);
+    }
+
+    function _wrapLido(Run memory run) internal returns (uint256 amountOut) {
+        run.requireTokens(STETH, WSTETH);
+        run.requireToProxy();
+        run.offer(WSTETH);
+        (amountOut,) = Calls.pool(run.step, WSTETH, 0, abi.encodeWithSelector(WRAP, run.amountIn), 1);
+        run.endOffer(WSTETH);
+    }
+
+    function _unwrapLido(Run memory run) internal returns (uint256 amountOut) {
+        run.requireTokens(WSTETH, STETH);
+        run.requireToProxy();
+        run.bring();
+        (amountOut,) = Calls.pool(run.step, WSTETH, 0, abi.encodeWithSelector(UNWRAP, run.amountIn), 1);
+    }
+}
