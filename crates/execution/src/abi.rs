@@ -62,6 +62,7 @@ sol! {
         error UnexpectedCallback(address caller, address expected);
         error CallbackAmountMismatch(uint256 got, uint256 expected);
         error UnexpectedEther(address sender, address expected);
+        error InputNotTaken(uint256 step, address pool, uint256 left);
         error TransferFailed(uint256 step, address token, address from, address to, uint256 amount, bytes reason);
         error ApprovalFailed(uint256 step, address token, address spender, uint256 amount, bytes reason);
         error BalanceUnavailable(address token, bytes reason);
