@@ -53,6 +53,8 @@ pub async fn serve(
         }
     };
     pruning.abort();
+    // an abort that was asked for is no failure
+    drop(pruning.await);
     result
 }
 

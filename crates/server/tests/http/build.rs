@@ -1,0 +1,139 @@
+//! From a quote to a transaction: again and again, on a moving market, across expiry and restarts.
+
+use std::sync::Arc;
+
+use braid_primitives::{NATIVE_ETHER, WETH};
+use braid_server::Config;
+use serde_json::{Value, json};
+
+use crate::support::{NOW_MS, Service, TAKER, USDC, market, request, swap};
+
+const NOW_S: u64 = NOW_MS / 1_000;
+
+async fn quote_id(service: &Service) -> Value {
+    service.quote(&request()).await["quote_id"].clone()
+}
+
+#[tokio::test]
+async fn a_quote_becomes_a_transaction_as_often_as_asked() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let first = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    let second = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(first, second);
+    let proxy = braid_execution::proxy::address().to_checksum(None);
+    let transaction = &first["transaction"];
+    assert_eq!(transaction["to"], proxy);
+    assert_eq!(transaction["from"], TAKER.to_checksum(None));
+    assert_eq!(transaction["value"], "0x0");
+    assert_eq!((transaction["type"].as_u64(), transaction["chain_id"].as_u64()), (Some(2), Some(1)));
+    assert!(transaction["gas"].as_u64().unwrap() <= 8_388_608);
+    assert_eq!(first["authorization"], "allowance");
+    assert_eq!(first["approvals"], quote["approvals"]);
+    let (built, quoted) = (&first["estimated_outputs"][0], &quote["estimated_outputs"][0]);
+    assert_eq!(built["expected_amount"], quoted["expected_amount"]);
+    assert_eq!(built["minimum_amount"], quoted["minimum_amount"]);
+    for key in ["quote_id", "deadline", "issues", "simulation", "rpc_transaction"] {
+        assert!(first.get(key).is_some(), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn the_rpc_form_says_the_same_in_hex() {
+    let service = Service::start().await;
+    let ether = swap(&NATIVE_ETHER.to_string(), "1000000000000000000", &USDC.to_string());
+    let quote = service.quote(&ether).await;
+    let built = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(built["authorization"], "native");
+    let (plain, rpc) = (&built["transaction"], &built["rpc_transaction"]);
+    let hex = |value: &Value| format!("{:#x}", value.as_u64().unwrap());
+    assert_eq!(rpc["gas"], hex(&plain["gas"]));
+    assert_eq!(rpc["maxFeePerGas"], hex(&plain["max_fee_per_gas"]));
+    assert_eq!(rpc["maxPriorityFeePerGas"], hex(&plain["max_priority_fee_per_gas"]));
+    assert_eq!((&rpc["type"], &rpc["chainId"]), (&json!("0x2"), &json!("0x1")));
+    assert_eq!(rpc["value"], "0xde0b6b3a7640000");
+    for key in ["from", "to", "data", "value"] {
+        assert_eq!(rpc[key], plain[key]);
+    }
+    assert_eq!(rpc.as_object().unwrap().len(), 9);
+}
+
+#[tokio::test]
+async fn a_quote_expires_and_is_told_apart_from_one_that_never_was() {
+    let service = Service::start().await;
+    let id = quote_id(&service).await;
+    service.clock.advance_ms(119_999);
+    service.build(&json!({"quote_id": id})).await;
+    service.clock.advance_ms(1);
+    for (later_ms, expected) in
+        [(0, (410, "QUOTE_EXPIRED")), (10 * 60_000, (410, "QUOTE_EXPIRED")), (6 * 60_000, (404, "QUOTE_NOT_FOUND"))]
+    {
+        service.clock.advance_ms(later_ms);
+        let (status, body) = service.refused_build(&json!({"quote_id": id})).await;
+        assert_eq!((status, body["code"].as_str().unwrap()), expected);
+    }
+    let never = json!({"quote_id": "0190163d-8694-739b-aea5-966c26f8ad91"});
+    assert_eq!(service.refused_build(&never).await.1["code"], "QUOTE_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn a_restart_keeps_quotes() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let before = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    let dir = service.stop().await;
+    let service = reopen(dir).await;
+    service.publish(market(1_000));
+    let after = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(after, before);
+}
+
+/// A service on the data directory of one that has stopped.
+async fn reopen(dir: Arc<tempfile::TempDir>) -> Service {
+    Service::without_market(Config::default(), dir, NOW_MS + 1).await
+}
+
+#[tokio::test]
+async fn a_build_is_worked_out_again_on_the_newest_market() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["include_protocols"] = json!(["uniswap_v2"]);
+    body["max_hops"] = json!(1);
+    let quote = service.quote(&body).await;
+    let expected =
+        |built: &Value| -> u128 { built["estimated_outputs"][0]["expected_amount"].as_str().unwrap().parse().unwrap() };
+    let same = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+
+    service.publish(market(1_005));
+    let better = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert!(expected(&better) > expected(&same));
+    assert_eq!(better["estimated_outputs"][0]["minimum_amount"], same["estimated_outputs"][0]["minimum_amount"]);
+
+    service.publish(market(980));
+    let (status, body) = service.refused_build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!((status, body["code"].as_str()), (409, Some("QUOTE_STALE")));
+}
+
+#[tokio::test]
+async fn the_deadline_leaves_time_by_clock_and_chain() {
+    let service = Service::start().await;
+    let id = quote_id(&service).await;
+    let deadline = |built: Value| built["deadline"].as_u64().unwrap();
+    assert!(deadline(service.build(&json!({"quote_id": id})).await) >= NOW_S + 180);
+    assert_eq!(deadline(service.build(&json!({"quote_id": id, "deadline": NOW_S + 30})).await), NOW_S + 30);
+    let (status, body) = service.refused_build(&json!({"quote_id": id, "deadline": NOW_S})).await;
+    assert_eq!((status, body["errors"][0]["code"].as_str()), (422, Some("DEADLINE_INVALID")));
+}
+
+#[tokio::test]
+async fn a_signature_must_be_the_takers_for_this_quote() {
+    let service = Service::start().await;
+    let id = quote_id(&service).await;
+    for signature in ["0x00", &format!("0x{}", "11".repeat(65)), &format!("0x{}1b", "22".repeat(64))] {
+        let (status, body) = service.refused_build(&json!({"quote_id": id, "permit2_signature": signature})).await;
+        assert_eq!((status, body["code"].as_str()), (422, Some("PERMIT2_SIGNATURE_INVALID")), "{signature}");
+    }
+    let ether = service.quote(&swap(&NATIVE_ETHER.to_string(), "1000", &WETH.to_string())).await;
+    let signed = json!({"quote_id": ether["quote_id"], "permit2_signature": format!("0x{}", "11".repeat(65))});
+    assert_eq!(service.refused_build(&signed).await.1["code"], "PERMIT2_SIGNATURE_INVALID");
+}

@@ -1,0 +1,73 @@
+//! Keys: needed, wrong, made and revoked while the service runs.
+
+use braid_server::Config;
+use braid_store::KeyStore;
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::support::{Service, problem, request};
+
+#[tokio::test]
+async fn quotes_and_builds_need_a_valid_key() {
+    let service = Service::start().await;
+    for path in ["/v1/quote", "/v1/build"] {
+        for (key, code) in
+            [(None, "API_KEY_MISSING"), (Some("wrong"), "API_KEY_INVALID"), (Some(""), "API_KEY_INVALID")]
+        {
+            let call = service.client.post(format!("{}{path}", service.base)).body("{}");
+            let call = call.header("content-type", "application/json");
+            let call = key.into_iter().fold(call, |call, key| call.header("x-api-key", key));
+            let (status, body) = problem(call.send().await.unwrap()).await;
+            assert_eq!((status, body["code"].as_str()), (401, Some(code)), "{path} {key:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn health_and_readiness_ignore_keys() {
+    let service = Service::start().await;
+    for path in ["/health", "/ready"] {
+        let call = service.client.get(format!("{}{path}", service.base)).header("x-api-key", "wrong");
+        assert_eq!(call.send().await.unwrap().status(), StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn a_key_lives_and_dies_without_a_restart() {
+    let service = Service::start().await;
+    // as `braid keys` does, in a process of its own
+    let cli = KeyStore::open(service.dir.path()).unwrap();
+    let (key, record) = cli.create("bot", 1).unwrap();
+    let status = async || {
+        let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
+        let call = call.header("content-type", "application/json").header("x-api-key", key.reveal());
+        call.send().await.unwrap().status()
+    };
+    assert_eq!(status().await, StatusCode::OK);
+    cli.revoke(&record.id.0, 2).unwrap();
+    assert_eq!(status().await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn anonymous_callers_may_quote_where_that_is_on_and_never_build() {
+    let service = Service::with(Config { anonymous_quotes: true, ..Config::default() }).await;
+    let call = |path: &str, body: String| {
+        let call = service.client.post(format!("{}{path}", service.base)).body(body);
+        call.header("content-type", "application/json").send()
+    };
+    let quoted = call("/v1/quote", request().to_string()).await.unwrap();
+    assert_eq!(quoted.status(), StatusCode::OK);
+    assert_eq!(quoted.headers()["ratelimit-policy"], "\"anonymous-quotes\";q=10;w=60");
+    let quote: serde_json::Value = quoted.json().await.unwrap();
+    let body = json!({"quote_id": quote["data"]["quote_id"]}).to_string();
+    let (status, body) = problem(call("/v1/build", body).await.unwrap()).await;
+    assert_eq!((status, body["code"].as_str()), (401, Some("API_KEY_MISSING")));
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_refused_even_where_anonymous_quotes_are_on() {
+    let service = Service::with(Config { anonymous_quotes: true, ..Config::default() }).await;
+    let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
+    let call = call.header("content-type", "application/json").header("x-api-key", "wrong");
+    assert_eq!(call.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+}

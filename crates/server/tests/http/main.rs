@@ -1,0 +1,10 @@
+//! The service over real HTTP, on a small market of our own making, without a node.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod bad_input;
+mod build;
+mod keys;
+mod limits;
+mod quote;
+mod service;
+mod support;

@@ -1,0 +1,309 @@
+//! What a quote says.
+
+use braid_primitives::{NATIVE_ETHER, WETH};
+use braid_server::Config;
+use serde_json::{Value, json};
+
+use crate::support::{LONELY, Service, TAKER, USDC, WBTC, data, market, problem, request, swap};
+
+const ZERO: &str = "0x0000000000000000000000000000000000000000";
+
+fn text(value: &Value) -> u128 {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+/// The documented keys of an object, and no others.
+fn keys(value: &Value, expected: &str) {
+    let mut found: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected: Vec<&str> = expected.split_whitespace().collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn every_documented_key_is_there() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    keys(
+        &quote,
+        "quote_id created_at expires_at ttl_ms block taker recipient inputs outputs slippage_tolerance_bps
+         estimated_outputs total_price_impact_bps costs path protocols_used fee_config approvals permit2 issues certificate
+         simulation warnings explanation",
+    );
+    keys(&quote["block"], "number hash timestamp");
+    keys(&quote["inputs"][0], "chain_id address amount");
+    keys(&quote["outputs"][0], "chain_id address ratio_bps");
+    keys(
+        &quote["estimated_outputs"][0],
+        "token chain_id symbol decimals expected_amount minimum_amount ratio_bps realized_ratio_bps reference_price
+         price_impact_bps usd_value",
+    );
+    keys(&quote["estimated_outputs"][0]["reference_price"], "numeraire value");
+    keys(
+        &quote["costs"],
+        "gas_priority total_gas_units gas_limit base_fee_per_gas max_fee_per_gas max_priority_fee_per_gas gas_cost_wei
+         max_gas_cost_wei gas_cost_usd total_cost_usd breakdown",
+    );
+    keys(&quote["costs"]["breakdown"][0], "step gas_units");
+    keys(&quote["path"], "tokens steps");
+    keys(&quote["path"]["tokens"][0], "address symbol name decimals warnings");
+    keys(
+        &quote["path"]["steps"][0],
+        "id after protocol pool token_in token_out amount_in amount_out share_bps fee_bps gas_units price_impact_bps",
+    );
+    keys(
+        &quote["fee_config"],
+        "protocol_fee_bps partner_fee_bps partner_recipient partner_fee_on_output pass_positive_slippage_to_user",
+    );
+    keys(&quote["approvals"][0], "token spender amount current_allowance satisfied requires_zero_reset transactions");
+    keys(&quote["approvals"][0]["transactions"][0], "to data value");
+    keys(&quote["permit2"], "contract approvals hash deadline eip712");
+    keys(&quote["permit2"]["eip712"], "types domain primaryType message");
+    keys(&quote["issues"], "balance allowance unknown_protocols");
+    if !quote["certificate"].is_null() {
+        keys(&quote["certificate"], "upper_bound_value_wei achieved_value_wei gap_bps pools_covered");
+    }
+    assert!(quote["simulation"].is_null() && quote["explanation"].is_null());
+}
+
+#[tokio::test]
+async fn the_numbers_fit_together() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let output = &quote["estimated_outputs"][0];
+    let expected = text(&output["expected_amount"]);
+    // 1,000 USDC at 3,000 USDC an ether less 0.3% and a little impact
+    assert!((331_000_000_000_000_000..333_000_000_000_000_000).contains(&expected), "{expected}");
+    assert_eq!(text(&output["minimum_amount"]), expected * 9_900 / 10_000);
+    assert_eq!(output["realized_ratio_bps"], 10_000);
+    assert!((30..60).contains(&quote["total_price_impact_bps"].as_i64().unwrap()));
+
+    let costs = &quote["costs"];
+    let units = costs["total_gas_units"].as_u64().unwrap();
+    let parts = costs["breakdown"].as_array().unwrap().iter().map(|part| part["gas_units"].as_u64().unwrap());
+    assert_eq!(parts.sum::<u64>(), units);
+    assert!(costs["gas_limit"].as_u64().unwrap() > units);
+    assert_eq!(text(&costs["gas_cost_wei"]), u128::from(units) * (1_000_000_000 + 2));
+
+    let steps = quote["path"]["steps"].as_array().unwrap();
+    let spent: u128 =
+        steps.iter().filter(|s| s["token_in"] == json!(USDC.to_checksum(None))).map(|s| text(&s["amount_in"])).sum();
+    assert_eq!(spent, 1_000_000_000);
+    let got: u128 =
+        steps.iter().filter(|s| s["token_out"] == json!(WETH.to_checksum(None))).map(|s| text(&s["amount_out"])).sum();
+    assert_eq!(got, expected);
+    assert_eq!(quote["taker"], TAKER.to_checksum(None));
+    assert_eq!(quote["recipient"], quote["taker"]);
+    assert_eq!(quote["created_at"], "2023-11-14T22:13:20.000Z");
+    assert_eq!(quote["expires_at"], "2023-11-14T22:15:20.000Z");
+    assert_eq!(quote["ttl_ms"], 120_000);
+}
+
+#[tokio::test]
+async fn a_large_trade_is_split_and_its_steps_say_how() {
+    let service = Service::start().await;
+    let quote = service.quote(&swap(&USDC.to_string(), "600000000000", &WETH.to_string())).await;
+    let steps = quote["path"]["steps"].as_array().unwrap();
+    assert!(steps.len() > 1, "{steps:?}");
+    let first: u64 = steps
+        .iter()
+        .filter(|step| step["token_in"] == json!(USDC.to_checksum(None)))
+        .map(|step| step["share_bps"].as_u64().unwrap())
+        .sum();
+    assert!((9_998..=10_002).contains(&first), "{first}");
+    for step in steps {
+        let known = |id: &Value| steps.iter().any(|other| other["id"] == *id && other["token_out"] == step["token_in"]);
+        assert!(step["after"].as_array().unwrap().iter().all(known));
+    }
+}
+
+#[tokio::test]
+async fn ether_goes_in_and_out_in_the_form_that_the_caller_uses() {
+    let service = Service::start().await;
+    let placeholder = NATIVE_ETHER.to_checksum(None);
+    for form in [ZERO, &placeholder] {
+        let sold = service.quote(&swap(form, "1000000000000000000", &USDC.to_string())).await;
+        assert_eq!(sold["inputs"][0]["address"], form);
+        assert_eq!(sold["path"]["tokens"][0]["address"], form);
+        assert_eq!(sold["path"]["steps"][0]["protocol"], "wrapped_ether");
+        assert!(sold["approvals"].as_array().unwrap().is_empty());
+        assert!(sold["permit2"].is_null());
+        let bought = service.quote(&swap(&USDC.to_string(), "1000000000", form)).await;
+        assert_eq!(bought["estimated_outputs"][0]["token"], form);
+        assert_eq!(bought["estimated_outputs"][0]["symbol"], "ETH");
+    }
+    let wrapped = service.quote(&swap(ZERO, "5", &WETH.to_string())).await;
+    assert_eq!(wrapped["estimated_outputs"][0]["expected_amount"], "5");
+}
+
+#[tokio::test]
+async fn approvals_are_listed_even_when_nothing_is_known_of_them() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let approval = &quote["approvals"][0];
+    assert_eq!(approval["token"], USDC.to_checksum(None));
+    assert_eq!(approval["spender"], braid_execution::proxy::address().to_checksum(None));
+    assert_eq!(approval["amount"], "1000000000");
+    assert!(approval["current_allowance"].is_null() && approval["satisfied"].is_null());
+    assert!(approval["transactions"][0]["data"].as_str().unwrap().starts_with("0x095ea7b3"));
+    let codes: Vec<_> = quote["warnings"].as_array().unwrap().iter().map(|w| w["code"].clone()).collect();
+    assert_eq!(codes, ["ALLOWANCES_UNAVAILABLE"]);
+
+    let mut quiet = request();
+    quiet["check_allowances"] = json!(false);
+    quiet["include_permit2"] = json!(false);
+    let quote = service.quote(&quiet).await;
+    assert!(quote["warnings"].as_array().unwrap().is_empty());
+    assert!(quote["permit2"].is_null());
+}
+
+#[tokio::test]
+async fn a_dearer_tier_pays_more_and_says_its_name() {
+    let service = Service::start().await;
+    let mut last = 0;
+    for tier in ["slow", "standard", "fast", "urgent"] {
+        let mut body = request();
+        body["gas_priority"] = json!(tier);
+        let costs = service.quote(&body).await["costs"].clone();
+        assert_eq!(costs["gas_priority"], tier);
+        let fee = costs["max_priority_fee_per_gas"].as_u64().unwrap();
+        assert!(fee > last);
+        last = fee;
+    }
+}
+
+#[tokio::test]
+async fn protocols_and_pools_can_be_left_out() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["exclude_protocols"] = json!(["uniswap", "moon_dex"]);
+    let quote = service.quote(&body).await;
+    assert_eq!(quote["protocols_used"], json!(["sushiswap_v2"]));
+    assert_eq!(quote["issues"]["unknown_protocols"], json!(["moon_dex"]));
+
+    let mut body = request();
+    body["include_protocols"] = json!(["uniswap_v2"]);
+    assert_eq!(service.quote(&body).await["protocols_used"], json!(["uniswap_v2"]));
+
+    let mut body = request();
+    body["exclude_pools"] = json!(["0x0000000000000000000000000000000000000001"]);
+    let quote = service.quote(&body).await;
+    let pools: Vec<_> = quote["path"]["steps"].as_array().unwrap().iter().map(|step| step["pool"].clone()).collect();
+    assert!(!pools.contains(&json!("0x0000000000000000000000000000000000000001")), "{pools:?}");
+
+    let mut body = request();
+    body["exclude_protocols"] = json!(["uniswap_v2", "sushiswap_v2"]);
+    let (status, answer) = service.refused_quote(&body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
+}
+
+#[tokio::test]
+async fn what_cannot_be_routed_is_the_callers_problem_and_says_which() {
+    let service = Service::start().await;
+    let unknown = "0x00000000000000000000000000000000000000ff";
+    let huge = (u128::MAX).to_string() + "0";
+    let cases = [
+        (swap(unknown, "1", &WETH.to_string()), "TOKEN_NOT_FOUND", Some("/inputs/0/address")),
+        (swap(&USDC.to_string(), "1", unknown), "TOKEN_NOT_FOUND", Some("/outputs/0/address")),
+        (swap(&USDC.to_string(), "1000000", &LONELY.to_string()), "NO_ROUTE_FOUND", Some("/outputs/0/address")),
+        (swap(&USDC.to_string(), &huge, &WETH.to_string()), "INSUFFICIENT_LIQUIDITY", None),
+        (swap(&USDC.to_string(), "1", &WBTC.to_string()), "AMOUNT_TOO_SMALL", None),
+    ];
+    for (body, code, pointer) in cases {
+        let (status, answer) = service.refused_quote(&body).await;
+        assert_eq!((status, answer["code"].as_str()), (422, Some(code)), "{body}");
+        assert_eq!(answer["errors"][0]["pointer"].as_str(), pointer, "{answer:#}");
+        assert_eq!(answer["retryable"], false);
+    }
+}
+
+#[tokio::test]
+async fn a_partner_fee_is_taken_from_within_and_amounts_are_after_it() {
+    let service = Service::start().await;
+    let plain = text(&service.quote(&request()).await["estimated_outputs"][0]["expected_amount"]);
+    let mut body = request();
+    body["partner_fee"] = json!({"partner_fee_bps": 100, "partner_recipient": WBTC, "partner_fee_on_output": true});
+    let quote = service.quote(&body).await;
+    assert_eq!(text(&quote["estimated_outputs"][0]["expected_amount"]), plain - plain / 100);
+    assert_eq!(quote["fee_config"]["partner_fee_bps"], 100);
+    assert_eq!(quote["fee_config"]["partner_recipient"], WBTC.to_checksum(None));
+
+    body["partner_fee"]["partner_fee_on_output"] = json!(false);
+    let quote = service.quote(&body).await;
+    assert_eq!(quote["inputs"][0]["amount"], "1000000000");
+    assert_eq!(quote["approvals"][0]["amount"], "1000000000");
+    let first =
+        quote["path"]["steps"].as_array().unwrap().iter().filter(|s| s["token_in"] == quote["inputs"][0]["address"]);
+    assert_eq!(first.map(|step| text(&step["amount_in"])).sum::<u128>(), 990_000_000);
+}
+
+#[tokio::test]
+async fn dollars_come_from_the_markets_own_stablecoins() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["include_usd_pricing"] = json!(true);
+    let quote = service.quote(&body).await;
+    let value = quote["estimated_outputs"][0]["usd_value"].as_f64().unwrap();
+    assert!((980.0..1_010.0).contains(&value), "{value}");
+    assert!(quote["costs"]["gas_cost_usd"].as_f64().unwrap() > 0.0);
+    assert!(service.quote(&request()).await["estimated_outputs"][0]["usd_value"].is_null());
+}
+
+#[tokio::test]
+async fn a_simulation_that_cannot_be_made_is_told_and_does_no_harm() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["simulate"] = json!(true);
+    let quote = service.quote(&body).await;
+    keys(&quote["simulation"], "status block_number gas_used outputs overrides revert");
+    assert_eq!(quote["simulation"]["status"], "unavailable");
+    let codes: Vec<_> = quote["warnings"].as_array().unwrap().iter().map(|w| w["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"SIMULATION_UNAVAILABLE"));
+}
+
+#[tokio::test]
+async fn the_same_market_and_request_give_the_same_route() {
+    let service = Service::start().await;
+    let body = swap(&USDC.to_string(), "600000000000", &WETH.to_string());
+    let (mut one, mut two) = (service.quote(&body).await, service.quote(&body).await);
+    for quote in [&mut one, &mut two] {
+        // what names the quote differs, nothing else does
+        quote["quote_id"] = Value::Null;
+        quote["permit2"] = Value::Null;
+    }
+    assert_eq!(one, two);
+}
+
+#[tokio::test]
+async fn a_stored_quote_is_given_back_word_for_word() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let id = quote["quote_id"].as_str().unwrap();
+    let again = data(service.get(&format!("/v1/quote/{id}")).send().await.unwrap()).await;
+    assert_eq!(again, quote);
+    for unknown in ["0190163d-8694-739b-aea5-966c26f8ad91", "nonsense"] {
+        let (status, body) = problem(service.get(&format!("/v1/quote/{unknown}")).send().await.unwrap()).await;
+        assert_eq!((status, body["code"].as_str()), (404, Some("QUOTE_NOT_FOUND")));
+    }
+}
+
+#[tokio::test]
+async fn many_quotes_at_once_are_all_answered_or_turned_away_in_order() {
+    let service = Service::with(Config { solve_threads: 1, solve_queue: 4, ..Config::default() }).await;
+    service.publish(market(1_000));
+    let calls = (0..64).map(|_| tokio::spawn(service.post("/v1/quote", &request()).send()));
+    let mut answered = 0;
+    for call in calls.collect::<Vec<_>>() {
+        let response = call.await.unwrap().unwrap();
+        match response.status().as_u16() {
+            200 => answered += 1,
+            503 => {
+                assert_eq!(response.headers()["retry-after"], "1");
+                assert_eq!(problem(response).await.1["code"], "OVERLOADED");
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert!(answered >= 5, "{answered}");
+}

@@ -1,0 +1,130 @@
+//! What every answer has, and what the service says of itself.
+
+use std::sync::Arc;
+
+use braid_server::Config;
+use serde_json::Value;
+
+use crate::support::{NOW_MS, Service, market, problem, request, swap};
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_problems_too() {
+    let service = Service::start().await;
+    let (status, body) = problem(service.get("/nope").send().await.unwrap()).await;
+    assert_eq!((status, body["code"].as_str()), (404, Some("NOT_FOUND")));
+    assert_eq!(body["instance"], "/nope");
+
+    let response = service.get("/v1/quote").send().await.unwrap();
+    assert_eq!(response.headers()["allow"], "POST");
+    let (status, body) = problem(response).await;
+    assert_eq!((status, body["code"].as_str()), (405, Some("METHOD_NOT_ALLOWED")));
+}
+
+#[tokio::test]
+async fn a_sane_request_id_is_kept_and_a_strange_one_replaced() {
+    let service = Service::start().await;
+    let id = async |asked: &str| {
+        let response = service.get("/health").header("x-request-id", asked).send().await.unwrap();
+        response.headers()["x-request-id"].to_str().unwrap().to_owned()
+    };
+    assert_eq!(id("order-17").await, "order-17");
+    let made = id("no spaces please").await;
+    assert_eq!(uuid::Uuid::parse_str(&made).unwrap().get_version_num(), 7);
+}
+
+#[tokio::test]
+async fn health_lives_from_the_start_and_readiness_waits_for_the_market() {
+    let dir = Arc::new(tempfile::tempdir().unwrap());
+    let service = Service::without_market(Config::default(), dir, NOW_MS).await;
+    let json = async |path: &str| {
+        let response = service.get(path).send().await.unwrap();
+        (response.status().as_u16(), response.json::<Value>().await.unwrap())
+    };
+    let (status, health) = json("/health").await;
+    assert_eq!((status, health["status"].as_str()), (200, Some("ok")));
+    let (status, ready) = json("/ready").await;
+    assert_eq!((status, ready["status"].as_str()), (503, Some("syncing")));
+    assert!(ready["block"].is_null());
+    let (status, body) = service.refused_quote(&request()).await;
+    assert_eq!((status, body["code"].as_str(), body["retryable"].as_bool()), (503, Some("NOT_READY"), Some(true)));
+
+    service.publish(market(1_000));
+    let (status, ready) = json("/ready").await;
+    assert_eq!((status, ready["status"].as_str()), (200, Some("ready")));
+    assert_eq!((ready["block"]["number"].as_u64(), ready["pools"].as_u64()), (Some(20_000_000), Some(7)));
+    assert!(ready["block"]["age_ms"].is_u64());
+    for check in ["market", "gas", "simulator", "store"] {
+        assert!(ready["checks"][check].is_string(), "{check}");
+    }
+    service.clock.advance_ms(5_000);
+    assert_eq!(json("/health").await.1["uptime_s"], 5);
+}
+
+#[tokio::test]
+async fn a_market_that_is_too_old_is_not_quoted_on() {
+    let config = Config { stale_after: std::time::Duration::ZERO, ..Config::default() };
+    let service = Service::with(config).await;
+    let (status, body) = service.refused_quote(&request()).await;
+    assert_eq!((status, body["code"].as_str()), (503, Some("MARKET_STALE")));
+    let response = service.get("/ready").send().await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.json::<Value>().await.unwrap()["status"], "stale");
+}
+
+#[tokio::test]
+async fn browsers_may_call_and_read_what_they_need() {
+    let service = Service::start().await;
+    let preflight = service
+        .client
+        .request(reqwest::Method::OPTIONS, format!("{}/v1/quote", service.base))
+        .header("origin", "https://wallet.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type,x-api-key")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(preflight.status(), 200);
+    assert_eq!(preflight.headers()["access-control-allow-origin"], "*");
+    assert!(preflight.headers()["access-control-allow-headers"].to_str().unwrap().contains("x-api-key"));
+
+    let refused =
+        service.post("/v1/quote", &Value::Null).header("origin", "https://wallet.example").send().await.unwrap();
+    assert_eq!(refused.headers()["access-control-allow-origin"], "*");
+    assert!(refused.headers()["access-control-expose-headers"].to_str().unwrap().contains("ratelimit"));
+}
+
+#[tokio::test]
+async fn only_listed_origins_may_call_where_origins_are_listed() {
+    let config = Config { cors_origins: vec!["https://a.example".into()], ..Config::default() };
+    let service = Service::with(config).await;
+    let allowed = async |origin: &str| {
+        let response = service.get("/health").header("origin", origin).send().await.unwrap();
+        response.headers().contains_key("access-control-allow-origin")
+    };
+    assert!(allowed("https://a.example").await);
+    assert!(!allowed("https://b.example").await);
+}
+
+#[tokio::test]
+async fn long_answers_are_compressed_for_those_who_ask() {
+    let service = Service::start().await;
+    for coding in ["gzip", "zstd"] {
+        let response = service.post("/v1/quote", &request()).header("accept-encoding", coding).send().await.unwrap();
+        assert_eq!(response.headers()["content-encoding"], coding);
+        assert!(response.bytes().await.unwrap().len() < 3_000);
+    }
+    let plain = service.post("/v1/quote", &request()).send().await.unwrap();
+    assert!(!plain.headers().contains_key("content-encoding"));
+}
+
+#[tokio::test]
+async fn a_stopped_service_finishes_what_it_has_begun() {
+    let service = Service::start().await;
+    let asked = tokio::spawn(service.post("/v1/quote", &swap(&crate::support::USDC.to_string(), "5", "0x12")).send());
+    let answered = asked.await.unwrap().unwrap();
+    assert_eq!(answered.status(), 422);
+    let base = service.base.clone();
+    let client = service.client.clone();
+    service.stop().await;
+    assert!(client.get(format!("{base}/health")).send().await.is_err());
+}

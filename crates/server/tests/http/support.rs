@@ -1,0 +1,203 @@
+//! A service on a free port, with a market, a clock and a key of the test's own.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use braid_ethereum::{FeeData, Head, SyncStatus};
+use braid_market::{Market, Tokens};
+use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
+use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
+use braid_server::{App, Config, ManualClock, MarketFeed, Parts, serve};
+use braid_store::{KeyStore, QuoteStore};
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+pub const KEY: &str = "test-key";
+pub const TAKER: Address = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+pub const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
+pub const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
+pub const WBTC: Address = address!("2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599");
+/// A token that no pool holds.
+pub const LONELY: Address = address!("00000000000000000000000000000000000000aa");
+/// 2023-11-14T22:13:20Z.
+pub const NOW_MS: u64 = 1_700_000_000_000;
+
+/// A running service.
+pub struct Service {
+    pub base: String,
+    pub clock: Arc<ManualClock>,
+    pub feed: Arc<MarketFeed>,
+    pub app: Arc<App>,
+    pub dir: Arc<TempDir>,
+    pub client: Client,
+    stop: Option<oneshot::Sender<()>>,
+    task: Option<JoinHandle<std::io::Result<()>>>,
+    _status: watch::Sender<SyncStatus>,
+}
+
+impl Service {
+    /// A service with the market of [`market`], one key and settings as documented.
+    pub async fn start() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    pub async fn with(config: Config) -> Self {
+        let service = Self::without_market(config, Arc::new(tempfile::tempdir().unwrap()), NOW_MS).await;
+        service.publish(market(1_000));
+        service
+    }
+
+    pub async fn without_market(config: Config, dir: Arc<TempDir>, now_ms: u64) -> Self {
+        let clock = Arc::new(ManualClock::at(now_ms));
+        let (status, receiver) = watch::channel(SyncStatus::default());
+        let feed = Arc::new(MarketFeed::new(receiver));
+        let app = App::new(Parts {
+            config,
+            clock: clock.clone(),
+            feed: feed.clone(),
+            node: None,
+            keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
+            quotes: QuoteStore::open(dir.path()).unwrap(),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let serving = serve(app.clone(), listener, async move { drop(stopped.await) });
+        let task = Some(tokio::spawn(serving));
+        Self { base, clock, feed, app, dir, client: Client::new(), stop: Some(stop), task, _status: status }
+    }
+
+    pub fn publish(&self, market: Market) {
+        let block = *market.block();
+        let fees = FeeData { next_base_fee_per_gas_wei: 1_000_000_000, priority_fee_per_gas_wei: [1, 2, 3, 4] };
+        let fees = fees.after(&block);
+        self.feed.publish(Arc::new(Head { market: Arc::new(market), fees, received_at: Instant::now() }));
+    }
+
+    pub fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.base)).header("x-api-key", KEY)
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.raw(path, body.to_string())
+    }
+
+    pub fn raw(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
+        let request = self.client.post(format!("{}{path}", self.base)).body(body);
+        request.header("content-type", "application/json").header("x-api-key", KEY)
+    }
+
+    /// The quote of a request that must succeed.
+    pub async fn quote(&self, body: &Value) -> Value {
+        data(self.post("/v1/quote", body).send().await.unwrap()).await
+    }
+
+    /// The problem of a quote request that must fail.
+    pub async fn refused_quote(&self, body: &Value) -> (u16, Value) {
+        problem(self.post("/v1/quote", body).send().await.unwrap()).await
+    }
+
+    pub async fn build(&self, body: &Value) -> Value {
+        data(self.post("/v1/build", body).send().await.unwrap()).await
+    }
+
+    pub async fn refused_build(&self, body: &Value) -> (u16, Value) {
+        problem(self.post("/v1/build", body).send().await.unwrap()).await
+    }
+
+    /// Stops in order, as on SIGTERM, and gives back the data directory.
+    pub async fn stop(mut self) -> Arc<TempDir> {
+        drop(self.stop.take());
+        self.task.take().unwrap().await.unwrap().unwrap();
+        let Self { app, dir, .. } = self;
+        // the last connection lets go of the stores a moment after it is closed
+        while Arc::strong_count(&app) > 1 {
+            tokio::task::yield_now().await;
+        }
+        dir
+    }
+}
+
+/// The data of an answer that must be a success.
+pub async fn data(response: Response) -> Value {
+    let status = response.status().as_u16();
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(status, 200, "{body:#}");
+    body["data"].clone()
+}
+
+/// Status and body of an answer that must be a well-formed problem.
+pub async fn problem(response: Response) -> (u16, Value) {
+    let status = response.status().as_u16();
+    let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
+    let id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(kind, "application/problem+json", "{body:#}");
+    assert_eq!(body["status"], status);
+    assert_eq!(body["request_id"], id);
+    for key in ["type", "title", "code", "detail", "instance", "retryable", "errors", "error"] {
+        assert!(!body[key].is_null(), "{key} is missing: {body:#}");
+    }
+    assert_eq!(body["error"]["code"], body["code"]);
+    (status, body)
+}
+
+/// A request that works: 1,000 USDC for WETH.
+pub fn request() -> Value {
+    json!({
+        "inputs": [{"chain_id": 1, "address": USDC, "amount": "1000000000"}],
+        "outputs": [{"chain_id": 1, "address": WETH, "ratio_bps": 10000}],
+        "taker": TAKER,
+    })
+}
+
+/// The request from one token to another.
+pub fn swap(from: &str, amount: &str, to: &str) -> Value {
+    json!({
+        "inputs": [{"chain_id": 1, "address": from, "amount": amount}],
+        "outputs": [{"chain_id": 1, "address": to, "ratio_bps": 10000}],
+        "taker": TAKER,
+    })
+}
+
+/// Six V2 pools over five tokens around 3,000 dollars an ether; `weth` whole ether stand in the first one.
+pub fn market(weth: u128) -> Market {
+    let mut tokens = Tokens::new();
+    for (address, symbol, decimals) in [(USDC, "USDC", 6), (DAI, "DAI", 18), (WBTC, "WBTC", 8), (LONELY, "ALONE", 18)] {
+        tokens.insert(Token { address, symbol: symbol.into(), name: format!("{symbol} of the test"), decimals });
+    }
+    const ETHER: u128 = 1_000_000_000_000_000_000;
+    let rows = [
+        (1, Product::UniswapV2, (WETH, weth * ETHER), (USDC, 3_000_000_000_000)),
+        (2, Product::SushiswapV2, (WETH, 500 * ETHER), (USDC, 1_500_300_000_000)),
+        (3, Product::UniswapV2, (DAI, 2_000_000 * ETHER), (USDC, 2_000_000_000_000)),
+        (4, Product::UniswapV2, (WETH, 900 * ETHER), (DAI, 2_700_000 * ETHER)),
+        (5, Product::SushiswapV2, (WETH, 300 * ETHER), (WBTC, 1_000_000_000)),
+        (6, Product::UniswapV2, (WBTC, 2_000_000_000), (USDC, 1_800_000_000_000)),
+    ];
+    let mut pools: Vec<Pool> = rows
+        .into_iter()
+        .map(|(number, product, a, b)| {
+            let (first, second) = if a.0 < b.0 { (a, b) } else { (b, a) };
+            let coins = [first, second].iter().map(|side| tokens.id(side.0).unwrap()).collect();
+            let state = uniswap_v2::State { reserve0: first.1, reserve1: second.1, fee_bps: 30 };
+            Pool { address: Address::with_last_byte(number), product, coins, state: PoolState::UniswapV2(state) }
+        })
+        .collect();
+    let ether = [NATIVE_ETHER, WETH].iter().map(|token| tokens.id(*token).unwrap()).collect();
+    pools.push(Pool { address: WETH, product: Product::WrappedEther, coins: ether, state: PoolState::WrappedEther });
+    let tokens = Arc::new(tokens);
+    let block = Block {
+        number: 20_000_000,
+        hash: B256::repeat_byte(7),
+        parent_hash: B256::repeat_byte(6),
+        timestamp: NOW_MS / 1_000,
+        base_fee_per_gas_wei: 1_000_000_000,
+        gas_used: 15_000_000,
+        gas_limit: 30_000_000,
+    };
+    Market::empty(block, tokens.clone()).next(block, tokens, pools).unwrap()
+}
