@@ -25,6 +25,19 @@ sol! {
         function getPool(address tokenA, address tokenB, uint24 fee) external view returns (address pool);
     }
 
+    interface IV2Router {
+        function swapExactTokensForTokens(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline)
+            external returns (uint256[] amounts);
+    }
+
+    interface ISwapRouter {
+        struct ExactInputSingleParams {
+            address tokenIn; address tokenOut; uint24 fee; address recipient; uint256 deadline;
+            uint256 amountIn; uint256 amountOutMinimum; uint160 sqrtPriceLimitX96;
+        }
+        function exactInputSingle(ExactInputSingleParams calldata params) external payable returns (uint256 amountOut);
+    }
+
     interface IPositionManager {
         struct MintParams {
             address token0; address token1; uint24 fee; int24 tickLower; int24 tickUpper;

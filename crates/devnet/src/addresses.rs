@@ -46,6 +46,8 @@ pub const UNISWAP_V3_INIT_CODE_HASH: B256 = b256!("0xe34f199b19b2b4f47f68442619d
 pub const SUSHI_V3_FACTORY: Address = address!("0xbACEB8eC6b9355Dfc0269C18bac9d6E2Bdc29C4F");
 /// SushiSwap V3's position manager.
 pub const SUSHI_V3_POSITION_MANAGER: Address = address!("0x2214A42d8e2A1d20635c2cb0664422c528B6A432");
+/// SushiSwap V3's router.
+pub const SUSHI_V3_ROUTER: Address = address!("0x2E6cd2d30aa43f40aa81619ff4b6E0a41479B13F");
 /// SushiSwap V3's quoter.
 pub const SUSHI_V3_QUOTER: Address = address!("0x64e8802FE490fa7cc61d3463958199161Bb608A7");
 

@@ -21,6 +21,7 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("tokens.rs"),
     include_str!("world/mod.rs"),
     include_str!("world/deploy.rs"),
+    include_str!("world/history.rs"),
     include_str!("world/liquidity.rs"),
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),

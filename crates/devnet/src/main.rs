@@ -1,5 +1,4 @@
 //! `braid-devnet`: the local chain, the demo and the demo's swap.
-#![allow(clippy::print_stdout, reason = "a command-line program talks on standard output")]
 
 mod cli;
 

@@ -7,19 +7,21 @@
 
 use std::{
     ffi::OsStr,
-    io,
+    io::{self, Write},
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    time::Duration,
 };
 
-/// Ends the program when the pipe on its standard input closes: kindly first, for good after two seconds.
+/// Ends the program when the pipe on its standard input closes without a line in it: kindly first, for good after `$1` fifths of a second.
 const WATCHED: &str = r#"
 exec 3<&0 </dev/null
+fifths=$1; shift
 (
-  read -r _ <&3
+  read -r _ <&3 && exit
   kill -TERM $$
-  for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 $$ || exit; sleep 0.2; done
+  while [ $fifths -gt 0 ]; do kill -0 $$ || exit; sleep 0.2; fifths=$((fifths - 1)); done
   kill -KILL $$
 ) >/dev/null 2>&1 &
 exec "$@" 3<&-
@@ -33,18 +35,34 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Starts `program`; its standard output and standard error go where the given [`Stdio`]s say.
+    /// Starts `program`, to be ended kindly and, two seconds later, for good; see [`Self::start_with_grace`].
     ///
     /// # Errors
-    /// When the shell or the program cannot be started. A program that does not exist shows as an early exit.
+    /// When the shell cannot be started. A program that does not exist shows as an early exit.
     pub fn start<S: AsRef<OsStr>>(
         program: &Path,
         args: impl IntoIterator<Item = S>,
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
     ) -> io::Result<Self> {
+        Self::start_with_grace(program, args, stdout, stderr, Duration::from_secs(2))
+    }
+
+    /// Starts `program`; its standard output and standard error go where the given [`Stdio`]s say. When it is to end
+    /// it gets a terminate signal, and is killed if it still runs after `grace`.
+    ///
+    /// # Errors
+    /// When the shell cannot be started. A program that does not exist shows as an early exit.
+    pub fn start_with_grace<S: AsRef<OsStr>>(
+        program: &Path,
+        args: impl IntoIterator<Item = S>,
+        stdout: impl Into<Stdio>,
+        stderr: impl Into<Stdio>,
+        grace: Duration,
+    ) -> io::Result<Self> {
+        let fifths = (grace.as_millis() / 200).to_string();
         let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(WATCHED).arg("watched").arg(program).args(args);
+        command.arg("-c").arg(WATCHED).arg("watched").arg(fifths).arg(program).args(args);
         command.process_group(0).stdin(Stdio::piped()).stdout(stdout).stderr(stderr);
         let mut child = command.spawn()?;
         let lifeline = child.stdin.take();
@@ -67,7 +85,11 @@ impl Bound {
 
     /// Asks the program to end, and waits until it has.
     pub fn stop(&mut self) {
-        // The pipe closes before the child is waited for: until then its process id cannot belong to another.
+        if let (Ok(Some(_)), Some(lifeline)) = (self.child.try_wait(), &mut self.lifeline) {
+            // It ended by itself and its process id may belong to another by now: a line sends the watcher away.
+            let _ = lifeline.write_all(b"\n");
+        }
+        // The pipe closes before the child is waited for: until then its process id is its own.
         drop(self.lifeline.take());
         if let Err(error) = self.child.wait() {
             tracing::warn!(%error, "a child process could not be waited for");

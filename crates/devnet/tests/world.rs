@@ -236,7 +236,7 @@ async fn every_pool_is_where_create2_puts_it_and_has_liquidity_at_its_price() {
 async fn the_quoter_says_what_the_router_pays() {
     let chain = chain().await;
     let (token_in, token_out, fee) = (by_symbol("USDC").address, at::WETH9, U24::from(500));
-    let amount = U256::from(1_234_567_890_123_u64); // more than a million dollars: many ticks
+    let amount = U256::from(12_345_678_901_234_u64); // millions of dollars: many ticks
     let ask = IQuoter::Ask {
         tokenIn: token_in,
         tokenOut: token_out,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use braid_devnet::{Devnet, Mining, Options, world::Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::signals::Ending;
+use super::{ending::Ending, say};
 
-/// What `braid-devnet chain` takes.
-#[derive(Debug, clap::Args)]
+/// What the chain takes.
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// Port on 127.0.0.1, http and websocket; 0 for a free one.
-    #[arg(long, env = "DEMO_NODE_PORT", default_value_t = 8545)]
+    /// Port of the node on 127.0.0.1, http and websocket; 0 for a free one
+    #[arg(long = "node-port", env = "DEMO_NODE_PORT", default_value_t = 8545)]
     pub(crate) port: u16,
-    /// Seconds between blocks; 0 for a block per transaction.
+    /// Seconds between blocks; 0 for a block per transaction
     #[arg(long, default_value_t = 2)]
     pub(crate) block_time: u64,
 }
@@ -26,13 +26,13 @@ impl Args {
 }
 
 pub(crate) async fn run(args: Args) -> eyre::Result<()> {
-    let mut ending = Ending::new()?;
+    let mut ending = Ending::new(false)?;
     let chain = tokio::select! {
         chain = args.start() => chain?,
         () = ending.wait() => return Ok(()),
     };
-    println!("node    {} and {}", chain.http_url(), chain.ws_url());
-    println!("proxy   {}", chain.proxy().map_or_else(|| "not deployed".to_owned(), |p| p.to_string()));
+    say(format!("node   {} and {}", chain.http_url(), chain.ws_url()));
+    say(format!("proxy  {}", chain.proxy().map_or_else(|| "not deployed".to_owned(), |p| p.to_string())));
     ending.wait().await;
     Ok(())
 }
@@ -47,7 +47,7 @@ fn progress() -> Progress {
     Arc::new(move |done, total, what| {
         let Ok(mut told) = told.lock() else { return };
         if told.is_empty() {
-            println!("making the local chain's world (once; about half a minute)");
+            say("Making the local chain's world; the next start finds it ready.");
             bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
         }
         bar.set_length(total as u64);
@@ -55,7 +55,7 @@ fn progress() -> Progress {
         bar.set_message(what.to_owned());
         if what != told.as_str() {
             if bar.is_hidden() {
-                println!("  {what}");
+                say(format!("  {what}"));
             }
             what.clone_into(&mut told);
         }

@@ -1,7 +1,13 @@
 //! The command line.
 
 mod chain;
-mod signals;
+mod demo;
+mod ending;
+mod service;
+mod swap;
+mod wallet;
+
+use std::io::Write;
 
 use clap::Parser;
 
@@ -11,12 +17,24 @@ use clap::Parser;
 pub(crate) enum Command {
     /// Starts the chain alone and stays until Ctrl-C.
     Chain(chain::Args),
+    /// Starts the chain and the service on it, and stays until Ctrl-C.
+    Demo(demo::Args),
+    /// Swaps on the running demo: quote, approve, build, sign, send, receipt; fails unless the amounts are equal to the wei.
+    Swap(swap::Args),
 }
 
 impl Command {
     pub(crate) async fn run(self) -> eyre::Result<()> {
         match self {
             Self::Chain(args) => chain::run(args).await,
+            Self::Demo(args) => demo::run(args).await,
+            Self::Swap(args) => swap::run(args).await,
         }
     }
+}
+
+/// Prints a line; a reader that went away is no reason to stop.
+fn say(line: impl std::fmt::Display) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -74,6 +74,7 @@ fn protocols() -> Vec<Placement> {
             (at::SUSHI_V3_FACTORY, WETH9, at::UNISWAP_V3_POSITION_DESCRIPTOR).abi_encode_params(),
         ),
         ("QuoterV2", at::SUSHI_V3_QUOTER, (at::SUSHI_V3_FACTORY, WETH9).abi_encode_params()),
+        ("SwapRouter", at::SUSHI_V3_ROUTER, (at::SUSHI_V3_FACTORY, WETH9).abi_encode_params()),
     ]
 }
 

@@ -24,8 +24,8 @@ const SEED: u64 = 0x0062_7261_6964;
 /// A pool on chain, without liquidity yet.
 #[derive(Debug, Clone)]
 pub(super) struct OpenPool {
-    spec: PoolSpec,
-    priced: Priced,
+    pub(super) spec: PoolSpec,
+    pub(super) priced: Priced,
     positions: Vec<Position>,
     address: Address,
 }
@@ -84,11 +84,12 @@ async fn address_of(rpc: &Rpc, pool: &OpenPool) -> Result<Address, DevnetError> 
     }
 }
 
-/// Lets the position managers take the maker's tokens.
+/// Lets the position managers and the routers take the maker's tokens.
 pub(super) async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for token in TOKENS {
-        for spender in [crate::addresses::UNISWAP_V3_POSITION_MANAGER, crate::addresses::SUSHI_V3_POSITION_MANAGER] {
+        let managers = [crate::addresses::UNISWAP_V3_POSITION_MANAGER, crate::addresses::SUSHI_V3_POSITION_MANAGER];
+        for spender in managers.into_iter().chain(super::history::ROUTERS) {
             let call = IErc20::approveCall { spender, value: U256::MAX };
             batch.send(token.symbol, Tx::call(MAKER, token.address, &call).gas(100_000)).await?;
         }

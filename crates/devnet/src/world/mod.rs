@@ -1,6 +1,7 @@
 //! Builds the world on an empty node: contracts, tokens, pools, the taker's purse.
 
 mod deploy;
+mod history;
 mod liquidity;
 pub mod pools;
 mod shape;
@@ -42,12 +43,14 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     fund_taker(rpc).await?;
     report(2, "opening pools");
     let open = liquidity::open_pools(rpc).await?;
-    report(3, "approving the position managers");
+    report(3, "approving position managers and routers");
     liquidity::approve(rpc).await?;
     for (done, pool) in open.iter().enumerate() {
         liquidity::fill(rpc, pool).await?;
         report(4 + done, "adding liquidity");
     }
+    report(4 + open.len(), "trading in every pool");
+    history::trade(rpc, &open).await?;
     rpc.call("evm_setBlockGasLimit", json!([U256::from(USUAL_BLOCK_GAS_UNITS)])).await?;
     rpc.call("evm_mine", json!([])).await?;
     report(4 + open.len(), "done");

@@ -1,0 +1,60 @@
+# Every command of this repository. `make` alone lists them.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-swap test test-rust test-contracts contracts bench bench-gas lint deny fmt tools
+
+CONTRACTS := contracts
+# npm writes this file last: it is there and newer than the lock file when the install is complete.
+NPM := $(CONTRACTS)/node_modules/.package-lock.json
+TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+DEVNET := $(TARGET)/debug/braid-devnet
+
+help: ## Lists these commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
+
+setup: tools $(NPM) ## Installs the pinned npm packages: real contracts, compilers, the local chain
+
+demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT move them); Ctrl-C ends both
+	@echo "Building (several minutes the first time, seconds afterwards)."
+	@cargo build --locked -p braid -p braid-devnet
+	@exec $(DEVNET) demo --end-with-parent
+
+demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT)
+	@cargo build --quiet --locked -p braid-devnet
+	@exec $(DEVNET) swap
+
+test: test-contracts test-rust ## Runs every test: contracts, unit, property, end to end
+
+test-contracts: tools $(NPM)
+	cd $(CONTRACTS) && node_modules/.bin/forge test
+
+test-rust: tools $(NPM)
+	cargo test --locked --workspace
+
+contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
+	$(CONTRACTS)/build.sh
+
+bench: tools ## Measures solving at several market sizes and quotes per second over HTTP
+	cargo run --locked --release -p braid -- bench
+
+bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
+	$(CONTRACTS)/bench-gas.sh
+
+lint: tools deny $(NPM) ## Checks formatting, lints, licences, and that the proxy's artifact is that of its source
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(CONTRACTS)/build.sh --check
+
+deny: ## Checks licences, sources and bans of the dependency tree, without any network
+	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses sources bans; \
+	else echo "cargo-deny is not installed (cargo install cargo-deny): the dependency tree is not checked."; fi
+
+fmt: tools ## Formats the Rust code
+	cargo fmt --all
+
+tools:
+	@scripts/check-tools.sh cargo cc node npm
+
+$(NPM): $(CONTRACTS)/package-lock.json
+	@echo "Installing the pinned npm packages of $(CONTRACTS)/."
+	@cd $(CONTRACTS) && npm ci --ignore-scripts --silent
+	@touch $@

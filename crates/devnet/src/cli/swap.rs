@@ -1,0 +1,224 @@
+//! `braid-devnet swap`: one swap by the public API and a node's JSON-RPC alone, checked to the wei.
+
+use alloy::primitives::{
+    Address, Bytes, U256, address,
+    utils::{ParseUnits, format_units, parse_units},
+};
+use braid_devnet::{accounts::TAKER_KEY, rpc::Rpc, tokens};
+use eyre::{WrapErr, bail, eyre};
+use serde_json::{Value, json};
+
+use super::{
+    say,
+    wallet::{Receipt, Unsigned, Wallet},
+};
+
+/// How the API names native ether.
+const ETHER: Address = address!("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
+
+/// What the swap takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Token to sell: a symbol of the demo's chain, its address, or ETH
+    #[arg(long, env = "SWAP_FROM", default_value = "USDC")]
+    from: String,
+    /// Token to buy
+    #[arg(long, env = "SWAP_TO", default_value = "WETH")]
+    to: String,
+    /// How much to sell, in whole tokens
+    #[arg(long, env = "SWAP_AMOUNT", default_value = "10000")]
+    amount: String,
+    /// The API; by default on 127.0.0.1, at the port that `BRAID_PORT` names or 8080
+    #[arg(long, env = "BRAID_API")]
+    api: Option<String>,
+    /// The node; by default on 127.0.0.1, at the port that `DEMO_NODE_PORT` names or 8545
+    #[arg(long, env = "BRAID_RPC")]
+    rpc: Option<String>,
+    /// The API key
+    #[arg(long, env = "BRAID_KEY", default_value = "demo-key")]
+    api_key: String,
+}
+
+/// A token or ether, as the swap needs to know it.
+#[derive(Clone)]
+struct Asset {
+    symbol: String,
+    address: Address,
+    decimals: u8,
+}
+
+pub(crate) async fn run(args: Args) -> eyre::Result<()> {
+    let (sold, bought) = (asset(&args.from)?, asset(&args.to)?);
+    let amount = atomic(&args.amount, &sold)?;
+    let api = Api::new(&args);
+    let rpc = Rpc::new(&args.rpc.unwrap_or_else(|| local("DEMO_NODE_PORT", "8545")))?;
+    let wallet = Wallet::new(&rpc, TAKER_KEY)?;
+
+    let quote = api.quote(&sold, amount, &bought, wallet.address()).await?;
+    let quoted = integer(&quote, "/estimated_outputs/0/expected_amount")?;
+    describe_route(&quote);
+    approve(&wallet, &quote).await?;
+    let build = api.build(text(&quote, "/quote_id")?).await?;
+    let transaction = unsigned(build.pointer("/transaction").unwrap_or(&Value::Null))?;
+
+    let before = (balance(&rpc, &sold, &wallet).await?, balance(&rpc, &bought, &wallet).await?);
+    let receipt = wallet.send("swap", transaction).await?;
+    let after = (balance(&rpc, &sold, &wallet).await?, balance(&rpc, &bought, &wallet).await?);
+    say(format!("mined in block {}, {} gas: {}", receipt.block_number, receipt.gas_used, receipt.transaction_hash));
+
+    let spent =
+        before.0.checked_sub(after.0 + fee(&sold, &receipt)).ok_or_else(|| eyre!("more came back than was sold"))?;
+    let received = (after.1 + fee(&bought, &receipt))
+        .checked_sub(before.1)
+        .ok_or_else(|| eyre!("the balance of {} fell", bought.symbol))?;
+    report(&sold, &bought, (amount, spent), (quoted, received))
+}
+
+fn report(
+    sold: &Asset,
+    bought: &Asset,
+    (amount, spent): (U256, U256),
+    (quoted, received): (U256, U256),
+) -> eyre::Result<()> {
+    let row = |asked: U256, done: U256, asset: &Asset| {
+        let whole = |x: U256| format_units(x, asset.decimals).unwrap_or_else(|_| x.to_string());
+        format!("{:>38} {:>38}  {}", whole(asked), whole(done), asset.symbol)
+    };
+    say(format!("\n          {:>38} {:>38}", "quoted", "on chain"));
+    say(format!("sold      {}", row(amount, spent, sold)));
+    say(format!("received  {}", row(quoted, received, bought)));
+    if amount == spent && quoted == received {
+        say("\nEqual to the wei.");
+        return Ok(());
+    }
+    bail!(
+        "not equal: sold {spent} of {amount}, received {received} of {quoted} (difference {})",
+        if received > quoted { format!("+{}", received - quoted) } else { format!("-{}", quoted - received) }
+    )
+}
+
+/// The gas that was paid in the asset itself: all of it for ether, none for a token.
+fn fee(asset: &Asset, receipt: &Receipt) -> U256 {
+    if asset.address == ETHER { receipt.fee_wei() } else { U256::ZERO }
+}
+
+fn asset(name: &str) -> eyre::Result<Asset> {
+    if name.eq_ignore_ascii_case("ETH") || name.parse() == Ok(ETHER) {
+        return Ok(Asset { symbol: "ETH".into(), address: ETHER, decimals: 18 });
+    }
+    let token = tokens::find(name)?;
+    Ok(Asset { symbol: token.symbol.into(), address: token.address, decimals: token.decimals })
+}
+
+fn atomic(amount: &str, asset: &Asset) -> eyre::Result<U256> {
+    match parse_units(amount, asset.decimals) {
+        Ok(ParseUnits::U256(units)) if !units.is_zero() => Ok(units),
+        _ => bail!(
+            "{amount} is no amount of {}: a number above zero with at most {} decimals",
+            asset.symbol,
+            asset.decimals
+        ),
+    }
+}
+
+fn local(variable: &str, usual: &str) -> String {
+    format!("http://127.0.0.1:{}", std::env::var(variable).unwrap_or_else(|_| usual.to_owned()))
+}
+
+async fn balance(rpc: &Rpc, asset: &Asset, wallet: &Wallet<'_>) -> eyre::Result<U256> {
+    if asset.address == ETHER {
+        return Ok(rpc.get("eth_getBalance", json!([wallet.address(), "latest"])).await?);
+    }
+    let mut data = vec![0x70, 0xa0, 0x82, 0x31]; // balanceOf(address)
+    data.extend_from_slice(wallet.address().into_word().as_slice());
+    let call = json!({"to": asset.address, "data": Bytes::from(data)});
+    let word: Bytes = rpc.get("eth_call", json!([call, "latest"])).await?;
+    U256::try_from_be_slice(&word).ok_or_else(|| eyre!("{} has no balance", asset.symbol))
+}
+
+fn describe_route(quote: &Value) {
+    let steps = quote.pointer("/path/steps").and_then(Value::as_array).cloned().unwrap_or_default();
+    say(format!("quote {}: {} step(s)", quote["quote_id"].as_str().unwrap_or("?"), steps.len()));
+    let field = |step: &Value, name: &str| step[name].as_str().unwrap_or("?").to_owned();
+    for step in &steps {
+        let (tokens, pool) = ((field(step, "token_in"), field(step, "token_out")), field(step, "pool"));
+        let symbol = |address: &str| tokens::find(address).map_or_else(|_| address.to_owned(), |t| t.symbol.to_owned());
+        let pair = format!("{} → {}", symbol(&tokens.0), symbol(&tokens.1));
+        say(format!("  {:>4} {:<12} {pair:<16} {pool}", field(step, "id"), field(step, "protocol")));
+    }
+}
+
+async fn approve(wallet: &Wallet<'_>, quote: &Value) -> eyre::Result<()> {
+    for approval in quote.pointer("/approvals").and_then(Value::as_array).into_iter().flatten() {
+        if approval["satisfied"] == Value::Bool(true) {
+            say("the allowance is large enough");
+            continue;
+        }
+        for transaction in approval["transactions"].as_array().into_iter().flatten() {
+            let receipt = wallet.send("approval", unsigned(transaction)?).await?;
+            say(format!("approved in block {}: {}", receipt.block_number, receipt.transaction_hash));
+        }
+    }
+    Ok(())
+}
+
+/// A transaction of the API: `value` is decimal in an approval and hexadecimal in a build.
+fn unsigned(transaction: &Value) -> eyre::Result<Unsigned> {
+    let value = text(transaction, "/value")?;
+    let fees = (transaction["max_fee_per_gas"].as_u64(), transaction["max_priority_fee_per_gas"].as_u64());
+    Ok(Unsigned {
+        to: text(transaction, "/to")?.parse()?,
+        data: text(transaction, "/data")?.parse()?,
+        value_wei: value.parse().wrap_err_with(|| format!("`value` is {value}"))?,
+        gas_units: transaction["gas"].as_u64(),
+        fees_wei: fees.0.zip(fees.1).map(|(fee, tip)| (fee.into(), tip.into())),
+    })
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> eyre::Result<&'a str> {
+    value.pointer(pointer).and_then(Value::as_str).ok_or_else(|| eyre!("the answer has no text at {pointer}"))
+}
+
+fn integer(value: &Value, pointer: &str) -> eyre::Result<U256> {
+    let text = text(value, pointer)?;
+    U256::from_str_radix(text, 10).wrap_err_with(|| format!("{pointer} is {text}"))
+}
+
+/// The service's HTTP API.
+struct Api {
+    client: reqwest::Client,
+    url: String,
+    key: String,
+}
+
+impl Api {
+    fn new(args: &Args) -> Self {
+        let url = args.api.clone().unwrap_or_else(|| local("BRAID_PORT", "8080"));
+        Self { client: reqwest::Client::new(), url, key: args.api_key.clone() }
+    }
+
+    async fn quote(&self, sold: &Asset, amount: U256, bought: &Asset, taker: Address) -> eyre::Result<Value> {
+        let request = json!({
+            "inputs": [{"chain_id": 1, "address": sold.address, "amount": amount.to_string()}],
+            "outputs": [{"chain_id": 1, "address": bought.address, "ratio_bps": 10_000}],
+            "taker": taker,
+        });
+        self.post("/v1/quote", &request).await
+    }
+
+    async fn build(&self, quote_id: &str) -> eyre::Result<Value> {
+        self.post("/v1/build", &json!({"quote_id": quote_id})).await
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> eyre::Result<Value> {
+        let url = format!("{}{path}", self.url);
+        let answer = self.client.post(&url).header("X-API-Key", &self.key).json(body).send().await;
+        let answer = answer.wrap_err_with(|| format!("{} does not answer: start it with `make demo`", self.url))?;
+        let status = answer.status();
+        let body: Value = answer.json().await.wrap_err_with(|| format!("{path} did not answer with JSON"))?;
+        if !status.is_success() {
+            bail!("{path} answered {status}: {}", body["detail"].as_str().unwrap_or("no detail"));
+        }
+        Ok(body.get("data").cloned().unwrap_or_default())
+    }
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Says in one sentence each which tools are missing and how to get them. Give the tools to look for as arguments.
+set -u
+missing=0
+
+need() {
+    command -v "$1" >/dev/null 2>&1 && return
+    echo "error: \`$1\` is missing: $2." >&2
+    missing=1
+}
+
+for tool in "$@"; do
+    case $tool in
+        cargo) need cargo "install Rust with rustup, which then takes the version of rust-toolchain.toml" ;;
+        cc) need cc "install a C compiler, on Debian with \`apt-get install build-essential\`" ;;
+        node) need node "install Node.js 20 or later, on Debian with \`apt-get install nodejs\`" ;;
+        npm) need npm "install npm, on Debian with \`apt-get install npm\`" ;;
+        *) need "$tool" "install it" ;;
+    esac
+done
+
+if command -v node >/dev/null 2>&1; then
+    major=$(node -p 'process.versions.node.split(".")[0]')
+    if [ "$major" -lt 18 ]; then
+        echo "error: node $major is too old: install Node.js 20 or later." >&2
+        missing=1
+    fi
+fi
+exit $missing
