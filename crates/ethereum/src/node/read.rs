@@ -1,6 +1,7 @@
 //! Batched reads, all at one block.
 
-use braid_primitives::{B256, Bytes, U256};
+use alloy::primitives::U64;
+use braid_primitives::{Address, B256, Bytes, U256};
 use braid_protocols::Call;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
@@ -10,23 +11,38 @@ use crate::NodeError;
 
 const METHOD: &str = "eth_call";
 
-/// How many `eth_call`s share a message where the chain has no Multicall3.
+/// How many `eth_call`s share a message where they cannot share an aggregate.
 const CALLS_PER_BATCH: usize = 50;
 
 impl Node {
     /// Makes calls at a block, by hash, and gives their answers in order; a call that fails is `None`.
     ///
-    /// Calls travel together through Multicall3, cut by number and size, several cuts at once. Where an aggregate as a
-    /// whole fails — a call that burns all gas takes its neighbours along — its halves are tried, down to single calls.
-    /// A call to an address without code succeeds with an empty answer, as on the chain.
+    /// Calls travel together through Multicall3, cut by number and size, several cuts at once. Where an aggregate fails as
+    /// a whole its halves are tried, down to single calls. A call that burns all gas starves the calls after it, so whatever
+    /// failed inside an aggregate is asked again on its own before it counts as failed. A call to an address without code
+    /// succeeds with an empty answer, as on the chain.
     ///
     /// # Errors
     /// [`NodeError`] when the node does not answer, or does not know the block.
     pub async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
         let chunks: Vec<Vec<Call>> = multicall::chunks(&calls).into_iter().map(<[Call]>::to_vec).collect();
         let reads = chunks.into_iter().map(|chunk| self.read_chunk(block_hash, chunk));
-        let answers: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;
-        Ok(answers.into_iter().flatten().collect())
+        let chunks: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;
+        let answers: Vec<Option<Bytes>> = chunks.into_iter().flatten().collect();
+        // Nodes word a missing block in many ways, some of which look like a failed call.
+        if answers.iter().any(Option::is_none) && !self.has_block(block_hash).await? {
+            return Err(NodeError::UnknownBlock { hash: block_hash });
+        }
+        Ok(answers)
+    }
+
+    /// Whether the node has a block.
+    ///
+    /// # Errors
+    /// [`NodeError`] when it does not answer.
+    pub async fn has_block(&self, block_hash: B256) -> Result<bool, NodeError> {
+        let count: Option<U64> = self.get("eth_getBlockTransactionCountByHash", json!([block_hash])).await?;
+        Ok(count.is_some())
     }
 
     /// The ether balances of several accounts at a block, in wei; a read that failed is `None`.
@@ -36,7 +52,7 @@ impl Node {
     pub async fn native_balances(
         &self,
         block_hash: B256,
-        accounts: &[braid_primitives::Address],
+        accounts: &[Address],
     ) -> Result<Vec<Option<U256>>, NodeError> {
         const BALANCE: &str = "eth_getBalance";
         let request = |account| Request { method: BALANCE, params: json!([account, at(block_hash)]) };
@@ -55,13 +71,32 @@ impl Node {
                 continue;
             }
             match self.aggregate(block_hash, &chunk).await? {
-                Aggregate::Answered(chunk_answers) => answers.extend(chunk_answers),
+                Aggregate::Answered(together) => answers.extend(self.ask_again(block_hash, &chunk, together).await?),
                 Aggregate::NoContract => answers.extend(self.read_singly(block_hash, &chunk).await?),
                 Aggregate::Failed => {
                     let (first, second) = chunk.split_at(chunk.len() / 2);
                     waiting.push(second.to_vec());
                     waiting.push(first.to_vec());
                 }
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Replaces the failures of an aggregate by what the same calls answer on their own.
+    async fn ask_again(
+        &self,
+        block_hash: B256,
+        calls: &[Call],
+        mut answers: Vec<Option<Bytes>>,
+    ) -> Result<Vec<Option<Bytes>>, NodeError> {
+        let failed: Vec<usize> =
+            answers.iter().enumerate().filter_map(|(index, answer)| answer.is_none().then_some(index)).collect();
+        let calls: Vec<Call> = failed.iter().filter_map(|index| calls.get(*index).cloned()).collect();
+        let alone = self.read_singly(block_hash, &calls).await?;
+        for (index, answer) in failed.into_iter().zip(alone) {
+            if let Some(slot) = answers.get_mut(index) {
+                *slot = answer;
             }
         }
         Ok(answers)
@@ -90,7 +125,7 @@ impl Node {
         }
     }
 
-    /// One message of `eth_call`s where the chain lacks Multicall3.
+    /// Calls one by one, several to a message.
     async fn read_singly(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Option<Bytes>>, NodeError> {
         let mut answers = Vec::with_capacity(calls.len());
         for chunk in calls.chunks(CALLS_PER_BATCH) {

@@ -1,0 +1,239 @@
+//! Things that people do on the chain: swaps, mints, burns, new pools; chosen at random from a seed.
+
+use alloy::{
+    primitives::{
+        Address, U256,
+        aliases::{I24, U24, U160},
+    },
+    sol,
+    sol_types::SolCall,
+};
+use braid_devnet::{Devnet, accounts, addresses, rpc::Tx};
+use braid_market::Market;
+use braid_primitives::WETH;
+use braid_protocols::{Pool, PoolState, Product};
+
+sol! {
+    function approve(address spender, uint256 value) external;
+    function transfer(address to, uint256 value) external;
+    function sync() external;
+    function createPair(address tokenA, address tokenB) external returns (address pair);
+    function swapExactTokensForTokens(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline)
+        external returns (uint256[] amounts);
+    function addLiquidity(address tokenA, address tokenB, uint256 a, uint256 b, uint256 aMin, uint256 bMin, address to, uint256 deadline)
+        external;
+
+    struct SingleParams {
+        address tokenIn; address tokenOut; uint24 fee; address recipient; uint256 deadline; uint256 amountIn;
+        uint256 amountOutMinimum; uint160 sqrtPriceLimitX96;
+    }
+    function exactInputSingle(SingleParams params) external payable returns (uint256 amountOut);
+
+    struct MintParams {
+        address token0; address token1; uint24 fee; int24 tickLower; int24 tickUpper; uint256 amount0Desired;
+        uint256 amount1Desired; uint256 amount0Min; uint256 amount1Min; address recipient; uint256 deadline;
+    }
+    function mint(MintParams params) external payable;
+    function createAndInitializePoolIfNecessary(address token0, address token1, uint24 fee, uint160 sqrtPriceX96)
+        external payable returns (address pool);
+    function createPool(address tokenA, address tokenB, uint24 fee) external returns (address pool);
+    function initialize(uint160 sqrtPriceX96) external;
+
+    function balanceOf(address owner) external view returns (uint256);
+    function tokenOfOwnerByIndex(address owner, uint256 index) external view returns (uint256);
+    function positions(uint256 tokenId) external view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
+    struct DecreaseParams { uint256 tokenId; uint128 liquidity; uint256 amount0Min; uint256 amount1Min; uint256 deadline; }
+    function decreaseLiquidity(DecreaseParams params) external payable;
+}
+
+/// The one who acts: plenty of every token, everything approved.
+const ACTOR: Address = accounts::TAKER;
+
+const SPENDERS: [Address; 5] = [
+    addresses::UNISWAP_V2_ROUTER,
+    addresses::SUSHI_V2_ROUTER,
+    addresses::SWAP_ROUTER,
+    addresses::UNISWAP_V3_POSITION_MANAGER,
+    addresses::SUSHI_V3_POSITION_MANAGER,
+];
+
+/// Acts on a chain. The same seed does the same.
+pub(crate) struct Acts<'a> {
+    chain: &'a Devnet,
+    seed: u64,
+}
+
+impl<'a> Acts<'a> {
+    pub(crate) async fn prepare(chain: &'a Devnet, seed: u64) -> Self {
+        for token in chain.tokens() {
+            for spender in SPENDERS {
+                let approve = approveCall { spender, value: U256::MAX };
+                chain.send(&Tx::call(ACTOR, token.address, &approve)).await.unwrap();
+            }
+        }
+        Self { chain, seed }
+    }
+
+    /// A number below `end`.
+    fn pick(&mut self, end: usize) -> usize {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.seed >> 33) as usize % end
+    }
+
+    /// Something that changes some pool of the market; a try that the contract refuses counts too.
+    pub(crate) async fn any(&mut self, market: &Market) {
+        let pool = market.pools()[self.pick(market.pools().len())].as_ref().clone();
+        let [a, b] = [0, 1].map(|coin| market.tokens().get(pool.coins[coin]).unwrap().address);
+        match (&pool.state, self.pick(4)) {
+            (PoolState::WrappedEther, _) => {}
+            (PoolState::UniswapV2(_), 0) => self.donate_and_sync(&pool, a).await,
+            (PoolState::UniswapV2(_), _) => self.swap_pair(&pool, a, b).await,
+            (PoolState::UniswapV3(_), 0) => self.mint(&pool, a, b).await,
+            (PoolState::UniswapV3(_), 1) => self.burn(pool.product).await,
+            (PoolState::UniswapV3(_), _) => self.swap_concentrated(&pool, a, b).await,
+        }
+    }
+
+    /// Some acts, one after another.
+    pub(crate) async fn several(&mut self, market: &Market, count: usize) {
+        for _ in 0..count {
+            self.any(market).await;
+        }
+    }
+
+    async fn try_to<C: SolCall>(&self, from: Address, to: Address, call: &C) {
+        // What the contract refuses changes nothing, and still is a block.
+        let _ = self.chain.send(&Tx::call(from, to, call)).await;
+    }
+
+    async fn part_of_reserve(&mut self, token: Address, pool: Address) -> U256 {
+        let held = self.chain.balance_of(token, pool).await.unwrap();
+        held / U256::from(2 + self.pick(400))
+    }
+
+    async fn donate_and_sync(&mut self, pool: &Pool, token: Address) {
+        let value = self.part_of_reserve(token, pool.address).await;
+        self.try_to(ACTOR, token, &transferCall { to: pool.address, value }).await;
+        self.try_to(ACTOR, pool.address, &syncCall {}).await;
+    }
+
+    async fn swap_pair(&mut self, pool: &Pool, a: Address, b: Address) {
+        let path = if self.pick(2) == 0 { vec![a, b] } else { vec![b, a] };
+        let sushi = pool.product == Product::SushiswapV2;
+        let router = if sushi { addresses::SUSHI_V2_ROUTER } else { addresses::UNISWAP_V2_ROUTER };
+        let amount_in = self.part_of_reserve(path[0], pool.address).await;
+        let swap = swapExactTokensForTokensCall {
+            amountIn: amount_in,
+            amountOutMin: U256::ZERO,
+            path,
+            to: ACTOR,
+            deadline: U256::MAX,
+        };
+        self.try_to(ACTOR, router, &swap).await;
+    }
+
+    async fn swap_concentrated(&mut self, pool: &Pool, a: Address, b: Address) {
+        if pool.product != Product::UniswapV3 {
+            return self.mint(pool, a, b).await;
+        }
+        let PoolState::UniswapV3(state) = &pool.state else { return };
+        let (token_in, token_out) = if self.pick(2) == 0 { (a, b) } else { (b, a) };
+        let params = SingleParams {
+            tokenIn: token_in,
+            tokenOut: token_out,
+            fee: U24::from(state.fee_pips),
+            recipient: ACTOR,
+            deadline: U256::MAX,
+            amountIn: self.part_of_reserve(token_in, pool.address).await,
+            amountOutMinimum: U256::ZERO,
+            sqrtPriceLimitX96: U160::ZERO,
+        };
+        self.try_to(ACTOR, addresses::SWAP_ROUTER, &exactInputSingleCall { params }).await;
+    }
+
+    async fn mint(&mut self, pool: &Pool, a: Address, b: Address) {
+        let PoolState::UniswapV3(state) = &pool.state else { return };
+        let spacing = state.tick_spacing;
+        let middle = state.tick.div_euclid(spacing) * spacing;
+        let (below, above) = (self.pick(30) as i32 - 4, self.pick(30) as i32 + 6);
+        let params = MintParams {
+            token0: a,
+            token1: b,
+            fee: U24::from(state.fee_pips),
+            tickLower: I24::try_from(middle - below * spacing).unwrap(),
+            tickUpper: I24::try_from(middle + above * spacing).unwrap(),
+            amount0Desired: self.part_of_reserve(a, pool.address).await,
+            amount1Desired: self.part_of_reserve(b, pool.address).await,
+            amount0Min: U256::ZERO,
+            amount1Min: U256::ZERO,
+            recipient: ACTOR,
+            deadline: U256::MAX,
+        };
+        self.try_to(ACTOR, position_manager(pool.product), &mintCall { params }).await;
+    }
+
+    async fn burn(&mut self, product: Product) {
+        let (manager, rpc) = (position_manager(product), self.chain.rpc());
+        let owner = accounts::MAKER;
+        let count: U256 = rpc.view(manager, &balanceOfCall { owner }).await.unwrap();
+        let index = U256::from(self.pick(count.to::<usize>()));
+        let id: U256 = rpc.view(manager, &tokenOfOwnerByIndexCall { owner, index }).await.unwrap();
+        let held = rpc.view(manager, &positionsCall { tokenId: id }).await.unwrap().liquidity;
+        // Sometimes all of it, so that ticks vanish.
+        let liquidity = if self.pick(2) == 0 { held } else { held / 3 };
+        let params = DecreaseParams {
+            tokenId: id,
+            liquidity,
+            amount0Min: U256::ZERO,
+            amount1Min: U256::ZERO,
+            deadline: U256::MAX,
+        };
+        self.try_to(owner, manager, &decreaseLiquidityCall { params }).await;
+    }
+
+    /// A pair of two tokens that had none at this factory, with liquidity; its address.
+    pub(crate) async fn new_pair(&self, a: Address, b: Address) -> Address {
+        let (factory, router) = (addresses::SUSHI_V2_FACTORY, addresses::SUSHI_V2_ROUTER);
+        let create = createPairCall { tokenA: a, tokenB: b };
+        let pair = self.chain.rpc().view(factory, &create).await.unwrap();
+        self.chain.send(&Tx::call(ACTOR, factory, &create)).await.unwrap();
+        let add = addLiquidityCall {
+            tokenA: a,
+            tokenB: b,
+            a: U256::from(1_000_000),
+            b: U256::from(2_000_000),
+            aMin: U256::ZERO,
+            bMin: U256::ZERO,
+            to: ACTOR,
+            deadline: U256::MAX,
+        };
+        self.chain.send(&Tx::call(ACTOR, router, &add)).await.unwrap();
+        pair
+    }
+
+    /// A V3 pool that is created in one block and initialised in a later one; its address.
+    pub(crate) async fn new_pool(&self, a: Address, b: Address, fee_pips: u32) -> Address {
+        let factory = addresses::UNISWAP_V3_FACTORY;
+        let create = createPoolCall { tokenA: a, tokenB: b, fee: U24::from(fee_pips) };
+        let pool = self.chain.rpc().view(factory, &create).await.unwrap();
+        self.chain.send(&Tx::call(ACTOR, factory, &create)).await.unwrap();
+        let initialize = initializeCall { sqrtPriceX96: U160::from(1) << 96 };
+        self.chain.send(&Tx::call(ACTOR, pool, &initialize)).await.unwrap();
+        pool
+    }
+
+    /// Puts wrapped ether into a pair without the pair's knowing, then tells it.
+    pub(crate) async fn gift(&self, pair: Address, token: Address) {
+        assert_ne!(token, WETH);
+        self.chain.send(&Tx::call(ACTOR, token, &transferCall { to: pair, value: U256::from(1_000) })).await.unwrap();
+        self.chain.send(&Tx::call(ACTOR, pair, &syncCall {})).await.unwrap();
+    }
+}
+
+fn position_manager(product: Product) -> Address {
+    if product == Product::SushiswapV3 {
+        addresses::SUSHI_V3_POSITION_MANAGER
+    } else {
+        addresses::UNISWAP_V3_POSITION_MANAGER
+    }
+}

@@ -1,0 +1,71 @@
+//! The market stays equal to the chain, block after block.
+
+use braid_devnet::tokens;
+use braid_ethereum::{FLOORS_WEI, FollowerConfig};
+use braid_primitives::GasTier;
+
+use crate::{
+    acts::Acts,
+    proxy::{Fault, Proxy},
+    support::*,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_random_swaps_mints_and_burns_the_market_equals_one_read_from_scratch() {
+    let chain = chain().await;
+    let mut acts = Acts::prepare(&chain, 1).await;
+    for (round, url) in [chain.ws_url(), chain.http_url()].iter().enumerate() {
+        let mut follower = follow(url).await;
+        let mut market = at_head(&mut follower, &chain).await;
+        assert!(market.pools().len() > 60, "round {round}: {} pools", market.pools().len());
+        for _ in 0..4 {
+            acts.several(&market, 12).await;
+            market = assert_faithful(&mut follower, &chain).await;
+        }
+        let status = status_when(&mut follower, is_following).await;
+        assert_eq!((status.left_out, status.reorganisations, status.last_error), (0, 0, None));
+        follower.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_is_in_the_market_of_the_very_block_that_made_it() {
+    let chain = chain().await;
+    let acts = Acts::prepare(&chain, 2).await;
+    let mut follower = follow(&chain.ws_url()).await;
+    at_head(&mut follower, &chain).await;
+    let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
+    let (pair, pool) = (acts.new_pair(a, b).await, acts.new_pool(a, b, 500).await);
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert!(market.pool_id(pair).is_some() && market.pool_id(pool).is_some());
+    acts.gift(pair, a).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fees_follow_the_chain_and_never_fall_below_their_floors() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.http_url()).await;
+    at_head(&mut follower, &chain).await;
+    chain.mine(1).await.unwrap();
+    at_head(&mut follower, &chain).await;
+    let head = follower.heads.borrow().clone().unwrap();
+    assert_eq!(head.fees.next_base_fee_per_gas_wei, head.block().next_base_fee_per_gas_wei());
+    for (tier, floor) in GasTier::ALL.into_iter().zip(FLOORS_WEI) {
+        assert!(head.fees.priority_fee_wei(tier) >= floor, "{tier:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scan_behind_the_first_market_finds_every_pool_whatever_the_node_allows() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    let config = FollowerConfig { scan_before_serving_blocks: 0, ..quick() };
+    proxy.set(Fault::LogRange(7));
+    let mut follower = follow_with(&proxy.url, config).await;
+    let first = head_when(&mut follower, |_| true).await;
+    assert_eq!(first.market.pools().len(), 1, "served at once, with wrapped ether alone");
+    let everything = from_scratch(&chain).await.len();
+    head_when(&mut follower, |head| head.market.pools().len() == everything).await;
+    assert_faithful(&mut follower, &chain).await;
+}

@@ -1,0 +1,158 @@
+//! A proxy of our own between service and node, that spoils answers on demand.
+
+use std::sync::{Arc, Mutex};
+
+use alloy::transports::http::reqwest::Client;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+/// What happens to answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing.
+    None,
+    /// The connection is closed before a word.
+    Refuse,
+    /// The connection is closed in the middle of the answer.
+    Cut,
+    /// The JSON ends early, although the HTTP answer is whole.
+    Truncate,
+    /// An HTTP status instead of an answer.
+    Status(u16),
+    /// Answers carry other requests' ids.
+    WrongId,
+    /// Every result is null.
+    Null,
+    /// A JSON-RPC error for every request.
+    Error,
+    /// Answers that are no JSON at all.
+    Garbage,
+    /// No answer, ever.
+    Silence,
+    /// Another chain's id.
+    OtherChain,
+    /// A batch's answers come in another order, and twice: allowed, and harmless.
+    Shuffle,
+    /// At most so many blocks in one range of logs.
+    LogRange(u64),
+}
+
+/// A running proxy; ends when dropped.
+pub(crate) struct Proxy {
+    pub(crate) url: String,
+    fault: Arc<Mutex<Fault>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Proxy {
+    pub(crate) async fn before(upstream: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let fault = Arc::new(Mutex::new(Fault::None));
+        let (shared, client) = (Arc::clone(&fault), Client::new());
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, upstream.clone(), client.clone(), Arc::clone(&shared)));
+            }
+        });
+        Self { url, fault, task }
+    }
+
+    pub(crate) fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+}
+
+async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: Arc<Mutex<Fault>>) -> Option<()> {
+    let request = read_request(&mut stream).await?;
+    let fault = *fault.lock().unwrap();
+    let (status, body) = match fault {
+        Fault::Refuse => return None,
+        Fault::Silence => std::future::pending().await,
+        Fault::Status(status) => (status, String::new()),
+        Fault::Garbage => (200, "<html>come back later</html>".into()),
+        _ => {
+            let answer = client.post(upstream).json(&request).send().await.ok()?.json().await.ok()?;
+            (200, spoil(fault, &request, answer))
+        }
+    };
+    let head = format!(
+        "HTTP/1.1 {status} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.ok()?;
+    let sent = if fault == Fault::Cut { &body.as_bytes()[..body.len() / 2] } else { body.as_bytes() };
+    stream.write_all(sent).await.ok()?;
+    stream.shutdown().await.ok()
+}
+
+async fn read_request(stream: &mut TcpStream) -> Option<Value> {
+    let mut bytes = Vec::new();
+    let body_at = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..body_at]).to_lowercase();
+    let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length:"))?.trim().parse().ok()?;
+    while bytes.len() < body_at + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    serde_json::from_slice(&bytes[body_at..]).ok()
+}
+
+fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
+    let error = json!({ "code": -32005, "message": "query returned more than 10000 results" });
+    for (request, answer) in pairs(request, &mut answer) {
+        let fail = |answer: &mut Value| {
+            answer.as_object_mut().unwrap().remove("result");
+            answer["error"] = error.clone();
+        };
+        match fault {
+            Fault::WrongId => answer["id"] = json!(answer["id"].as_u64().unwrap() + 1_000_000),
+            Fault::Null => answer["result"] = Value::Null,
+            Fault::Error => fail(answer),
+            Fault::OtherChain if request["method"] == "eth_chainId" => answer["result"] = json!("0x5"),
+            Fault::LogRange(most) if range(request).is_some_and(|blocks| blocks > most) => fail(answer),
+            _ => {}
+        }
+    }
+    if let (Fault::Shuffle, Value::Array(list)) = (fault, &mut answer) {
+        list.reverse();
+        list.extend_from_within(..);
+    }
+    let mut text = answer.to_string();
+    if fault == Fault::Truncate {
+        text.truncate(text.len() / 2);
+    }
+    text
+}
+
+/// Requests with their answers, whether alone or in a batch.
+fn pairs<'a>(request: &'a Value, answer: &'a mut Value) -> Vec<(&'a Value, &'a mut Value)> {
+    match (request, answer) {
+        (Value::Array(requests), Value::Array(answers)) => requests.iter().zip(answers).collect(),
+        (request, answer) => vec![(request, answer)],
+    }
+}
+
+/// How many blocks a request for logs spans.
+fn range(request: &Value) -> Option<u64> {
+    let height = |key| u64::from_str_radix(request["params"][0][key].as_str()?.trim_start_matches("0x"), 16).ok();
+    Some(height("toBlock")? - height("fromBlock")? + 1)
+}

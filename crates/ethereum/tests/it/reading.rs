@@ -1,0 +1,134 @@
+//! Connecting to a node and reading from it.
+
+use std::time::Duration;
+
+use alloy::{
+    primitives::{Address, Bytes, U256},
+    sol_types::SolCall,
+};
+use braid_devnet::tokens;
+use braid_ethereum::{Node, NodeConfig, NodeError};
+use braid_protocols::Call;
+
+use crate::{
+    proxy::{Fault, Proxy},
+    support::*,
+};
+
+alloy::sol! {
+    function decimals() external view returns (uint8);
+    function transfer(address to, uint256 value) external;
+}
+
+fn decimals_of(token: Address) -> Call {
+    Call { to: token, data: decimalsCall {}.abi_encode().into() }
+}
+
+#[tokio::test]
+async fn a_node_that_is_not_there_is_told_without_the_secrets_of_its_url() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for scheme in ["http", "ws"] {
+        let url = format!("{scheme}://user:hunter22@{free}/v2/0123456789abcdef?token=topsecret");
+        let error = Node::connect(&url).await.err().unwrap();
+        let text = format!("{error} {error:?}");
+        assert!(matches!(error, NodeError::Unreachable { .. }), "{text}");
+        assert!(text.contains(&format!("{scheme}://{free}")), "{text}");
+        for secret in ["hunter22", "0123456789abcdef", "topsecret"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+    let error = Node::connect("/nonexistent/node.ipc").await.err().unwrap();
+    assert!(matches!(error, NodeError::Unreachable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_node_of_another_chain_is_refused() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::OtherChain);
+    let error = Node::connect(&proxy.url).await.err().unwrap();
+    assert!(matches!(error, NodeError::WrongChain { got: 5, expected: 1, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn every_spoilt_answer_is_an_error_that_says_what_is_wrong() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    let config = NodeConfig { timeout: Duration::from_millis(300), attempts: 1, ..NodeConfig::default() };
+    let node = Node::connect_with(&proxy.url, config).await.unwrap();
+    for fault in [Fault::Refuse, Fault::Cut] {
+        proxy.set(fault);
+        let error = node.latest_block().await.unwrap_err();
+        assert!(matches!(error, NodeError::Unreachable { .. }), "{fault:?}: {error}");
+    }
+    for fault in [Fault::Truncate, Fault::WrongId, Fault::Null, Fault::Garbage] {
+        proxy.set(fault);
+        let error = node.latest_block().await.unwrap_err();
+        assert!(matches!(error, NodeError::Malformed { .. }), "{fault:?}: {error}");
+        assert!(error.is_transient());
+    }
+    for status in [429, 500] {
+        proxy.set(Fault::Status(status));
+        let error = node.latest_block().await.unwrap_err();
+        assert!(matches!(error, NodeError::Http { status: got, .. } if got == status), "{error}");
+    }
+    proxy.set(Fault::Error);
+    assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Rpc { code: -32005, .. }));
+    proxy.set(Fault::Silence);
+    assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Timeout { timeout_ms: 300, .. }));
+    proxy.set(Fault::None);
+    node.latest_block().await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_of_a_batch_are_matched_by_id_and_not_by_place() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    let node = Node::connect(&proxy.url).await.unwrap();
+    proxy.set(Fault::Shuffle);
+    let heights: Vec<u64> = node.blocks_at(3..=20).await.unwrap().iter().map(|block| block.number).collect();
+    assert_eq!(heights, (3..=20).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_call_that_fails_or_burns_all_gas_does_not_spoil_its_neighbours() {
+    let chain = chain().await;
+    let burner = Address::repeat_byte(0xfe);
+    chain.set_code(burner, &Bytes::from_static(&[0xfe])).await.unwrap();
+    chain.mine(1).await.unwrap();
+    let node = Node::connect(&chain.http_url()).await.unwrap();
+    let head = node.latest_block().await.unwrap().hash;
+    let usdc = tokens::by_symbol("USDC").address;
+    let refused = Call { to: usdc, data: transferCall { to: usdc, value: U256::from(1) }.abi_encode().into() };
+    let (six, burn, nobody) = (decimals_of(usdc), decimals_of(burner), decimals_of(Address::repeat_byte(0x77)));
+    let calls = vec![burn.clone(), six.clone(), refused, six.clone(), nobody, burn, six];
+    let answers = node.read(head, calls).await.unwrap();
+    let kinds: Vec<Option<usize>> = answers.iter().map(|answer| answer.as_ref().map(|bytes| bytes.len())).collect();
+    assert_eq!(kinds, [None, Some(32), None, Some(32), Some(0), None, Some(32)]);
+}
+
+#[tokio::test]
+async fn thousands_of_calls_come_back_in_order() {
+    let chain = chain().await;
+    let node = Node::connect(&chain.ws_url()).await.unwrap();
+    let head = node.latest_block().await.unwrap().hash;
+    let tokens = chain.tokens();
+    let asked: Vec<_> = (0..2_500).map(|index| &tokens[index % tokens.len()]).collect();
+    let answers = node.read(head, asked.iter().map(|token| decimals_of(token.address)).collect()).await.unwrap();
+    for (token, answer) in asked.iter().zip(answers) {
+        assert_eq!(U256::from_be_slice(&answer.unwrap()), U256::from(token.decimals), "{}", token.symbol);
+    }
+}
+
+#[tokio::test]
+async fn a_block_that_the_node_does_not_have_is_named() {
+    let chain = chain().await;
+    let node = Node::connect(&chain.http_url()).await.unwrap();
+    let hash = alloy::primitives::B256::repeat_byte(9);
+    let calls = vec![decimals_of(tokens::by_symbol("USDC").address); 3];
+    assert_eq!(node.read(hash, calls).await.unwrap_err(), NodeError::UnknownBlock { hash });
+    let mut block = node.latest_block().await.unwrap();
+    block.hash = hash;
+    let error = node.block_logs(&block, &Default::default(), false).await.unwrap_err();
+    assert_eq!(error, NodeError::UnknownBlock { hash }, "no logs is not an answer for a block that is not there");
+}

@@ -1,0 +1,114 @@
+//! A local chain, a follower on it, and a way to compare what it says with the chain.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use alloy::primitives::{Address, B256};
+use braid_devnet::{Devnet, Options};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Head, Node, Phase, SyncStatus};
+use braid_market::Market;
+use braid_protocols::{PoolState, Product};
+use tokio::time::timeout;
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A fresh chain. `RUST_LOG=braid_ethereum=debug` shows what followers do on it.
+pub(crate) async fn chain() -> Devnet {
+    // The first test of the process sets it up for all.
+    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+    Devnet::start(Options::default()).await.unwrap()
+}
+
+/// Follows a node from its present head on.
+pub(crate) async fn follow(url: &str) -> FollowerHandle {
+    follow_with(url, quick()).await
+}
+
+/// Settings under which a test does not wait for timers.
+pub(crate) fn quick() -> FollowerConfig {
+    let ms = Duration::from_millis;
+    FollowerConfig { poll_interval: Some(ms(20)), backoff: (ms(20), ms(100)), ..FollowerConfig::default() }
+}
+
+pub(crate) async fn follow_with(url: &str, config: FollowerConfig) -> FollowerHandle {
+    Follower::spawn(Node::connect(url).await.unwrap(), config)
+}
+
+/// The head for which a condition holds.
+pub(crate) async fn head_when(follower: &mut FollowerHandle, condition: impl Fn(&Head) -> bool) -> Arc<Head> {
+    let reached = follower.heads.wait_for(|head| head.as_deref().is_some_and(&condition));
+    match timeout(PATIENCE, reached).await {
+        Ok(head) => head.unwrap().clone().unwrap(),
+        Err(_) => panic!("the market never got there: {:?}", *follower.status.borrow()),
+    }
+}
+
+/// The status for which a condition holds.
+pub(crate) async fn status_when(follower: &mut FollowerHandle, condition: impl Fn(&SyncStatus) -> bool) -> SyncStatus {
+    let reached = follower.status.wait_for(|status| condition(status));
+    match timeout(PATIENCE, reached).await {
+        Ok(status) => status.unwrap().clone(),
+        Err(_) => panic!("the follower never got there"),
+    }
+}
+
+/// The market at the node's present head.
+pub(crate) async fn at_head(follower: &mut FollowerHandle, chain: &Devnet) -> Arc<Market> {
+    let arrive = async {
+        loop {
+            // The market first, then the chain: a chain that is ahead by then makes another market come.
+            let head = follower.heads.borrow_and_update().clone();
+            let hash = head_hash(chain).await;
+            match head {
+                Some(head) if head.block().hash == hash => return Arc::clone(&head.market),
+                _ => follower.heads.changed().await.unwrap(),
+            }
+        }
+    };
+    let arrived = timeout(PATIENCE, arrive).await;
+    arrived.unwrap_or_else(|_| panic!("the market never got to the head: {:?}", *follower.status.borrow()))
+}
+
+pub(crate) async fn head_hash(chain: &Devnet) -> B256 {
+    let block = chain.rpc().call("eth_getBlockByNumber", serde_json::json!(["latest", false])).await.unwrap();
+    block["hash"].as_str().unwrap().parse().unwrap()
+}
+
+/// What a market says, independent of the order in which it learnt it.
+pub(crate) type Content = BTreeMap<Address, (Product, Vec<(Address, String, u8)>, PoolState)>;
+
+pub(crate) fn content(market: &Market) -> Content {
+    let coin = |id| {
+        let token = market.tokens().get(id).unwrap();
+        (token.address, token.symbol.clone(), token.decimals)
+    };
+    let pool = |pool: &Arc<braid_protocols::Pool>| {
+        (pool.address, (pool.product, pool.coins.iter().map(|id| coin(*id)).collect(), pool.state.clone()))
+    };
+    market.pools().iter().map(pool).collect()
+}
+
+/// The market that a new follower reads at the node's head, knowing nothing.
+pub(crate) async fn from_scratch(chain: &Devnet) -> Content {
+    let mut fresh = follow(&chain.http_url()).await;
+    let market = at_head(&mut fresh, chain).await;
+    fresh.shutdown().await;
+    content(&market)
+}
+
+/// Compares a followed market with one read from scratch, pool by pool.
+pub(crate) async fn assert_faithful(follower: &mut FollowerHandle, chain: &Devnet) -> Arc<Market> {
+    let market = at_head(follower, chain).await;
+    let (followed, fresh) = (content(&market), from_scratch(chain).await);
+    let names = |content: &Content| content.keys().copied().collect::<Vec<_>>();
+    assert_eq!(names(&followed), names(&fresh), "the same pools");
+    for (address, pool) in &followed {
+        assert_eq!(pool, &fresh[address], "pool {address}");
+    }
+    market
+}
+
+pub(crate) fn is_following(status: &SyncStatus) -> bool {
+    status.phase == Phase::Following
+}

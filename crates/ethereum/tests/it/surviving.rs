@@ -1,0 +1,153 @@
+//! Reorganisations, heads that go backwards, nodes that fail, lie or die.
+
+use braid_devnet::{Devnet, Options, tokens};
+use braid_ethereum::{FollowerConfig, Phase};
+use serde_json::json;
+
+use crate::{
+    acts::Acts,
+    proxy::{Fault, Proxy},
+    support::*,
+};
+
+/// Replaces the newest blocks by as many empty ones.
+async fn reorganise(chain: &Devnet, depth: u64) {
+    chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_every_reorganisation_the_market_equals_one_read_from_scratch() {
+    let chain = chain().await;
+    let mut acts = Acts::prepare(&chain, 3).await;
+    for url in [chain.ws_url(), chain.http_url()] {
+        let mut follower = follow(&url).await;
+        let mut market = at_head(&mut follower, &chain).await;
+        for (round, depth) in [1, 2, 7, 31, 64].into_iter().enumerate() {
+            for _ in 0..depth {
+                // One block at a time, so that each market is kept.
+                acts.any(&market).await;
+                market = at_head(&mut follower, &chain).await;
+            }
+            reorganise(&chain, depth).await;
+            acts.several(&market, 3).await;
+            market = assert_faithful(&mut follower, &chain).await;
+            let seen = follower.status.borrow().reorganisations;
+            assert!(seen > round as u64, "depth {depth}: {seen} seen");
+        }
+        follower.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reorganisation_deeper_than_what_is_kept_reads_the_pools_again() {
+    let chain = chain().await;
+    let mut acts = Acts::prepare(&chain, 4).await;
+    let config = FollowerConfig { reorganisation_depth: 3, ..quick() };
+    let mut follower = follow_with(&chain.http_url(), config).await;
+    let market = at_head(&mut follower, &chain).await;
+    acts.several(&market, 12).await;
+    at_head(&mut follower, &chain).await;
+    reorganise(&chain, 9).await;
+    acts.several(&market, 2).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_of_a_replaced_block_is_gone_and_comes_back_when_it_is_made_again() {
+    let chain = chain().await;
+    let acts = Acts::prepare(&chain, 5).await;
+    let mut follower = follow(&chain.ws_url()).await;
+    at_head(&mut follower, &chain).await;
+    let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
+    let pair = acts.new_pair(a, b).await;
+    assert!(at_head(&mut follower, &chain).await.pool_id(pair).is_some());
+    reorganise(&chain, 2).await;
+    assert!(assert_faithful(&mut follower, &chain).await.pool_id(pair).is_none());
+    assert_eq!(acts.new_pair(a, b).await, pair);
+    assert!(assert_faithful(&mut follower, &chain).await.pool_id(pair).is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_head_that_goes_backwards_takes_the_market_along() {
+    let chain = chain().await;
+    let mut acts = Acts::prepare(&chain, 6).await;
+    let mut follower = follow(&chain.http_url()).await;
+    let market = at_head(&mut follower, &chain).await;
+    let snapshot = chain.snapshot().await.unwrap();
+    acts.several(&market, 5).await;
+    at_head(&mut follower, &chain).await;
+    chain.revert(snapshot).await.unwrap();
+    let market = assert_faithful(&mut follower, &chain).await;
+    acts.several(&market, 2).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_fails_in_any_way_is_waited_for_and_the_market_catches_up() {
+    let chain = chain().await;
+    let mut acts = Acts::prepare(&chain, 7).await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow(&proxy.url).await;
+    let mut market = at_head(&mut follower, &chain).await;
+    let faults = [
+        Fault::Refuse,
+        Fault::Cut,
+        Fault::Truncate,
+        Fault::Status(429),
+        Fault::Status(500),
+        Fault::WrongId,
+        Fault::Null,
+        Fault::Error,
+        Fault::Garbage,
+    ];
+    for fault in faults {
+        proxy.set(fault);
+        let status = status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
+        assert!(status.last_error.is_some(), "{fault:?}");
+        acts.several(&market, 4).await;
+        let kept = follower.heads.borrow().clone().unwrap();
+        assert_eq!(kept.block().hash, market.block().hash, "{fault:?}: the last market stands");
+        proxy.set(Fault::None);
+        market = assert_faithful(&mut follower, &chain).await;
+        let status = status_when(&mut follower, is_following).await;
+        assert_eq!(status.last_error, None, "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hundreds_of_missed_blocks_are_caught_up_at_once() {
+    let chain = chain().await;
+    let mut acts = Acts::prepare(&chain, 8).await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow(&proxy.url).await;
+    let market = at_head(&mut follower, &chain).await;
+    proxy.set(Fault::Refuse);
+    status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
+    acts.several(&market, 10).await;
+    chain.mine(300).await.unwrap();
+    acts.several(&market, 3).await;
+    proxy.set(Fault::None);
+    assert_faithful(&mut follower, &chain).await;
+    assert_eq!(follower.status.borrow().reorganisations, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_killed_and_started_again_is_followed_again() {
+    for ws in [true, false] {
+        let first = chain().await;
+        let port = first.port();
+        let url = if ws { first.ws_url() } else { first.http_url() };
+        let mut follower = follow(&url).await;
+        let market = at_head(&mut follower, &first).await;
+        drop(first);
+        status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
+        assert_eq!(follower.heads.borrow().as_ref().unwrap().block().hash, market.block().hash);
+        let second = Devnet::start(Options { port, ..Options::default() }).await.unwrap();
+        let acts = Acts::prepare(&second, 9).await;
+        let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
+        let pair = acts.new_pair(a, b).await;
+        assert!(assert_faithful(&mut follower, &second).await.pool_id(pair).is_some());
+        status_when(&mut follower, is_following).await;
+        follower.shutdown().await;
+    }
+}
