@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod curve;
+pub mod curve_finance;
 pub mod error;
 pub mod pool;
 pub mod protocol;
@@ -17,6 +18,7 @@ pub mod step;
 pub mod sushiswap;
 pub mod uniswap_v2;
 pub mod uniswap_v3;
+pub mod vectors;
 pub mod wrapped_ether;
 
 pub use error::{DecodeError, SwapError};

@@ -4,4 +4,6 @@
 //! its view says otherwise, the view is a function of its own. Whatever depends on time takes the block as an argument.
 
 mod arith;
+pub mod crypto;
 pub mod stable;
+pub mod presets;

@@ -2,7 +2,7 @@
 //!
 //! Prices are square roots in Q64.96 of at most 160 bits. `None` stands where the contract reverts.
 
-use alloy_primitives::U256;
+use alloy_primitives::{U256, U512};
 
 use super::full_math::{div_up, mul_div, mul_div_up};
 
@@ -17,23 +17,37 @@ pub(super) enum Round {
 }
 
 /// Amount of coin 0 between two prices, `L · (b − a) / (a · b)`. Source: `getAmount0Delta`.
+///
+/// The contract divides by one price and then by the other, rounding the same way twice, which is the same number as one
+/// division by their product; the first quotient is at most `L · 2⁹⁶` and never overflows.
 pub(super) fn amount0(low_x96: U256, high_x96: U256, liquidity: u128, round: Round) -> Option<U256> {
-    let scaled = U256::from(liquidity) << 96_usize;
     let width = high_x96.checked_sub(low_x96)?;
-    match round {
-        Round::Up => div_up(mul_div_up(scaled, width, high_x96)?, low_x96),
-        Round::Down => mul_div(scaled, width, high_x96)?.checked_div(low_x96),
+    let numerator: U512 = (U256::from(liquidity) << 96_usize).widening_mul(width);
+    let denominator: U512 = high_x96.widening_mul(low_x96);
+    if denominator.is_zero() {
+        return None;
     }
+    let (quotient, rest) = numerator.div_rem(denominator);
+    narrow(quotient, round == Round::Up && !rest.is_zero())
 }
 
 /// Amount of coin 1 between two prices, `L · (b − a)`. Source: `getAmount1Delta`.
 pub(super) fn amount1(low_x96: U256, high_x96: U256, liquidity: u128, round: Round) -> Option<U256> {
     let width = high_x96.checked_sub(low_x96)?;
-    let liquidity = U256::from(liquidity);
-    match round {
-        Round::Up => mul_div_up(liquidity, width, Q96),
-        Round::Down => mul_div(liquidity, width, Q96),
+    let product: U512 = U256::from(liquidity).widening_mul(width);
+    let [l0, l1, ..] = *product.as_limbs();
+    let exact = l0 == 0 && l1.trailing_zeros() >= 32;
+    narrow(product >> 96_usize, round == Round::Up && !exact)
+}
+
+/// The number in 256 bits, one more if it is to be rounded up.
+fn narrow(wide: U512, up: bool) -> Option<U256> {
+    let [l0, l1, l2, l3, high @ ..] = *wide.as_limbs();
+    if high != [0; 4] {
+        return None;
     }
+    let number = U256::from_limbs([l0, l1, l2, l3]);
+    if up { number.checked_add(U256::ONE) } else { Some(number) }
 }
 
 /// The price after `amount` comes in, never past the exact one: rounded up for coin 0, down for coin 1.

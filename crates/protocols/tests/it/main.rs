@@ -13,6 +13,7 @@
 mod support;
 
 mod discovery;
+mod gas;
 mod pairs;
 mod pools;
 mod properties;

@@ -5,6 +5,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{Balances, Invariant, State, state::scale};
+use crate::SwapError;
 use crate::curve_finance::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// A pool whose shares are a coin of another pool.
@@ -105,6 +106,35 @@ impl BasePool {
         let taken = add(amount_out, mul_div(fee, int(self.state.admin_fee), FEE_WHOLE)?)?;
         balances[coin] = sub(balances[coin], taken)?;
         Ok((amount_out, BaseAfter { balances, total_supply: sub(self.total_supply, shares)? }))
+    }
+
+    fn check(&self, coin: u8, amount: U256) -> Result<usize, SwapError> {
+        let place = usize::from(coin);
+        if place >= self.state.balances.len() {
+            return Err(SwapError::UnknownCoin { coin_in: coin, coin_out: coin });
+        }
+        if amount.is_zero() {
+            return Err(SwapError::ZeroAmount);
+        }
+        if self.state.is_whole() { Ok(place) } else { Err(SwapError::Closed) }
+    }
+
+    /// What burning `shares` pays in one coin: `calc_withdraw_one_coin`, which is also what the withdrawal pays.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the contract reverts.
+    pub fn withdraw_view(&self, at: &ExecutionBlock, coin: u8, shares: U256) -> Result<U256, SwapError> {
+        let place = self.check(coin, shares)?;
+        Ok(self.withdraw(at, place, shares).map_err(|fault| fault.refusal(shares))?.0)
+    }
+
+    /// The classic estimate of the shares for `amount` of one coin: `calc_token_amount`, without the fee of the deposit.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the contract reverts.
+    pub fn deposit_view(&self, at: &ExecutionBlock, coin: u8, amount: U256) -> Result<U256, SwapError> {
+        let place = self.check(coin, amount)?;
+        self.deposit_estimate(at, place, amount).map_err(|fault| fault.refusal(amount))
     }
 
     /// Scaled balances less the fee on each coin's distance from a balanced withdrawal.

@@ -1,0 +1,14 @@
+//! CryptoSwap: two or three coins around a price that the pool moves itself.
+
+mod newton;
+mod price;
+mod reprice;
+mod roots;
+mod signed;
+mod state;
+mod swap;
+mod three;
+mod two;
+
+pub use state::{AmpGamma, ClassicTwo, Kind, Repricing, State};
+pub use swap::{CryptoAfter, CryptoSwap};

@@ -1,0 +1,278 @@
+//! How a CryptoSwap pool moves its price scale after a swap: `tweak_price`.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::newton::{E16, Shape, e20};
+use super::roots::{exp_of_minus, half_power, isqrt, sqrt_wad};
+use super::state::{ClassicTwo, Kind, Repricing, State, pair};
+use super::{three, two};
+use crate::curve_finance::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, require, sub};
+
+/// The swap that was made.
+pub(super) struct Traded {
+    pub(super) i: usize,
+    pub(super) j: usize,
+    pub(super) amount_in: U256,
+    pub(super) amount_out: U256,
+}
+
+/// The pool's prices after a swap.
+pub(super) struct Repriced {
+    pub(super) price_scale: [U256; 2],
+    pub(super) d: U256,
+    pub(super) repricing: Repricing,
+}
+
+/// Amounts up to this are too small for the 2021 pools to take a price from.
+const DUST: U256 = int(100_000);
+
+impl State {
+    /// Prices, profit and price scale after a swap; `None` where they cannot be known.
+    pub(super) fn reprice(
+        &self,
+        at: &ExecutionBlock,
+        shape: &Shape,
+        xp: &[U256; 3],
+        root: U256,
+        traded: &Traded,
+        ramp_end: u64,
+    ) -> Maths<Option<Repriced>> {
+        let (Some(before), false) = (&self.repricing, self.kind == Kind::TwocryptoStable) else { return Ok(None) };
+        let mut now = *before;
+        self.average_prices(at, &mut now)?;
+        let d = self.kind.d(shape, xp, root)?;
+        now.last_prices = self.prices_after(shape, xp, d, traded, before)?;
+        let virtual_price = self.virtual_price_after(at, d, before, ramp_end)?;
+        now.xcp_profit =
+            if before.virtual_price.is_zero() { WAD } else { mul_div(before.xcp_profit, virtual_price, before.virtual_price)? };
+        let moved = self.move_scale(shape, xp, before.virtual_price, virtual_price, &mut now)?;
+        Ok(match moved {
+            Move::To { price_scale, d, virtual_price } => {
+                Some(Repriced { price_scale, d, repricing: Repricing { virtual_price, ..now } })
+            }
+            Move::Stays => {
+                Some(Repriced { price_scale: self.price_scale, d, repricing: Repricing { virtual_price, ..now } })
+            }
+            Move::CollectsFees => None,
+        })
+    }
+
+    /// How many prices there are.
+    const fn prices(&self) -> usize {
+        self.kind.coins() - 1
+    }
+
+    /// Moves the averages towards the last prices by the time that has passed.
+    fn average_prices(&self, at: &ExecutionBlock, now: &mut Repricing) -> Maths<()> {
+        if now.last_prices_timestamp >= at.timestamp {
+            return Ok(());
+        }
+        let seconds = int(at.timestamp - now.last_prices_timestamp);
+        let power = mul_div(seconds, WAD, int(now.averaging_seconds))?;
+        let classic = self.kind.is_classic();
+        let weight = if classic { half_power(power)? } else { exp_of_minus(power)? };
+        for k in 0..self.prices() {
+            let last = now.last_prices[k];
+            let last = if classic { last } else { last.min(mul(int(2), self.price_scale[k])?) };
+            let sum = add(mul(last, sub(WAD, weight)?)?, mul(now.price_oracle[k], weight)?)?;
+            now.price_oracle[k] = div(sum, WAD)?;
+        }
+        now.last_prices_timestamp = at.timestamp;
+        Ok(())
+    }
+
+    /// Prices of this swap: the invariant's slope in the next generation, what was paid in the 2021 pools.
+    fn prices_after(
+        &self,
+        shape: &Shape,
+        xp: &[U256; 3],
+        d: U256,
+        traded: &Traded,
+        before: &Repricing,
+    ) -> Maths<[U256; 2]> {
+        let over = |prices: [U256; 2]| -> Maths<[U256; 2]> {
+            Ok([mul_div(prices[0], self.price_scale[0], WAD)?, mul_div(prices[1], self.price_scale[1], WAD)?])
+        };
+        match self.kind {
+            Kind::TricryptoNg => over(three::prices(shape, xp, d)?),
+            Kind::TwocryptoNg | Kind::TwocryptoStable => over([two::price(shape, &pair(xp), d)?, U256::ZERO]),
+            Kind::Cryptoswap(_) | Kind::Tricrypto => {
+                let paid = if traded.amount_in > DUST && traded.amount_out > DUST {
+                    self.prices_paid(traded, before)?
+                } else {
+                    None
+                };
+                paid.map_or_else(|| self.prices_probed(shape, xp, d), Ok)
+            }
+        }
+    }
+
+    /// The price of what was paid; `None` where it rounds to zero.
+    fn prices_paid(&self, traded: &Traded, before: &Repricing) -> Maths<Option<[U256; 2]>> {
+        let (i, j) = (traded.i, traded.j);
+        let paid_in = mul(traded.amount_in, self.precisions[i])?;
+        let paid_out = mul(traded.amount_out, self.precisions[j])?;
+        let (place, price) = if i == 0 {
+            (j - 1, mul_div(paid_in, WAD, paid_out)?)
+        } else if j == 0 {
+            (i - 1, mul_div(paid_out, WAD, paid_in)?)
+        } else {
+            (j - 1, mul_div(before.last_prices[i - 1], paid_in, paid_out)?)
+        };
+        let mut prices = before.last_prices;
+        prices[place] = price;
+        Ok((!price.is_zero()).then_some(prices))
+    }
+
+    /// The price of a millionth of coin 0.
+    fn prices_probed(&self, shape: &Shape, xp: &[U256; 3], d: U256) -> Maths<[U256; 2]> {
+        let probe = div(xp[0], int(1_000_000))?;
+        let mut moved = *xp;
+        moved[0] = add(moved[0], probe)?;
+        let mut prices = [U256::ZERO; 2];
+        for k in 0..self.prices() {
+            let (y, _) = self.kind.y(shape, &moved, d, k + 1)?;
+            prices[k] = mul_div(self.price_scale[k], probe, sub(xp[k + 1], y)?)?;
+        }
+        Ok(prices)
+    }
+
+    /// `√` or `∛` of the balanced pool's balances in real units at an invariant and a price scale.
+    fn balanced_mean(&self, d: U256, price_scale: &[U256; 2]) -> Maths<U256> {
+        let coins = |price: U256| mul_div(d, WAD, mul(int(3), price)?);
+        match self.kind {
+            Kind::Cryptoswap(_) => two::balanced_mean_classic(d, price_scale[0]),
+            Kind::TwocryptoNg | Kind::TwocryptoStable => two::balanced_mean_ng(d, price_scale[0]),
+            Kind::Tricrypto | Kind::TricryptoNg => {
+                let x = [div(d, int(3))?, coins(price_scale[0])?, coins(price_scale[1])?];
+                if self.kind == Kind::Tricrypto { three::geometric_mean(&x) } else { three::geometric_mean_ng(&x) }
+            }
+        }
+    }
+
+    /// What a share is worth now; reverts where the contract calls the change a loss.
+    fn virtual_price_after(
+        &self,
+        at: &ExecutionBlock,
+        d: U256,
+        before: &Repricing,
+        ramp_end: u64,
+    ) -> Maths<U256> {
+        let old = before.virtual_price;
+        if old.is_zero() {
+            return Ok(WAD);
+        }
+        let new = mul_div(WAD, self.balanced_mean(d, &self.price_scale)?, before.total_supply)?;
+        let loss = if self.kind.is_classic() { new < old && ramp_end == 0 } else { new <= old && ramp_end < at.timestamp };
+        if loss { Err(Fault::Loss) } else { Ok(new) }
+    }
+
+    /// Whether profits pay for a move of the price scale: `2·v − 1 > profit + 2·allowed`.
+    fn affords_move(virtual_price: U256, now: &Repricing) -> Maths<bool> {
+        let gained = sub(mul(int(2), virtual_price)?, WAD)?;
+        Ok(gained > add(now.xcp_profit, mul(int(2), now.allowed_extra_profit)?)?)
+    }
+
+    /// The distance of the averages from the price scale, and the step towards them.
+    fn distance_and_step(&self, now: &Repricing) -> Maths<(U256, U256)> {
+        let ratio = |k: usize| Ok(mul_div(now.price_oracle[k], WAD, self.price_scale[k])?.abs_diff(WAD));
+        let fixed = now.adjustment_step;
+        Ok(match self.kind {
+            Kind::Tricrypto | Kind::TricryptoNg => {
+                let (a, b): (U256, U256) = (ratio(0)?, ratio(1)?);
+                let square = add(mul(a, a)?, mul(b, b)?)?;
+                if self.kind == Kind::TricryptoNg {
+                    let norm = isqrt(square);
+                    (norm, fixed.max(norm.wrapping_div(int(5))))
+                } else if square > mul(fixed, fixed)? {
+                    (sqrt_wad(square.wrapping_div(WAD))?, fixed)
+                } else {
+                    (U256::ZERO, fixed)
+                }
+            }
+            Kind::Cryptoswap(which) => {
+                let norm: U256 = ratio(0)?;
+                let step = match which {
+                    ClassicTwo::Early => fixed,
+                    ClassicTwo::Tenth | ClassicTwo::TenthLoose => fixed.max(norm.wrapping_div(int(10))),
+                    ClassicTwo::Factory => fixed.max(norm.wrapping_div(int(5))),
+                };
+                (norm, step)
+            }
+            Kind::TwocryptoNg | Kind::TwocryptoStable => {
+                let norm: U256 = ratio(0)?;
+                (norm, fixed.max(norm.wrapping_div(int(5))))
+            }
+        })
+    }
+
+    fn move_scale(
+        &self,
+        shape: &Shape,
+        xp: &[U256; 3],
+        old_virtual_price: U256,
+        virtual_price: U256,
+        now: &mut Repricing,
+    ) -> Maths<Move> {
+        let affords = Self::affords_move(virtual_price, now)?;
+        if !self.kind.is_classic() && !affords {
+            return Ok(Move::Stays);
+        }
+        if self.kind == Kind::Tricrypto && !now.not_adjusted && !affords {
+            return Ok(Move::Stays);
+        }
+        let (norm, step) = self.distance_and_step(now)?;
+        // tricrypto2 compares squares: `distance_and_step` answers zero for what is near
+        let distant = if self.kind == Kind::Tricrypto { !norm.is_zero() } else { norm > step };
+        let far = distant && (!self.kind.is_classic() || !old_virtual_price.is_zero());
+        let early = matches!(self.kind, Kind::Tricrypto | Kind::Cryptoswap(ClassicTwo::Early));
+        let wanted = !self.kind.is_classic() || now.not_adjusted || (affords && (early || far));
+        if !wanted {
+            return Ok(Move::Stays);
+        }
+        now.not_adjusted = self.kind.is_classic();
+        if !far {
+            return Ok(if matches!(self.kind, Kind::Cryptoswap(_)) { Move::CollectsFees } else { Move::Stays });
+        }
+        let moved = self.moved_towards(shape, xp, norm, step, now)?;
+        if matches!(moved, Move::Stays) {
+            now.not_adjusted = false;
+            if matches!(self.kind, Kind::Cryptoswap(_)) {
+                return Ok(Move::CollectsFees);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The price scale one step nearer to the averages, unless that would cost more than half of the profit.
+    fn moved_towards(&self, shape: &Shape, xp: &[U256; 3], norm: U256, step: U256, now: &Repricing) -> Maths<Move> {
+        let mut price_scale = self.price_scale;
+        let mut moved = *xp;
+        for k in 0..self.prices() {
+            let old = mul(self.price_scale[k], sub(norm, step)?)?;
+            price_scale[k] = div(add(old, mul(step, now.price_oracle[k])?)?, norm)?;
+            moved[k + 1] = mul_div(xp[k + 1], price_scale[k], self.price_scale[k])?;
+        }
+        let d = self.kind.d(shape, &moved, U256::ZERO)?;
+        if self.kind == Kind::TricryptoNg {
+            for held in &moved {
+                let fraction = mul_div(*held, WAD, d)?;
+                require(fraction >= E16 && fraction <= e20())?;
+            }
+        }
+        let virtual_price = mul_div(WAD, self.balanced_mean(d, &price_scale)?, now.total_supply)?;
+        let pays = virtual_price > WAD && sub(mul(int(2), virtual_price)?, WAD)? > now.xcp_profit;
+        Ok(if pays { Move::To { price_scale, d, virtual_price } } else { Move::Stays })
+    }
+}
+
+/// What becomes of the price scale.
+enum Move {
+    /// It moves.
+    To { price_scale: [U256; 2], d: U256, virtual_price: U256 },
+    /// It stays.
+    Stays,
+    /// It stays, and the pool collects its administrator's fees, which changes what it holds in ways not modelled.
+    CollectsFees,
+}

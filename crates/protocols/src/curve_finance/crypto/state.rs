@@ -1,0 +1,223 @@
+//! What a CryptoSwap pool's swap depends on.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::newton::{A_MULTIPLIER, Shape};
+use super::{three, two};
+use crate::curve_finance::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve_finance::stable::{Invariant, ProductRule};
+
+/// The contract that a pool runs. They share the invariant and differ in rounding, in how they find a balance, and in how
+/// they move their price scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Two coins, 2021 and the factory after it.
+    Cryptoswap(ClassicTwo),
+    /// Three coins, 2021 (tricrypto2).
+    Tricrypto,
+    /// Three coins, next generation.
+    TricryptoNg,
+    /// Two coins, next generation, v2.0.0 to v2.1.1.
+    TwocryptoNg,
+    /// Two coins, next generation on StableSwap maths, v2.1.0d and later.
+    TwocryptoStable,
+}
+
+/// Where the first two-coin pools differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassicTwo {
+    /// EURT, EURS, CRV: the price scale moves by a fixed step.
+    Early,
+    /// CVX, SPELL, T: by at least a tenth of the distance.
+    Tenth,
+    /// XAUT and EUROC: as [`Self::Tenth`]; Newton's slope is rounded differently.
+    TenthLoose,
+    /// The factory's pools: by at least a fifth.
+    Factory,
+}
+
+/// Amplification and gamma, and their ramp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AmpGamma {
+    /// Amplification and gamma at the start of the ramp.
+    pub initial: (U256, U256),
+    /// At its end, and ever after.
+    pub future: (U256, U256),
+    /// Start, unix seconds.
+    pub initial_time: u64,
+    /// End, unix seconds; the 2021 pools keep 1 here until the swap after the ramp's end has passed.
+    pub future_time: u64,
+}
+
+/// What moves the price scale after a swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repricing {
+    /// Averaged prices of coins 1 and 2 in coin 0, 18 decimals.
+    pub price_oracle: [U256; 2],
+    /// Prices after the last swap.
+    pub last_prices: [U256; 2],
+    /// When the average was last moved, unix seconds.
+    pub last_prices_timestamp: u64,
+    /// Half time (2021) or time constant (next generation) of the average, seconds.
+    pub averaging_seconds: u64,
+    /// Shares in circulation.
+    pub total_supply: U256,
+    /// `xcp_profit()`, 18 decimals.
+    pub xcp_profit: U256,
+    /// `virtual_price()`, as stored.
+    pub virtual_price: U256,
+    /// `allowed_extra_profit()`, 18 decimals.
+    pub allowed_extra_profit: U256,
+    /// `adjustment_step()`, 18 decimals.
+    pub adjustment_step: U256,
+    /// `not_adjusted()` of the 2021 pools: a move of the price scale is under way.
+    pub not_adjusted: bool,
+}
+
+/// A CryptoSwap pool: two or three coins around a price that moves. Unused places are zero.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The contract.
+    pub kind: Kind,
+    /// What the pool holds of each coin, atomic units.
+    pub balances: [U256; 3],
+    /// What brings each coin to 18 decimals.
+    pub precisions: [U256; 3],
+    /// Price of coins 1 and 2 in coin 0 around which liquidity lies, 18 decimals.
+    pub price_scale: [U256; 2],
+    /// The invariant as stored.
+    pub d: U256,
+    /// Amplification and gamma.
+    pub amp_gamma: AmpGamma,
+    /// Fee in balance, in units of 10⁻¹⁰.
+    pub mid_fee: u64,
+    /// Fee far from balance, in units of 10⁻¹⁰.
+    pub out_fee: u64,
+    /// How fast the one becomes the other, 18 decimals.
+    pub fee_gamma: U256,
+    /// What moves the price scale. `None` where it was not read: then a pool's swap is exact, but not a second one after it,
+    /// nor the refusal of a swap so small that the contract calls it a loss.
+    pub repricing: Option<Repricing>,
+}
+
+impl AmpGamma {
+    /// Values that do not move.
+    pub const fn constant(amp: U256, gamma: U256) -> Self {
+        Self { initial: (amp, gamma), future: (amp, gamma), initial_time: 0, future_time: 0 }
+    }
+
+    /// The values in a block. Source: `_A_gamma` of every CryptoSwap pool.
+    fn at(&self, timestamp: u64) -> Maths<Shape> {
+        let (amp, gamma) = self.future;
+        if timestamp >= self.future_time {
+            return Ok(Shape { amp, gamma });
+        }
+        let length = self.future_time.checked_sub(self.initial_time).ok_or(Fault::Arithmetic)?;
+        let elapsed = timestamp.checked_sub(self.initial_time).ok_or(Fault::Arithmetic)?;
+        let left = length.checked_sub(elapsed).ok_or(Fault::Arithmetic)?;
+        let mix = |from, to| div(add(mul(from, int(left))?, mul(to, int(elapsed))?)?, int(length));
+        Ok(Shape { amp: mix(self.initial.0, amp)?, gamma: mix(self.initial.1, gamma)? })
+    }
+}
+
+/// The first two of three.
+pub(super) const fn pair(x: &[U256; 3]) -> [U256; 2] {
+    [x[0], x[1]]
+}
+
+impl Kind {
+    /// How many coins its pools have.
+    pub const fn coins(self) -> usize {
+        match self {
+            Self::Tricrypto | Self::TricryptoNg => 3,
+            Self::Cryptoswap(_) | Self::TwocryptoNg | Self::TwocryptoStable => 2,
+        }
+    }
+
+    /// Whether it is of 2021.
+    pub(super) const fn is_classic(self) -> bool {
+        matches!(self, Self::Cryptoswap(_) | Self::Tricrypto)
+    }
+
+    const fn stable(amp: U256) -> Invariant {
+        Invariant { amp, a_precision: A_MULTIPLIER, product: ProductRule::Whole, gives_unsettled: false }
+    }
+
+    /// The invariant of scaled balances; `k0_prev` is a first guess that the next generation takes from the swap.
+    pub(super) fn d(self, shape: &Shape, xp: &[U256; 3], k0_prev: U256) -> Maths<U256> {
+        match self {
+            Self::Cryptoswap(_) => two::d_classic(shape, &pair(xp)),
+            Self::Tricrypto => three::d_classic(shape, xp),
+            Self::TricryptoNg => three::d_ng(shape, xp, k0_prev),
+            Self::TwocryptoNg => two::d_ng(shape, &pair(xp), k0_prev),
+            Self::TwocryptoStable => Self::stable(shape.amp).d(&pair(xp)),
+        }
+    }
+
+    /// Balance `j` at an invariant, and the root that helps to find the next invariant.
+    pub(super) fn y(self, shape: &Shape, xp: &[U256; 3], d: U256, j: usize) -> Maths<(U256, U256)> {
+        match self {
+            Self::Cryptoswap(which) => {
+                let loose = which == ClassicTwo::TenthLoose;
+                Ok((two::y_classic(shape, &pair(xp), d, j, loose)?, U256::ZERO))
+            }
+            Self::Tricrypto => Ok((three::y_classic(shape, xp, d, j)?, U256::ZERO)),
+            Self::TricryptoNg => three::y_ng(shape, xp, d, j),
+            Self::TwocryptoNg => two::y_ng(shape, &pair(xp), d, j),
+            Self::TwocryptoStable => Ok((Self::stable(shape.amp).y_of_d(j, &pair(xp), d)?, U256::ZERO)),
+        }
+    }
+}
+
+impl State {
+    /// Amplification and gamma in a block.
+    pub(super) fn shape(&self, at: &ExecutionBlock) -> Maths<Shape> {
+        self.amp_gamma.at(at.timestamp)
+    }
+
+    /// Coin `k`'s amount in the common unit, 18 decimals.
+    pub(super) fn scale(&self, k: usize, amount: U256) -> Maths<U256> {
+        let precise = mul(amount, self.precisions[k])?;
+        if k == 0 { Ok(precise) } else { mul_div(precise, self.price_scale[k - 1], WAD) }
+    }
+
+    /// Balances in the common unit.
+    pub(super) fn scaled(&self, balances: &[U256; 3]) -> Maths<[U256; 3]> {
+        let mut xp = [U256::ZERO; 3];
+        for k in 0..self.kind.coins() {
+            xp[k] = self.scale(k, balances[k])?;
+        }
+        Ok(xp)
+    }
+
+    /// The fee at these scaled balances, in units of 10⁻¹⁰, rounded down.
+    pub(super) fn fee(&self, xp: &[U256; 3]) -> Maths<U256> {
+        let weight = match self.kind {
+            Kind::Tricrypto | Kind::TricryptoNg => three::fee_weight(xp, self.fee_gamma)?,
+            Kind::Cryptoswap(_) | Kind::TwocryptoNg => two::fee_weight(&pair(xp), self.fee_gamma)?,
+            Kind::TwocryptoStable => two::fee_weight_stable(&pair(xp), self.fee_gamma)?,
+        };
+        let mixed = add(mul(int(self.mid_fee), weight)?, mul(int(self.out_fee), sub(WAD, weight)?)?)?;
+        div(mixed, WAD)
+    }
+
+    /// Whether a swap in this block finds the invariant anew: during a ramp, and in the 2021 pools until one swap after it.
+    fn finds_d(&self, at: &ExecutionBlock) -> bool {
+        let end = self.amp_gamma.future_time;
+        if self.kind.is_classic() { end > 0 } else { end > at.timestamp }
+    }
+
+    /// The invariant that a swap in this block starts from.
+    pub(super) fn d_before(&self, at: &ExecutionBlock, shape: &Shape) -> Maths<U256> {
+        if self.finds_d(at) { self.kind.d(shape, &self.scaled(&self.balances)?, U256::ZERO) } else { Ok(self.d) }
+    }
+
+    /// The fee's part of an amount out.
+    pub(super) fn fee_on(&self, xp: &[U256; 3], amount: U256) -> Maths<U256> {
+        mul_div(self.fee(xp)?, amount, FEE_WHOLE)
+    }
+}

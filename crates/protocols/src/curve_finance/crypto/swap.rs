@@ -1,0 +1,148 @@
+//! What a CryptoSwap pool pays.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::newton::Shape;
+use super::reprice::{Repriced, Traded};
+use super::state::{Kind, Repricing, State};
+use crate::SwapError;
+use crate::curve_finance::arith::{Maths, WAD, add, div, mul_div, sub};
+
+/// What a CryptoSwap pool pays, and what is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CryptoSwap {
+    /// Paid out, in atomic units.
+    pub amount_out: U256,
+    /// The pool afterwards; `None` where it cannot be known from what was read: without [`State::repricing`], in the pools on
+    /// StableSwap maths, and in a two-coin pool of 2021 that collects its administrator's fees.
+    pub after: Option<CryptoAfter>,
+}
+
+/// The words of a pool that a swap changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CryptoAfter {
+    /// Balances.
+    pub balances: [U256; 3],
+    /// The price scale.
+    pub price_scale: [U256; 2],
+    /// The invariant.
+    pub d: U256,
+    /// End of the ramp as the pool stores it: the 2021 pools count it down after the ramp.
+    pub ramp_end: u64,
+    /// Prices, profit and virtual price.
+    pub repricing: Repricing,
+}
+
+/// The numbers of a swap before the price scale moves.
+struct Solved {
+    shape: Shape,
+    amount_out: U256,
+    balances: [U256; 3],
+    xp: [U256; 3],
+    root: U256,
+}
+
+impl State {
+    /// The pool as an earlier swap of the same route left it.
+    #[must_use]
+    pub fn with(&self, after: &CryptoAfter) -> Self {
+        let mut state = self.clone();
+        state.balances = after.balances;
+        state.price_scale = after.price_scale;
+        state.d = after.d;
+        state.amp_gamma.future_time = after.ramp_end;
+        state.repricing = Some(after.repricing);
+        state
+    }
+
+    /// What `exchange` pays for `amount_in` of coin `coin_in`.
+    ///
+    /// The solved balance is as close as the contract's own method brings it; one scaled unit is kept back, the fee and the
+    /// payment are rounded down.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the contract reverts: balances too far from each other, a loop that does not settle, and, where
+    /// [`State::repricing`] is known, a swap that would not raise the virtual price. [`SwapError::ZeroOutput`] where it
+    /// would pay nothing.
+    ///
+    /// Source: `exchange` and `tweak_price` of the pools named at [`Kind`].
+    pub fn swap(
+        &self,
+        at: &ExecutionBlock,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<CryptoSwap, SwapError> {
+        self.check(coin_in, coin_out, amount_in)?;
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let swap = self.exchange(at, i, j, amount_in).map_err(|fault| fault.refusal(amount_in))?;
+        if swap.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(swap) }
+    }
+
+    /// What the pool's `get_dy` says.
+    ///
+    /// # Errors
+    /// As [`State::swap`], and a zero amount out is an answer.
+    pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
+        self.check(coin_in, coin_out, amount_in)?;
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        self.get_dy(at, i, j, amount_in).map_err(|fault| fault.refusal(amount_in))
+    }
+
+    fn check(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<(), SwapError> {
+        let coins = self.kind.coins();
+        if usize::from(coin_in) >= coins || usize::from(coin_out) >= coins || coin_in == coin_out {
+            return Err(SwapError::UnknownCoin { coin_in, coin_out });
+        }
+        if amount_in.is_zero() { Err(SwapError::ZeroAmount) } else { Ok(()) }
+    }
+
+    fn get_dy(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<U256> {
+        let shape = self.shape(at)?;
+        // the views of tricrypto2 do not look at the ramp
+        let d = if self.kind == Kind::Tricrypto { self.d } else { self.d_before(at, &shape)? };
+        Ok(self.solve(&shape, d, i, j, amount_in)?.amount_out)
+    }
+
+    fn solve(&self, shape: &Shape, d: U256, i: usize, j: usize, amount_in: U256) -> Maths<Solved> {
+        let mut balances = self.balances;
+        balances[i] = add(balances[i], amount_in)?;
+        let mut xp = self.scaled(&balances)?;
+        let (y, root) = self.kind.y(shape, &xp, d, j)?;
+        let mut amount_out = sub(sub(xp[j], y)?, U256::ONE)?;
+        xp[j] = y;
+        if j > 0 {
+            amount_out = mul_div(amount_out, WAD, self.price_scale[j - 1])?;
+        }
+        amount_out = div(amount_out, self.precisions[j])?;
+        amount_out = sub(amount_out, self.fee_on(&xp, amount_out)?)?;
+        balances[j] = sub(balances[j], amount_out)?;
+        xp[j] = self.scale(j, balances[j])?;
+        Ok(Solved { shape: *shape, amount_out, balances, xp, root })
+    }
+
+    fn exchange(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<CryptoSwap> {
+        let shape = self.shape(at)?;
+        let d = self.d_before(at, &shape)?;
+        let solved = self.solve(&shape, d, i, j, amount_in)?;
+        let amount_out = solved.amount_out;
+        let traded = Traded { i, j, amount_in, amount_out };
+        let ramp_end = self.ramp_end_at_swap(at);
+        let repriced = self.reprice(at, &solved.shape, &solved.xp, solved.root, &traded, ramp_end)?;
+        let after = repriced.map(|Repriced { price_scale, d, repricing }| CryptoAfter {
+            balances: solved.balances,
+            price_scale,
+            d,
+            ramp_end: if self.kind.is_classic() && ramp_end == 1 { 0 } else { ramp_end },
+            repricing,
+        });
+        Ok(CryptoSwap { amount_out, after })
+    }
+
+    /// What the pool stores as the ramp's end once a swap has begun: the 2021 pools put 1 when it is over.
+    fn ramp_end_at_swap(&self, at: &ExecutionBlock) -> u64 {
+        let end = self.amp_gamma.future_time;
+        if self.kind.is_classic() && end > 0 && at.timestamp >= end { 1 } else { end }
+    }
+}

@@ -1,0 +1,266 @@
+//! Two coins: the invariant and balances of the first CryptoSwap pools, and of Twocrypto-NG.
+
+use alloy_primitives::{I256, U256};
+
+use super::newton::{A_MULTIPLIER, BalanceSearch, E16, Shape, e20, require_near, require_safe_d};
+use super::roots::{cbrt, isqrt};
+use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
+use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
+
+/// 10³² and 10¹⁴ as the closed form scales its coefficients.
+const E14: u64 = 100_000_000_000_000;
+/// 10¹⁰: least gamma.
+const MIN_GAMMA: U256 = int(10_000_000_000);
+/// 2·10¹⁶: the largest gamma of the first pools.
+const MAX_GAMMA_SMALL: U256 = int(20_000_000_000_000_000);
+/// 1.99·10¹⁷: the largest gamma of the next generation.
+const MAX_GAMMA: U256 = int(199_000_000_000_000_000);
+
+fn require_shape(shape: &Shape, max_amp: u64, max_gamma: U256) -> Maths<()> {
+    // nⁿ · A_MULTIPLIER / 10 to nⁿ · A_MULTIPLIER · max
+    let unit = A_MULTIPLIER.wrapping_mul(int(4));
+    require(shape.amp >= unit.wrapping_div(int(10)) && shape.amp <= unit.wrapping_mul(int(max_amp)))?;
+    require(shape.gamma >= MIN_GAMMA && shape.gamma <= max_gamma)
+}
+
+/// Largest first, and reverts unless they are balances that an invariant can be found for.
+fn sort_safe(x: &[U256; 2]) -> Maths<[U256; 2]> {
+    let sorted = if x[0] < x[1] { [x[1], x[0]] } else { *x };
+    let max = WAD.wrapping_mul(int(1_000_000_000_000_000));
+    require(sorted[0] >= int(1_000_000_000) && sorted[0] <= max)?;
+    require(mul_div(sorted[1], WAD, sorted[0])? >= int(E14))?;
+    Ok(sorted)
+}
+
+fn k0(x: &[U256; 2], d: U256) -> Maths<U256> {
+    let first = mul_div(WAD.wrapping_mul(int(4)), x[0], d)?;
+    mul_div(first, x[1], d)
+}
+
+/// The geometric mean, by the loop of the first pools: stops one unit or 10⁻¹⁸ short of rest.
+pub(crate) fn geometric_mean(x: &[U256; 2]) -> Maths<U256> {
+    let mut mean = x[0].max(x[1]);
+    let product = mul(x[0], x[1])?;
+    for _ in 0..MAX_ROUNDS {
+        let next = add(mean, div(product, mean)?)? >> 1;
+        let previous = core::mem::replace(&mut mean, next);
+        let change = mean.abs_diff(previous);
+        if change <= U256::ONE || mul(change, WAD)? < mean {
+            return Ok(mean);
+        }
+    }
+    Err(Fault::Unconverged)
+}
+
+/// The invariant as the first pools find it. Source: `newton_D` of `CurveCryptoSwap2`.
+pub(crate) fn d_classic(shape: &Shape, x: &[U256; 2]) -> Maths<U256> {
+    require_shape(shape, 100_000, MAX_GAMMA_SMALL)?;
+    let x = sort_safe(x)?;
+    let first = geometric_mean(&x)?.wrapping_mul(int(2));
+    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d))
+}
+
+/// The search of balance `i` that both generations run.
+fn search(x: &[U256; 2], d: U256, i: usize, loose_slope: bool) -> Maths<BalanceSearch> {
+    let other = x[1 - i];
+    Ok(BalanceSearch {
+        d,
+        coins: int(2),
+        k0_others: mul_div(WAD.wrapping_mul(int(2)), other, d)?,
+        sum_others: other,
+        largest: other,
+        first: div(mul(d, d)?, mul(other, int(4))?)?,
+        loose_slope,
+    })
+}
+
+/// Balance `i` as the first pools find it. Source: `newton_y` of `CurveCryptoSwap2`.
+pub(crate) fn y_classic(shape: &Shape, x: &[U256; 2], d: U256, i: usize, loose_slope: bool) -> Maths<U256> {
+    require_shape(shape, 100_000, MAX_GAMMA_SMALL)?;
+    require_safe_d(d)?;
+    let search = search(x, d, i, loose_slope)?;
+    let two = int(2);
+    require(search.k0_others >= E16.wrapping_mul(two) && search.k0_others <= e20().wrapping_mul(two))?;
+    let y = search.settle(shape)?;
+    require_near(y, d, U256::ONE)?;
+    Ok(y)
+}
+
+/// The invariant as Twocrypto-NG finds it; `k0_prev` is the root of the swap before, or zero.
+///
+/// Source: `newton_D` of the Twocrypto-NG maths contract v2.1.0.
+pub(crate) fn d_ng(shape: &Shape, x: &[U256; 2], k0_prev: U256) -> Maths<U256> {
+    require_shape(shape, 1_000, MAX_GAMMA)?;
+    let x = sort_safe(x)?;
+    let product = x[0].wrapping_mul(x[1]);
+    let first = if k0_prev.is_zero() {
+        isqrt(product).wrapping_mul(int(2))
+    } else {
+        let guess = isqrt(product.wrapping_mul(int(4)).wrapping_div(k0_prev).wrapping_mul(WAD));
+        guess.min(add(x[0], x[1])?)
+    };
+    shape.settle_d(&x, first, int(2), |d| k0(&x, d))
+}
+
+/// How far from balance a pool of this gamma may be, 18 decimals: 100, less for a large gamma.
+fn limit(gamma: U256) -> U256 {
+    let limit = e20();
+    if gamma > MAX_GAMMA_SMALL { limit.wrapping_mul(MAX_GAMMA_SMALL).wrapping_div(gamma) } else { limit }
+}
+
+/// Balance `i` and the root `K₀`, in closed form with Newton's method to fall back on (then the root is zero).
+///
+/// Source: `get_y` of the Twocrypto-NG maths contract v2.1.0.
+pub(crate) fn y_ng(shape: &Shape, x: &[U256; 2], d: U256, i: usize) -> Maths<(U256, U256)> {
+    require_shape(shape, 1_000, MAX_GAMMA)?;
+    require_safe_d(d)?;
+    let limit = limit(shape.gamma);
+    let k0_other = mul_div(WAD.wrapping_mul(int(2)), x[1 - i], d)?;
+    require(k0_other >= WAD.wrapping_mul(WAD).wrapping_div(limit) && k0_other <= limit)?;
+    let Some((y, root)) = closed_form(shape, s(x[1 - i])?, s(d)?)? else {
+        return Ok((search(x, d, i, false)?.settle(shape)?, U256::ZERO));
+    };
+    let fraction = mul_div(y, WAD, d)?;
+    let least = WAD.wrapping_mul(WAD).wrapping_div(int(2)).wrapping_div(limit);
+    require(fraction >= least && fraction <= limit >> 1)?;
+    Ok((y, root))
+}
+
+/// The coefficients of the cubic for `K₀`.
+struct Cubic {
+    a: I256,
+    b: I256,
+    c: I256,
+    d: I256,
+}
+
+impl Cubic {
+    fn of(shape: &Shape, other: I256, d: I256) -> Maths<Self> {
+        let (amp, gamma) = (s(shape.amp)?, s(shape.gamma)?);
+        let (e14, four) = (s(int(E14))?, s(int(4))?);
+        let e32 = smul(e14, s(WAD)?)?;
+        let gamma2 = smul(gamma, gamma)?;
+        let amp_gamma2 = smul(amp, gamma2)?;
+        let scale = s(int(400_000_000))?;
+        let curvature = sdiv(sdiv(smul(d, amp_gamma2)?, scale)?, other)?;
+        let b = ssub(ssub(curvature, smul(e32, s(int(3))?)?)?, smul(smul(s(int(2))?, gamma)?, e14)?)?;
+        let four_terms = sdiv(smul(four, amp_gamma2)?, scale)?;
+        let mut c = sadd(smul(e32, s(int(3))?)?, smul(smul(four, gamma)?, e14)?)?;
+        c = sadd(c, sdiv(gamma2, s(A_MULTIPLIER)?)?)?;
+        c = ssub(sadd(c, sdiv(smul(four_terms, other)?, d)?)?, four_terms)?;
+        let one_gamma = sadd(s(WAD)?, gamma)?;
+        let last = sdiv(smul(one_gamma, one_gamma)?, s(A_MULTIPLIER)?)?;
+        Ok(Self { a: e32, b, c, d: last.wrapping_neg() })
+    }
+
+    /// `3ac/b − b`.
+    fn delta0(&self) -> Maths<I256> {
+        let three_ac = smul(smul(s(int(3))?, self.a)?, self.c)?;
+        ssub(sdiv(three_ac, self.b)?, self.b)
+    }
+
+    /// `3·δ₀ + b − 27a²d/b²`.
+    fn delta1(&self, delta0: I256) -> Maths<I256> {
+        let square = smul(s(int(27))?, smul(self.a, self.a)?)?;
+        let last = sdiv(smul(sdiv(square, self.b)?, self.d)?, self.b)?;
+        ssub(sadd(smul(s(int(3))?, delta0)?, self.b)?, last)
+    }
+
+    fn divided(&self, divider: I256) -> Maths<Self> {
+        Ok(Self {
+            a: sdiv(self.a, divider)?,
+            b: sdiv(self.b, divider)?,
+            c: sdiv(self.c, divider)?,
+            d: sdiv(self.d, divider)?,
+        })
+    }
+}
+
+/// What the coefficients are divided by, so that their products fit.
+fn divider(threshold: I256) -> Maths<I256> {
+    let size = unsigned(threshold)?;
+    let ten = int(10);
+    let above = |exponent: u64| size > ten.wrapping_pow(int(exponent));
+    let steps = [(48, 30), (46, 28), (44, 26), (42, 24), (40, 22), (38, 20), (36, 18), (34, 16), (32, 14), (30, 12)];
+    let more = [(28, 10), (26, 8), (24, 6), (20, 2)];
+    let exponent = steps.iter().chain(&more).find(|(limit, _)| above(*limit)).map_or(0, |(_, divide)| *divide);
+    s(ten.wrapping_pow(int(exponent)))
+}
+
+/// Balance and root; `None` where the cubic has no single real root and Newton's method must do.
+fn closed_form(shape: &Shape, other: I256, d: I256) -> Maths<Option<(U256, U256)>> {
+    let cubic = Cubic::of(shape, other, d)?;
+    let delta0 = cubic.delta0()?;
+    let delta1 = cubic.delta1(delta0)?;
+    let threshold = abs(delta0).min(abs(delta1)).min(cubic.a);
+    let cubic = cubic.divided(divider(threshold)?)?;
+    let delta0 = cubic.delta0()?;
+    let delta1 = cubic.delta1(delta0)?;
+    let four_square = smul(s(int(4))?, smul(delta0, delta0)?)?;
+    let inside = sadd(smul(delta1, delta1)?, smul(sdiv(four_square, cubic.b)?, delta0)?)?;
+    if inside <= I256::ZERO {
+        return Ok(None);
+    }
+    let root_inside = s(isqrt(unsigned(inside)?))?;
+    let b_root = s(cbrt(unsigned(abs(cubic.b))?))?;
+    let b_root = if cubic.b > I256::ZERO { b_root } else { b_root.wrapping_neg() };
+    let second = if delta1 > I256::ZERO {
+        s(cbrt(unsigned(sadd(delta1, root_inside)?)? >> 1))?
+    } else {
+        s(cbrt(unsigned(ssub(root_inside, delta1)?)? >> 1))?.wrapping_neg()
+    };
+    let wad = s(WAD)?;
+    let c1 = sdiv(smul(sdiv(smul(b_root, b_root)?, wad)?, second)?, wad)?;
+    let b_wad = smul(wad, cubic.b)?;
+    let inner = ssub(ssub(smul(wad, c1)?, b_wad)?, smul(sdiv(b_wad, c1)?, delta0)?)?;
+    let root = sdiv(inner, smul(s(int(3))?, cubic.a)?)?;
+    let scaled = sdiv(sdiv(smul(sdiv(smul(d, d)?, other)?, root)?, s(int(4))?)?, wad)?;
+    Ok(Some((unsigned(scaled)?, unsigned(root)?)))
+}
+
+/// The price of coin 1 in coin 0 at these balances, over the price scale, 18 decimals.
+///
+/// Source: `get_p` of the Twocrypto-NG maths contract.
+pub(crate) fn price(shape: &Shape, x: &[U256; 2], d: U256) -> Maths<U256> {
+    require_safe_d(d)?;
+    let product = mul(mul(int(4), x[0])?, x[1])?;
+    let k0 = div(mul(div(product, d)?, e36())?, d)?;
+    let terms = super::price::Terms::new(shape, x[0], d, k0)?;
+    terms.price(x[1])
+}
+
+fn e36() -> U256 {
+    WAD.wrapping_mul(WAD)
+}
+
+/// `√(x₀·x₁)` of the balanced pool with this invariant and price scale.
+pub(crate) fn balanced_mean_ng(d: U256, price_scale: U256) -> Maths<U256> {
+    Ok(isqrt(mul(d >> 1, mul_div(d, WAD, mul(int(2), price_scale)?)?)?))
+}
+
+/// As [`balanced_mean_ng`], by the loop of the first pools.
+pub(crate) fn balanced_mean_classic(d: U256, price_scale: U256) -> Maths<U256> {
+    geometric_mean(&[d >> 1, mul_div(d, WAD, mul(int(2), price_scale)?)?])
+}
+
+/// The part of the fee that is the middle one, 18 decimals: `γ_f / (γ_f + 1 − K)`.
+///
+/// Source: `_fee` of `CurveCryptoSwap2` and Twocrypto-NG v2.0.0 and v2.1.0.
+pub(crate) fn fee_weight(x: &[U256; 2], fee_gamma: U256) -> Maths<U256> {
+    mul_div(fee_gamma, WAD, sub(add(fee_gamma, WAD)?, balance(x)?)?)
+}
+
+/// The same in the pools on StableSwap maths: `γ_f·K / (γ_f·K + 1 − K)`.
+///
+/// Source: `_fee` of Twocrypto v2.1.0d and later.
+pub(crate) fn fee_weight_stable(x: &[U256; 2], fee_gamma: U256) -> Maths<U256> {
+    let balance = balance(x)?;
+    let scaled = mul(fee_gamma, balance)?;
+    div(scaled, sub(add(scaled.wrapping_div(WAD), WAD)?, balance)?)
+}
+
+/// `4·x₀·x₁ / (x₀ + x₁)²`, 18 decimals.
+fn balance(x: &[U256; 2]) -> Maths<U256> {
+    let sum = add(x[0], x[1])?;
+    mul_div(mul_div(WAD.wrapping_mul(int(4)), x[0], sum)?, x[1], sum)
+}

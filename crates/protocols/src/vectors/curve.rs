@@ -1,0 +1,306 @@
+//! Every kind of Curve pool.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+use serde_json::Value;
+
+use super::Outcome;
+use super::entry::{Entry, EntryError, Fields, Row, VectorPool};
+use crate::SwapError;
+use crate::curve_finance::crypto::{self, AmpGamma, ClassicTwo};
+use crate::curve_finance::presets::rules_of;
+use crate::curve_finance::stable::{
+    Amplification, BasePool, CachedPrice, CompoundRate, FeeStep, MetaGeneration, MetaState, ProductRule, Rate, Rates,
+    Rules, State,
+};
+
+fn impossible(what: &str) -> EntryError {
+    EntryError::Impossible(what.to_owned())
+}
+
+/// One whole, in 18 decimals.
+fn wad() -> U256 {
+    U256::from(1_000_000_000_000_000_000_u64)
+}
+
+struct Stable {
+    at: ExecutionBlock,
+    pool: BasePool,
+}
+
+struct Meta {
+    at: ExecutionBlock,
+    pool: MetaState,
+}
+
+struct Crypto {
+    at: ExecutionBlock,
+    pool: crypto::State,
+}
+
+/// A two-coin crypto pool whose coin 1 is a base pool's share, reached through a zap.
+struct CryptoMeta {
+    at: ExecutionBlock,
+    pool: crypto::State,
+    base: BasePool,
+}
+
+/// Reads a StableSwap pool of any generation.
+pub(super) fn stable(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+    let next = entry.protocol().ends_with("_ng");
+    Ok(Box::new(Stable { at: entry.block(), pool: base_pool(&entry.pool(), next)? }))
+}
+
+fn base_pool(pool: &Fields<'_>, next: bool) -> Result<BasePool, EntryError> {
+    let rates = rates(pool)?;
+    Ok(BasePool { state: stable_state(pool, rates, next)?, total_supply: pool.u256_or("total_supply", U256::ZERO)? })
+}
+
+fn stable_state(pool: &Fields<'_>, rates: Rates, next: bool) -> Result<State, EntryError> {
+    let balances = pool.list("balances")?;
+    if balances.len() > crate::pool::MAX_COINS || balances.len() != rates.0.len() {
+        return Err(impossible("balances and rates of different length, or too many"));
+    }
+    let precision = u16::try_from(pool.u64_or("A_precision", 100)?).map_err(|_| impossible("A_precision"))?;
+    Ok(State {
+        balances: balances.into_iter().collect(),
+        rates,
+        amplification: Amplification::constant(pool.u256("A_precise")?, precision),
+        fee: pool.u64_or("fee", 0)?,
+        offpeg_fee_multiplier: pool.u64_or("offpeg_fee_multiplier", 0)?,
+        admin_fee: pool.u64_or("admin_fee", 5_000_000_000)?,
+        rules: rules(pool, next),
+    })
+}
+
+/// The pool's habits: known by its address, or by what the file says reproduces its views.
+fn rules(pool: &Fields<'_>, next: bool) -> Rules {
+    if next {
+        return Rules::standard(ProductRule::Whole);
+    }
+    if let Some(rules) = pool.address("address").ok().and_then(rules_of) {
+        return rules;
+    }
+    let Ok(rule) = pool.object("quote_rule") else { return Rules::standard(ProductRule::TimesN) };
+    let allowed = |name: &str| {
+        let products = rule.get("d_product").and_then(Value::as_array);
+        products.is_none_or(|products| products.iter().any(|product| product == name))
+    };
+    let product = if allowed("x*N") {
+        ProductRule::TimesN
+    } else if allowed("x*N+1") {
+        ProductRule::TimesNPlusOne
+    } else {
+        ProductRule::Whole
+    };
+    let mut rules = Rules::standard(product);
+    if rule.text("fee_step") == Some("after_scaling_to_token") {
+        rules.view_fee = FeeStep::AfterScaling;
+    }
+    rules.view_keeps_one = rule.get("minus_one").is_none_or(|kept| kept != 0);
+    rules
+}
+
+fn rates(pool: &Fields<'_>) -> Result<Rates, EntryError> {
+    let fixed = pool.list("rates")?;
+    let Ok(source) = pool.object("rate_source") else { return Ok(Rates::fixed(fixed)) };
+    if source.text("kind") != Some("compound") {
+        return Ok(Rates::fixed(fixed));
+    }
+    let tokens = source.get("tokens").and_then(Value::as_array).ok_or_else(|| impossible("no lending tokens"))?;
+    let multipliers = source.list("underlying_mul")?;
+    let mut rates = Rates::fixed(fixed);
+    for ((rate, token), multiplier) in rates.0.iter_mut().zip(tokens).zip(multipliers) {
+        *rate = compound(&Fields::of(token), multiplier)?;
+    }
+    Ok(rates)
+}
+
+fn compound(token: &Fields<'_>, multiplier: U256) -> Result<Rate, EntryError> {
+    Ok(Rate::Compound(Box::new(CompoundRate {
+        multiplier,
+        exchange_rate_stored: token.u256("exchange_rate_stored")?,
+        supply_rate_per_block: token.u256("supply_rate_per_block")?,
+        accrual_block: token.u64_or("accrual_block", 0)?,
+        accrual: None,
+    })))
+}
+
+/// Reads a metapool and its base pool.
+pub(super) fn meta(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+    let pool = entry.pool();
+    let next = entry.protocol().ends_with("_ng");
+    let base = pool.object("base_pool")?;
+    let base_is_next = base.get("offpeg_fee_multiplier").is_some();
+    let rates = Rates::fixed([pool.u256("rate_coin0")?, wad()]);
+    let cached_price = match (pool.get("base_virtual_price_cached"), pool.get("base_cache_updated")) {
+        (Some(_), Some(_)) => Some(CachedPrice {
+            value: pool.u256("base_virtual_price_cached")?,
+            updated: pool.u64_or("base_cache_updated", 0)?,
+        }),
+        _ => None,
+    };
+    let state = stable_state(&pool, rates, next)?;
+    let generation = if next { MetaGeneration::Next } else { MetaGeneration::Classic };
+    let pool = MetaState { pool: state, base: base_pool(&base, base_is_next)?, cached_price, generation };
+    Ok(Box::new(Meta { at: entry.block(), pool }))
+}
+
+/// Reads a CryptoSwap pool of any kind.
+pub(super) fn crypto(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+    Ok(Box::new(Crypto { at: entry.block(), pool: crypto_state(entry)? }))
+}
+
+/// Reads a CryptoSwap pool and the base pool behind its coin 1.
+pub(super) fn crypto_meta(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+    let base = base_pool(&entry.pool().object("base_pool")?, false)?;
+    Ok(Box::new(CryptoMeta { at: entry.block(), pool: crypto_state(entry)?, base }))
+}
+
+fn crypto_kind(entry: &Entry<'_>) -> Result<crypto::Kind, EntryError> {
+    match entry.pool().text("implementation").unwrap_or_else(|| entry.protocol()) {
+        "tricrypto-ng" | "curve_tricrypto_ng" => Ok(crypto::Kind::TricryptoNg),
+        "tricrypto2" | "curve_tricrypto2" => Ok(crypto::Kind::Tricrypto),
+        "twocrypto-ng" | "curve_twocrypto_ng" => Ok(crypto::Kind::TwocryptoNg),
+        "twocrypto-stableswap" | "curve_twocrypto_stableswap_math" => Ok(crypto::Kind::TwocryptoStable),
+        "cryptoswap2" | "curve_cryptoswap2" => Ok(crypto::Kind::Cryptoswap(ClassicTwo::Factory)),
+        other => Err(impossible(other)),
+    }
+}
+
+fn places<const N: usize>(values: &[U256]) -> [U256; N] {
+    core::array::from_fn(|place| values.get(place).copied().unwrap_or_default())
+}
+
+fn crypto_state(entry: &Entry<'_>) -> Result<crypto::State, EntryError> {
+    let pool = entry.pool();
+    let kind = crypto_kind(entry)?;
+    let (balances, precisions) = (pool.list("balances")?, pool.list("precisions")?);
+    let price_scale = pool.list("price_scale")?;
+    let coins = kind.coins();
+    if balances.len() != coins || precisions.len() != coins || price_scale.len() + 1 != coins {
+        return Err(impossible("balances, precisions and prices of different length"));
+    }
+    let mut amp_gamma = AmpGamma::constant(pool.u256("A")?, pool.u256("gamma")?);
+    if pool.get("ramping").is_some_and(|ramping| ramping == true) {
+        // the file gives the values of the block: a ramp between equal ends has them at any time
+        amp_gamma.future_time = pool.u64_or("future_A_gamma_time", u64::MAX)?;
+    }
+    Ok(crypto::State {
+        kind,
+        balances: places(&balances),
+        precisions: places(&precisions),
+        price_scale: places(&price_scale),
+        d: pool.u256("D")?,
+        amp_gamma,
+        mid_fee: pool.u64_or("mid_fee", 0)?,
+        out_fee: pool.u64_or("out_fee", 0)?,
+        fee_gamma: pool.u256("fee_gamma")?,
+        repricing: None,
+    })
+}
+
+/// The coins and the amount in of a row, or why it is skipped.
+fn trade(row: &Row<'_>) -> Result<(u8, u8, U256), Outcome> {
+    let (coin_in, coin_out) = row.coins().ok_or_else(|| Outcome::Skipped("no coins".to_owned()))?;
+    let amount = row.amount("amount_in").ok_or_else(|| Outcome::Skipped("no amount in".to_owned()))?;
+    Ok((coin_in, coin_out, amount))
+}
+
+fn judge(row: &Row<'_>, got: Result<U256, SwapError>) -> Outcome {
+    if matches!(row, Row::Refusal(_)) { row.refused(got) } else { row.compare("amount_out", got) }
+}
+
+impl VectorPool for Stable {
+    fn check(&self, row: &Row<'_>) -> Outcome {
+        if matches!(row, Row::Check(_)) {
+            return self.check_view(row);
+        }
+        let (i, j, amount_in) = match trade(row) {
+            Ok(trade) => trade,
+            Err(outcome) => return outcome,
+        };
+        let state = &self.pool.state;
+        let function = row.function();
+        if function == "get_dx" {
+            let amount_out = row.amount("amount_out").unwrap_or_default();
+            return row.compare("amount_in", state.view_in(&self.at, i, j, amount_out));
+        }
+        let got = if function.starts_with("exchange") {
+            state.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
+        } else {
+            state.view(&self.at, i, j, amount_in)
+        };
+        judge(row, got)
+    }
+}
+
+impl Stable {
+    fn check_view(&self, row: &Row<'_>) -> Outcome {
+        match (row.function(), row.fields().u64_or("i", 0), row.amount("lp_amount")) {
+            ("calc_withdraw_one_coin", Ok(coin), Some(shares)) => {
+                let coin = u8::try_from(coin).unwrap_or(u8::MAX);
+                row.compare("out", self.pool.withdraw_view(&self.at, coin, shares))
+            }
+            (other, _, _) => Outcome::Skipped(format!("no such check: {other}")),
+        }
+    }
+}
+
+impl VectorPool for Meta {
+    fn check(&self, row: &Row<'_>) -> Outcome {
+        let (i, j, amount_in) = match trade(row) {
+            Ok(trade) => trade,
+            Err(outcome) => return outcome,
+        };
+        let amount = |swap: crate::curve_finance::stable::MetaSwap| swap.amount_out;
+        let got = match row.function() {
+            "get_dx" => {
+                let amount_out = row.amount("amount_out").unwrap_or_default();
+                return row.compare("amount_in", self.pool.view_in(&self.at, i, j, amount_out));
+            }
+            "get_dy_underlying" => self.pool.view_underlying(&self.at, i, j, amount_in),
+            "exchange_underlying" => self.pool.swap_underlying(&self.at, i, j, amount_in).map(amount),
+            other if other.starts_with("exchange") => self.pool.swap(&self.at, i, j, amount_in).map(amount),
+            _ => self.pool.view(&self.at, i, j, amount_in),
+        };
+        judge(row, got)
+    }
+}
+
+impl VectorPool for Crypto {
+    fn check(&self, row: &Row<'_>) -> Outcome {
+        let (i, j, amount_in) = match trade(row) {
+            Ok(trade) => trade,
+            Err(outcome) => return outcome,
+        };
+        let got = if row.function().starts_with("exchange") {
+            self.pool.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
+        } else {
+            self.pool.view(&self.at, i, j, amount_in)
+        };
+        judge(row, got)
+    }
+}
+
+impl VectorPool for CryptoMeta {
+    fn check(&self, row: &Row<'_>) -> Outcome {
+        let (i, j, amount_in) = match trade(row) {
+            Ok(trade) => trade,
+            Err(outcome) => return outcome,
+        };
+        let at = &self.at;
+        let got = match (i, j) {
+            (0, coin @ 1..) => {
+                let shares = self.pool.view(at, 0, 1, amount_in);
+                shares.and_then(|shares| self.base.withdraw_view(at, coin - 1, shares))
+            }
+            (coin @ 1.., 0) => {
+                let shares = self.base.deposit_view(at, coin - 1, amount_in);
+                shares.and_then(|shares| self.pool.view(at, 1, 0, shares))
+            }
+            _ => return Outcome::Skipped("not a trade through the crypto pool".to_owned()),
+        };
+        judge(row, got)
+    }
+}

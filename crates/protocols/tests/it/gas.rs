@@ -1,0 +1,59 @@
+//! Gas that grows with what a swap does, measured in the EVM. What a whole step of the proxy costs is calibrated where the
+//! proxy is.
+
+use alloy_primitives::U256;
+use braid_protocols::uniswap_v3::gas::{SWAP_GAS_UNITS, TICK_GAS_UNITS, WORD_GAS_UNITS};
+
+use crate::support::v3::Venue;
+
+/// A pool at price one whose storage has been written before, as that of a pool in use is.
+fn used_pool(ranges: &[(i32, i32, u128)]) -> Venue {
+    let mut venue = Venue::new(3_000, 60);
+    venue.initialise(U256::ONE << 96);
+    for (lower, upper, liquidity) in ranges {
+        venue.mint(*lower, *upper, *liquidity);
+    }
+    for _ in 0..2 {
+        for zero_for_one in [true, false, false, true] {
+            venue.swap(zero_for_one, U256::from(10_u64.pow(17))).unwrap();
+        }
+    }
+    venue
+}
+
+/// Gas as measured and as the model's variable part has it, for amounts that go further and further.
+fn measure(venue: &mut Venue, amounts: impl Iterator<Item = u128>) -> Vec<(u64, u64)> {
+    let rows = amounts.map(|amount_in| {
+        let amount_in = U256::from(amount_in);
+        let model = venue.state().swap(true, amount_in).unwrap();
+        (venue.try_swap(true, amount_in).unwrap().gas_used, model.gas_units - SWAP_GAS_UNITS)
+    });
+    rows.collect()
+}
+
+/// How far the model's growth is from the measured one, between the shortest and the longest walk.
+fn error_of_growth(rows: &[(u64, u64)]) -> f64 {
+    let (first, last) = (rows[0], rows[rows.len() - 1]);
+    let measured = (last.0 - first.0) as f64;
+    ((last.1 - first.1) as f64 - measured) / measured
+}
+
+#[test]
+fn each_tick_crossed_costs_what_the_model_says() {
+    let ladder: Vec<_> =
+        (-40..40).map(|step| (step * 60, (step + 1) * 60, 10_u128.pow(18) + 1_000 * (step + 50) as u128)).collect();
+    let mut venue = used_pool(&ladder);
+    let rows = measure(&mut venue, (0..12).map(|step| 10_u128.pow(15) + step * 6 * 10_u128.pow(15)));
+    let ticks = rows.iter().map(|row| row.1 / TICK_GAS_UNITS);
+    println!("ticks crossed, gas: {:?}", ticks.zip(rows.iter().map(|row| row.0)).collect::<Vec<_>>());
+    assert!(error_of_growth(&rows).abs() < 0.07, "off by {}", error_of_growth(&rows));
+}
+
+#[test]
+fn each_word_walked_through_costs_what_the_model_says() {
+    let mut venue = used_pool(&[(-887_220, 887_220, 10_u128.pow(18))]);
+    let rows = measure(&mut venue, [15, 19, 20, 22, 24, 26, 28, 30].map(|power| 10_u128.pow(power)).into_iter());
+    let words = rows.iter().map(|row| row.1 / WORD_GAS_UNITS);
+    println!("words walked, gas: {:?}", words.zip(rows.iter().map(|row| row.0)).collect::<Vec<_>>());
+    assert!(error_of_growth(&rows).abs() < 0.07, "off by {}", error_of_growth(&rows));
+}
