@@ -91,7 +91,7 @@ impl<'p> Fixed<'p> {
         let long = self.flows.iter().filter(|flow| {
             let ahead: Vec<Flow> = upstream(&self.flows, flow.from);
             let behind: Vec<Flow> = downstream(&self.flows, flow.to);
-            longest_chain(&ahead) + 1 + longest_chain(&behind) > hops
+            longest_chain(&ahead).saturating_add(1).saturating_add(longest_chain(&behind)) > hops
         });
         let smallest = long.min_by(|a, b| (a.amount_in * price(a.from)).total_cmp(&(b.amount_in * price(b.from))));
         smallest.map(|flow| flow.pool)
