@@ -226,7 +226,8 @@ impl VectorPool for Stable {
             let amount_out = row.amount("amount_out").unwrap_or_default();
             return row.compare("amount_in", state.view_in(&self.at, i, j, amount_out));
         }
-        let got = if function.starts_with("exchange") {
+        // a refusal is the swap's: a view may answer zero
+        let got = if function.starts_with("exchange") || matches!(row, Row::Refusal(_)) {
             state.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
         } else {
             state.view(&self.at, i, j, amount_in)
@@ -259,6 +260,7 @@ impl VectorPool for Meta {
                 let amount_out = row.amount("amount_out").unwrap_or_default();
                 return row.compare("amount_in", self.pool.view_in(&self.at, i, j, amount_out));
             }
+            _ if matches!(row, Row::Refusal(_)) => self.pool.swap(&self.at, i, j, amount_in).map(amount),
             "get_dy_underlying" => self.pool.view_underlying(&self.at, i, j, amount_in),
             "exchange_underlying" => self.pool.swap_underlying(&self.at, i, j, amount_in).map(amount),
             other if other.starts_with("exchange") => self.pool.swap(&self.at, i, j, amount_in).map(amount),
@@ -274,7 +276,7 @@ impl VectorPool for Crypto {
             Ok(trade) => trade,
             Err(outcome) => return outcome,
         };
-        let got = if row.function().starts_with("exchange") {
+        let got = if row.function().starts_with("exchange") || matches!(row, Row::Refusal(_)) {
             self.pool.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
         } else {
             self.pool.view(&self.at, i, j, amount_in)

@@ -55,22 +55,36 @@ fn tick(value: &Value) -> Option<uniswap_v3::Tick> {
     uniswap_v3::Tick::new(i32::try_from(index).ok()?, net, net.unsigned_abs().max(1))
 }
 
-/// Rows of exact input are recomputed. In rows of exact output the amount in must be the least that pays the amount out.
+/// Recomputes a row from what the pool pays for an exact input.
+///
+/// A recorded input that the pool cannot spend is compared at what it does spend. Of an exact output, the recorded input must
+/// be the least that pays it, or all that the pool takes where it cannot pay as much.
 fn check(row: &Row<'_>, paid: impl Fn(U256) -> Result<U256, SwapError>) -> Outcome {
-    let Some(amount_in) = row.amount("amount_in") else { return Outcome::Skipped("no amount in".to_owned()) };
+    let (Some(amount_in), Some(amount_out)) = (row.amount("amount_in"), row.amount("amount_out")) else {
+        return Outcome::Skipped("no amounts".to_owned());
+    };
     match row {
         Row::Refusal(_) => return row.refused(paid(amount_in)),
         Row::Check(_) => return Outcome::Skipped("no such check".to_owned()),
         Row::Swap(_) => {}
     }
-    let kind = row.fields().text("kind").unwrap_or("exact_in");
-    if kind.starts_with("exact_in") {
-        return row.compare("amount_out", paid(amount_in));
+    if row.fields().text("kind").unwrap_or("exact_in").starts_with("exact_in") {
+        return match paid(amount_in) {
+            Err(SwapError::ZeroOutput) if amount_out.is_zero() => Outcome::Equal,
+            Err(SwapError::InsufficientLiquidity { consumed, .. }) if !consumed.is_zero() => {
+                row.compare("amount_out", paid(consumed))
+            }
+            amount => row.compare("amount_out", amount),
+        };
     }
-    let Some(amount_out) = row.amount("amount_out") else { return Outcome::Skipped("no amount out".to_owned()) };
+    let spent_all = match paid(amount_in.saturating_add(U256::ONE)) {
+        Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed == amount_in,
+        _ => false,
+    };
     let enough = paid(amount_in).is_ok_and(|out| out >= amount_out);
     let least = amount_in.checked_sub(U256::ONE).is_none_or(|less| paid(less).map_or(true, |out| out < amount_out));
     match (enough, least) {
+        _ if spent_all => Outcome::Equal,
         (true, true) => Outcome::Equal,
         (true, false) => Outcome::Differs(amount_in.to_string(), "less pays as much".to_owned()),
         (false, _) => Outcome::Differs(amount_out.to_string(), format!("{:?}", paid(amount_in))),
