@@ -9,23 +9,23 @@ use super::{ending::Ending, say};
 
 /// What the chain takes.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ChainArgs {
     /// Port of the node on 127.0.0.1, http and websocket; 0 for a free one
-    #[arg(long = "node-port", env = "DEMO_NODE_PORT", default_value_t = 8545)]
-    pub(crate) port: u16,
+    #[arg(long, env = "DEMO_NODE_PORT", default_value_t = 8545)]
+    pub(crate) node_port: u16,
     /// Seconds between blocks; 0 for a block per transaction
     #[arg(long, default_value_t = 2)]
     pub(crate) block_time: u64,
 }
 
-impl Args {
+impl ChainArgs {
     pub(crate) async fn start(&self) -> eyre::Result<Devnet> {
         let mining = if self.block_time == 0 { Mining::Automatic } else { Mining::EverySeconds(self.block_time) };
-        Ok(Devnet::start(Options { port: self.port, mining, progress: progress(), ..Options::default() }).await?)
+        Ok(Devnet::start(Options { port: self.node_port, mining, progress: progress(), ..Options::default() }).await?)
     }
 }
 
-pub(crate) async fn run(args: Args) -> eyre::Result<()> {
+pub(crate) async fn run(args: ChainArgs) -> eyre::Result<()> {
     let mut ending = Ending::new(false)?;
     let chain = tokio::select! {
         chain = args.start() => chain?,

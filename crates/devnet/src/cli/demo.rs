@@ -11,7 +11,7 @@ use super::{chain, ending::Ending, say, service};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    chain: chain::Args,
+    chain: chain::ChainArgs,
     /// Port of the API on 127.0.0.1
     #[arg(long, env = "BRAID_PORT", default_value_t = 8080)]
     port: u16,

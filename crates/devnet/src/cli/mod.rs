@@ -16,7 +16,7 @@ use clap::Parser;
 #[command(name = "braid-devnet", version)]
 pub(crate) enum Command {
     /// Starts the chain alone and stays until Ctrl-C.
-    Chain(chain::Args),
+    Chain(chain::ChainArgs),
     /// Starts the chain and the service on it, and stays until Ctrl-C.
     Demo(demo::Args),
     /// Swaps on the running demo: quote, approve, build, sign, send, receipt; fails unless the amounts are equal to the wei.
@@ -37,4 +37,16 @@ impl Command {
 fn say(line: impl std::fmt::Display) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Command::command().debug_assert();
+    }
 }
