@@ -102,15 +102,15 @@ impl Scale {
     fn of(state: &State, zero_for_one: bool) -> Self {
         let spread = 80 * state.tick_spacing.unsigned_abs();
         let (mut least_bits, mut most_bits) = (0, 0);
-        for bits in (0..200_u64).step_by(4) {
+        for bits in (0..200_u64).step_by(2) {
             match state.swap(zero_for_one, U256::ONE << bits) {
                 Ok(Swap { after: After::UniswapV3(end), .. }) => {
-                    most_bits = bits + 4;
+                    most_bits = bits;
                     if end.tick.abs_diff(state.tick) > spread {
                         break;
                     }
                 }
-                Err(SwapError::ZeroOutput) => (least_bits, most_bits) = (bits, bits + 4),
+                Err(SwapError::ZeroOutput) => (least_bits, most_bits) = (bits, bits + 2),
                 Err(SwapError::InsufficientLiquidity { consumed, .. }) => {
                     most_bits = consumed.bit_len().saturating_sub(1) as u64;
                     break;
