@@ -87,7 +87,7 @@ fn concentrated() -> PoolState {
     PoolState::UniswapV3(uniswap_v3::State {
         sqrt_price_x96: U256::from(1u8) << 96,
         tick: 0,
-        liquidity: 100_000,
+        liquidity: 99_000,
         fee_pips: 3_000,
         tick_spacing: 60,
         ticks: (-100..100).map(tick).collect(),
@@ -105,15 +105,15 @@ fn logs() -> Vec<Log> {
             continue;
         }
         if index % 9 == 0 {
-            let (tickLower, tickUpper) = (I24::try_from(600).unwrap(), I24::try_from(1_200).unwrap());
+            let (lower, upper) = (I24::try_from(600).unwrap(), I24::try_from(1_200).unwrap());
             let owner = Address::ZERO;
             logs.push(log(
                 emitter,
                 &Mint {
                     sender: owner,
                     owner,
-                    tickLower,
-                    tickUpper,
+                    tickLower: lower,
+                    tickUpper: upper,
                     amount: 1,
                     amount0: U256::ZERO,
                     amount1: U256::ZERO,
@@ -128,7 +128,7 @@ fn logs() -> Vec<Log> {
                 amount0: I256::ONE,
                 amount1: I256::MINUS_ONE,
                 sqrtPriceX96: U160::from(1) << 96,
-                liquidity: 100_000,
+                liquidity: 99_000,
                 tick: I24::ZERO,
             },
         ));

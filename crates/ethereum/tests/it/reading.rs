@@ -42,6 +42,15 @@ async fn a_node_that_is_not_there_is_told_without_the_secrets_of_its_url() {
 }
 
 #[tokio::test]
+async fn a_node_that_speaks_no_tls_is_an_error() {
+    let chain = chain().await;
+    for scheme in ["https", "wss"] {
+        let error = Node::connect(&format!("{scheme}://127.0.0.1:{}", chain.port())).await.err().unwrap();
+        assert!(matches!(error, NodeError::Unreachable { .. }), "{scheme}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_node_of_another_chain_is_refused() {
     let chain = chain().await;
     let proxy = Proxy::before(chain.http_url()).await;
