@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.28;
 
-import {NATIVE, WETH} from "../src/Constants.sol";
-import {Order} from "../src/IExecutionProxy.sol";
-import {IToken, IWeth, Market} from "../test/support/Market.sol";
+import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
+import {Order, Permit} from "../src/IExecutionProxy.sol";
+import {IToken, Market} from "../test/support/Market.sol";
 import {Program} from "../test/support/Program.sol";
+import {IPermit2, Signing} from "../test/support/Signing.sol";
 
 interface IRouter02 {
     function swapExactTokensForTokens(uint256, uint256, address[] calldata, address, uint256)
@@ -44,12 +45,43 @@ interface ISwapRouter02 {
     function multicall(uint256 deadline, bytes[] calldata) external payable returns (bytes[] memory);
 }
 
+interface IUniversalRouter {
+    function execute(bytes calldata commands, bytes[] calldata inputs, uint256 deadline) external payable;
+}
+
+interface IPermit2Allowance {
+    function approve(address token, address spender, uint160 amount, uint48 expiration) external;
+    function allowance(address, address, address) external view returns (uint160, uint48, uint48);
+}
+
+struct PermitDetails {
+    address token;
+    uint160 amount;
+    uint48 expiration;
+    uint48 nonce;
+}
+
+struct PermitSingle {
+    PermitDetails details;
+    address spender;
+    uint256 sigDeadline;
+}
+
 /// Whole transactions on the same pools with the same payment, ours and Uniswap's own routers. Run with --isolate,
 /// so that every call is a transaction with cold storage, its intrinsic gas and its calldata.
-contract GasTest is Market {
+contract GasTest is Signing {
     uint256 private constant SELL = 3_000e6;
     IRouter02 private router02;
     ISwapRouter02 private swapRouter02;
+    IUniversalRouter private universal;
+
+    uint256 private _untouched;
+
+    bytes1 private constant V3_SWAP = 0x00;
+    bytes1 private constant V2_SWAP = 0x08;
+    bytes1 private constant PERMIT = 0x0a;
+    bytes1 private constant WRAP = 0x0b;
+    bytes1 private constant UNWRAP = 0x0c;
 
     function setUp() public override {
         super.setUp();
@@ -62,17 +94,35 @@ contract GasTest is Market {
                 abi.encode(address(v2Factory), address(v3Factory), address(this), WETH)
             )
         );
+        universal = IUniversalRouter(
+            _deploy(
+                _hexField(_v3File("universal-router", "UniversalRouter")),
+                bytes.concat(
+                    abi.encode(
+                        PERMIT2, WETH, v2Factory, v3Factory, keccak256(_hexField(_v2File("v2-core", "UniswapV2Pair")))
+                    ),
+                    abi.encode(keccak256(_hexField(_v3File("v3-core", "UniswapV3Pool"))), 1, 1, 1, 1)
+                )
+            )
+        );
         // a trader who has traded before: balances are not zero, allowances are unlimited
+        alice = owner;
         usdc.transfer(alice, 1e12);
         dai.transfer(alice, 1e24);
         IToken(WETH).transfer(alice, 10 ether);
         vm.deal(alice, 100 ether);
-        address[3] memory spenders = [address(proxy), address(router02), address(swapRouter02)];
-        for (uint256 i; i < 3; ++i) {
-            vm.startPrank(alice);
+        address[4] memory spenders = [address(proxy), address(router02), address(swapRouter02), PERMIT2];
+        for (uint256 i; i < 4; ++i) {
+            vm.prank(alice);
             usdc.approve(spenders[i], type(uint256).max);
-            vm.stopPrank();
         }
+        vm.prank(alice);
+        IPermit2Allowance(PERMIT2).approve(address(usdc), address(universal), type(uint160).max, type(uint48).max);
+        // nonces used before: the bitmap word of ours is not zero
+        vm.store(
+            PERMIT2, keccak256(abi.encode(uint256(0), keccak256(abi.encode(alice, uint256(0))))), bytes32(uint256(1))
+        );
+        _untouched = vm.snapshotState();
     }
 
     // — one V2 hop —
@@ -90,6 +140,9 @@ contract GasTest is Market {
         vm.prank(alice);
         router02.swapExactTokensForTokens(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "one V2 hop");
+        _universal(
+            "one V2 hop", bytes.concat(V2_SWAP), abi.encode(alice, SELL, least, _path(address(usdc), WETH), true)
+        );
     }
 
     function test_one_v3_hop() public {
@@ -107,6 +160,7 @@ contract GasTest is Market {
             ISwapRouter02.ExactInputSingleParams(address(usdc), WETH, 500, alice, SELL, least, 0)
         );
         vm.snapshotGasLastCall("router", "one V3 hop");
+        _universal("one V3 hop", bytes.concat(V3_SWAP), abi.encode(alice, SELL, least, _hop(), true));
     }
 
     function test_two_v3_hops() public {
@@ -121,6 +175,8 @@ contract GasTest is Market {
             )
         );
         vm.snapshotGasLastCall("router", "two V3 hops");
+        bytes memory path = bytes.concat(_hop(), abi.encodePacked(uint24(3000), address(dai)));
+        _universal("two V3 hops", bytes.concat(V3_SWAP), abi.encode(alice, SELL, least, path, true));
     }
 
     function test_two_way_split() public {
@@ -140,6 +196,10 @@ contract GasTest is Market {
         vm.prank(alice);
         swapRouter02.multicall(block.timestamp, calls);
         vm.snapshotGasLastCall("router", "two-way split");
+        bytes[] memory inputs = new bytes[](2);
+        inputs[0] = abi.encode(alice, SELL / 2, least / 2, _path(address(usdc), WETH), true);
+        inputs[1] = abi.encode(alice, SELL / 2, least / 2, _hop(), true);
+        _universal("two-way split", bytes.concat(V2_SWAP, V3_SWAP), inputs, 0);
     }
 
     function test_ether_in() public {
@@ -150,6 +210,10 @@ contract GasTest is Market {
         vm.prank(alice);
         router02.swapExactETHForTokens{value: 1 ether}(least, _path(WETH, address(usdc)), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "ether in, V2");
+        bytes[] memory inputs = new bytes[](2);
+        inputs[0] = abi.encode(address(2), 1 ether);
+        inputs[1] = abi.encode(alice, 1 ether, least, _path(WETH, address(usdc)), false);
+        _universal("ether in, V2", bytes.concat(WRAP, V2_SWAP), inputs, 1 ether);
     }
 
     function test_ether_in_v3() public {
@@ -188,6 +252,69 @@ contract GasTest is Market {
         vm.prank(alice);
         swapRouter02.multicall(block.timestamp, calls);
         vm.snapshotGasLastCall("router", "ether out, V3");
+        bytes[] memory inputs = new bytes[](2);
+        inputs[0] = abi.encode(address(2), SELL, uint256(0), _hop(), true);
+        inputs[1] = abi.encode(alice, least);
+        _universal("ether out, V3", bytes.concat(V3_SWAP, UNWRAP), inputs, 0);
+    }
+
+    /// The same hop, each with a fresh Permit2 signature.
+    function test_one_v3_hop_signed() public {
+        uint256 least = 0.98 ether;
+        Order memory order = _order(address(usdc), SELL, WETH, least);
+        order.recipient = alice;
+        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
+        Permit memory permit = Permit(owner, 7, block.timestamp);
+        bytes memory signature = _sign(order, program, permit);
+        uint256 snapshot = vm.snapshotState();
+        vm.prank(alice);
+        proxy.executeWithPermit2(order, program, permit, signature);
+        vm.snapshotGasLastCall("proxy", "one V3 hop, signed");
+        vm.revertToState(snapshot);
+
+        bytes[] memory inputs = new bytes[](2);
+        (,, uint48 nonce) = IPermit2Allowance(PERMIT2).allowance(alice, address(usdc), address(universal));
+        PermitDetails memory details = PermitDetails(address(usdc), type(uint160).max, type(uint48).max, nonce);
+        PermitSingle memory single = PermitSingle(details, address(universal), block.timestamp);
+        inputs[0] = abi.encode(single, _signDigest(_singleDigest(single)));
+        inputs[1] = abi.encode(alice, SELL, least, _hop(), true);
+        _universal("one V3 hop, signed", bytes.concat(PERMIT, V3_SWAP), inputs, 0);
+    }
+
+    function _singleDigest(PermitSingle memory single) private view returns (bytes32) {
+        bytes32 details = keccak256(
+            abi.encode(
+                keccak256("PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"), single.details
+            )
+        );
+        bytes32 hash = keccak256(
+            abi.encode(
+                keccak256(
+                    "PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
+                ),
+                details,
+                single.spender,
+                single.sigDeadline
+            )
+        );
+        return keccak256(abi.encodePacked(hex"1901", IPermit2(PERMIT2).DOMAIN_SEPARATOR(), hash));
+    }
+
+    function _universal(string memory name, bytes memory command, bytes memory input) private {
+        bytes[] memory inputs = new bytes[](1);
+        inputs[0] = input;
+        _universal(name, command, inputs, 0);
+    }
+
+    function _universal(string memory name, bytes memory commands, bytes[] memory inputs, uint256 valueWei) private {
+        vm.revertToState(_untouched);
+        vm.prank(alice);
+        universal.execute{value: valueWei}(commands, inputs, block.timestamp);
+        vm.snapshotGasLastCall("universal-router", name);
+    }
+
+    function _hop() private view returns (bytes memory) {
+        return abi.encodePacked(address(usdc), uint24(500), WETH);
     }
 
     /// Runs ours and rolls the pools back, so that the router meets the same state.

@@ -3,16 +3,9 @@ pragma solidity 0.8.28;
 
 import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Input, Order, Output, Permit} from "../src/IExecutionProxy.sol";
-import {IToken, Market} from "./support/Market.sol";
+import {IToken} from "./support/Market.sol";
 import {Program} from "./support/Program.sol";
-
-interface IPermit2 {
-    function DOMAIN_SEPARATOR() external view returns (bytes32);
-    error SignatureExpired(uint256 signatureDeadline);
-    error InvalidNonce();
-    error InvalidSigner();
-    error InvalidSignatureLength();
-}
+import {IPermit2, Signing} from "./support/Signing.sol";
 
 /// A contract that owns tokens and signs by EIP-1271.
 contract Wallet {
@@ -31,23 +24,14 @@ contract Wallet {
     }
 }
 
-/// Orders paid by a Permit2 signature, sent by anyone. The signed hash is worked out here from the specification's
-/// own words, not by the contract's code.
-contract Permit2Test is Market {
+/// Orders paid by a Permit2 signature, sent by anyone.
+contract Permit2Test is Signing {
     uint256 private constant AMOUNT = 3_000e6;
-    string private constant TYPES =
-        "BraidOrder witness)BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)TokenPermissions(address token,uint256 amount)";
-    string private constant BRAID_ORDER =
-        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)";
-
-    address private owner;
-    uint256 private key;
     address private relayer = makeAddr("relayer");
     bytes private program;
 
     function setUp() public override {
         super.setUp();
-        (owner, key) = makeAddrAndKey("owner");
         for (uint256 i; i < 2; ++i) {
             IToken token = IToken([address(usdc), WETH][i]);
             token.transfer(owner, [AMOUNT, 10 ether][i]);
@@ -63,90 +47,6 @@ contract Permit2Test is Market {
 
     function _permit() private view returns (Permit memory) {
         return Permit(owner, 7, block.timestamp);
-    }
-
-    // — the signed message —
-
-    function _witness(Order memory order, bytes memory program_) private pure returns (bytes32) {
-        bytes memory inputs;
-        for (uint256 i; i < order.inputs.length; ++i) {
-            inputs = bytes.concat(
-                inputs,
-                keccak256(
-                    abi.encode(
-                        keccak256("Input(address token,uint256 amount)"), order.inputs[i].token, order.inputs[i].amount
-                    )
-                )
-            );
-        }
-        bytes memory outputs;
-        for (uint256 i; i < order.outputs.length; ++i) {
-            outputs = bytes.concat(
-                outputs,
-                keccak256(
-                    abi.encode(
-                        keccak256("Output(address token,uint256 minimum)"),
-                        order.outputs[i].token,
-                        order.outputs[i].minimum
-                    )
-                )
-            );
-        }
-        return keccak256(
-            abi.encode(
-                keccak256(bytes(BRAID_ORDER)),
-                keccak256(inputs),
-                keccak256(outputs),
-                order.recipient,
-                order.deadline,
-                order.partner,
-                order.partnerFeeBps,
-                order.partnerFeeOnOutput,
-                keccak256(program_)
-            )
-        );
-    }
-
-    function _digest(Order memory order, bytes memory program_, Permit memory permit, address spender)
-        private
-        view
-        returns (bytes32)
-    {
-        (uint256 count, bytes memory permissions) = _permissions(order);
-        string memory head = count == 1
-            ? "PermitWitnessTransferFrom(TokenPermissions permitted,"
-            : "PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,";
-        bytes memory message = abi.encode(
-            keccak256(bytes(string.concat(head, "address spender,uint256 nonce,uint256 deadline,", TYPES))),
-            count == 1 ? abi.decode(permissions, (bytes32)) : keccak256(permissions),
-            spender
-        );
-        message = bytes.concat(message, abi.encode(permit.nonce, permit.deadline, _witness(order, program_)));
-        return keccak256(abi.encodePacked(hex"1901", IPermit2(PERMIT2).DOMAIN_SEPARATOR(), keccak256(message)));
-    }
-
-    /// The struct hashes of what is permitted: every input but native ether.
-    function _permissions(Order memory order) private pure returns (uint256 count, bytes memory hashes) {
-        bytes32 typeHash = keccak256("TokenPermissions(address token,uint256 amount)");
-        for (uint256 i; i < order.inputs.length; ++i) {
-            Input memory input = order.inputs[i];
-            if (input.token == NATIVE) continue;
-            ++count;
-            hashes = bytes.concat(hashes, keccak256(abi.encode(typeHash, input.token, input.amount)));
-        }
-    }
-
-    function _sign(Order memory order, bytes memory program_, Permit memory permit)
-        private
-        view
-        returns (bytes memory)
-    {
-        return _signDigest(_digest(order, program_, permit, address(proxy)));
-    }
-
-    function _signDigest(bytes32 digest) private view returns (bytes memory) {
-        (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest);
-        return abi.encodePacked(r, s, v);
     }
 
     // — what works —

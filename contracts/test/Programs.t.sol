@@ -169,12 +169,14 @@ contract ProgramsTest is Market {
 
     /// Whatever the bytes, nobody but the payer pays, and the proxy keeps nothing.
     /// forge-config: default.fuzz.runs = 20000
+    /// forge-config: long.fuzz.runs = 250000
     function testFuzz_random_bytes_never_take_from_others(bytes calldata program) public {
         _runRandom(program);
     }
 
     /// The same with bytes that look like steps.
     /// forge-config: default.fuzz.runs = 10000
+    /// forge-config: long.fuzz.runs = 250000
     function testFuzz_random_steps_never_take_from_others(uint256 seed, uint8 count) public {
         bytes memory program = Program.tokens(address(dai), NATIVE);
         address[4] memory pools = [v2UsdcWeth, v2WethDai, v3UsdcWeth, v3WethDai];
