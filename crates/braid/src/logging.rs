@@ -1,5 +1,9 @@
 //! Structured logs on standard error.
 
+use std::io::IsTerminal;
+
+use std::io::IsTerminal as _;
+
 use clap::ValueEnum;
 use eyre::{Result, eyre};
 use tracing_subscriber::EnvFilter;
@@ -29,7 +33,12 @@ impl LogArgs {
     pub(crate) fn start(&self) -> Result<()> {
         let filter = EnvFilter::try_new(&self.log)
             .map_err(|error| eyre!("--log {:?} is not a level or a list of target=level: {error}", self.log))?;
-        let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let builder = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            // colours for eyes, plain text for files
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal());
         let started = match self.log_format {
             LogFormat::Text => builder.with_target(false).try_init(),
             LogFormat::Json => builder.json().flatten_event(true).try_init(),
