@@ -2,8 +2,6 @@
 
 use std::io::IsTerminal;
 
-use std::io::IsTerminal as _;
-
 use clap::ValueEnum;
 use eyre::{Result, eyre};
 use tracing_subscriber::EnvFilter;

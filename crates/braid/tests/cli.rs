@@ -1,0 +1,172 @@
+//! What the command line answers: one clear sentence for whatever is wrong, and no backtrace.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod node;
+
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use node::FakeNode;
+
+fn braid(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command.args(args).env_clear().env("RUST_BACKTRACE", "1");
+    command
+}
+
+/// Runs `braid serve` on a free port, which must fail.
+fn refused(rpc_url: &str, data_dir: &Path, listen: &str) -> String {
+    let data_dir = data_dir.to_str().unwrap();
+    let args = ["serve", "--rpc-url", rpc_url, "--data-dir", data_dir, "--listen", listen, "--log", "error"];
+    fails(&braid(&args).output().unwrap())
+}
+
+/// The one sentence of a command that failed.
+fn fails(output: &Output) -> String {
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(!said.contains("backtrace") && !said.contains("panicked"), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    lines[0].strip_prefix("braid: ").unwrap().to_owned()
+}
+
+#[test]
+fn a_node_that_cannot_be_reached_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for scheme in ["http", "ws"] {
+        let said = refused(&format!("{scheme}://{free}/secret-token"), dir.path(), "127.0.0.1:0");
+        assert!(said.contains(&free.to_string()) && said.contains("cannot reach the node"), "{said}");
+        assert!(!said.contains("secret-token"), "{said}");
+    }
+    let said = refused("/no/such/socket.ipc", dir.path(), "127.0.0.1:0");
+    assert!(said.contains("node"), "{said}");
+}
+
+#[test]
+fn what_is_no_address_of_a_node_is_told_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = refused("ftp://node.example", dir.path(), "127.0.0.1:0");
+    assert!(said.contains("expected http://"), "{said}");
+}
+
+#[test]
+fn a_node_of_another_chain_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = FakeNode::start("0xa");
+    let said = refused(&node.url(), dir.path(), "127.0.0.1:0");
+    assert!(said.contains("serves chain 10") && said.contains("chain 1 only"), "{said}");
+}
+
+#[test]
+fn a_port_in_use_is_named_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let said = refused("http://127.0.0.1:1", dir.path(), &address);
+    assert!(said.contains(&address) && said.contains("--listen"), "{said}");
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_written_is_named_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("plain-file");
+    std::fs::write(&file, "").unwrap();
+    let said = refused("http://127.0.0.1:1", &file, "127.0.0.1:0");
+    assert!(said.contains("plain-file") && said.contains("--data-dir"), "{said}");
+}
+
+#[test]
+fn a_data_directory_in_use_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let _owner = braid_store::QuoteStore::open(dir.path()).unwrap();
+    let said = refused("http://127.0.0.1:1", dir.path(), "127.0.0.1:0");
+    assert!(said.contains("in use by another process"), "{said}");
+}
+
+#[test]
+fn help_teaches_every_command() {
+    for (args, expected) in [
+        (vec!["--help"], "serve"),
+        (vec!["serve", "--help"], "curl -s localhost:8080/ready"),
+        (vec!["keys", "create", "--help"], "NAME"),
+    ] {
+        let output = braid(&args).output().unwrap();
+        assert!(output.status.success());
+        assert!(String::from_utf8(output.stdout).unwrap().contains(expected), "{args:?}");
+    }
+    let output = braid(&["serve"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--rpc-url"));
+}
+
+#[test]
+fn keys_are_made_listed_and_revoked() {
+    let dir = tempfile::tempdir().unwrap();
+    let data_dir = dir.path().to_str().unwrap();
+    let keys = |args: &[&str]| {
+        let output = braid(&[&["keys", "--data-dir", data_dir], args].concat()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let key = keys(&["create", "bot"]);
+    assert!(key.starts_with("braid_"));
+    let listed = keys(&["list"]);
+    assert!(listed.contains("bot") && !listed.contains(key.trim()));
+    let id = listed.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    keys(&["revoke", &id]);
+    assert!(!keys(&["list"]).lines().nth(1).unwrap().contains(" - "));
+    let unknown = braid(&["keys", "--data-dir", data_dir, "revoke", "key_x"]).output().unwrap();
+    assert!(fails(&unknown).contains("no key key_x"));
+}
+
+#[test]
+fn the_server_lives_before_its_market_and_stops_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = FakeNode::start("0x1");
+    let data_dir = dir.path().to_str().unwrap();
+    let mut child = braid(&["serve", "--rpc-url", &node.url(), "--data-dir", data_dir, "--listen", "127.0.0.1:0"])
+        .args(["--log-format", "json"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let address = listening_on(&mut log);
+    assert!(get(&address, "/health").starts_with("HTTP/1.1 200"));
+    let ready = get(&address, "/ready");
+    assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("\"syncing\""), "{ready}");
+
+    terminate(&child);
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{rest}");
+    assert!(rest.contains("stopped"), "{rest}");
+}
+
+/// The address in the first log line that has one; every line must be JSON.
+fn listening_on(log: &mut impl std::io::BufRead) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(log.read_line(&mut line).unwrap(), 0, "the log ended");
+        let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+        if let Some(address) = entry["address"].as_str() {
+            return address.to_owned();
+        }
+    }
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn terminate(child: &Child) {
+    let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
