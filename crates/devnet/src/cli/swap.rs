@@ -142,7 +142,7 @@ fn describe_route(quote: &Value) {
     let field = |step: &Value, name: &str| step[name].as_str().unwrap_or("?").to_owned();
     for step in &steps {
         let (tokens, pool) = ((field(step, "token_in"), field(step, "token_out")), field(step, "pool"));
-        let symbol = |address: &str| tokens::find(address).map_or_else(|_| address.to_owned(), |t| t.symbol.to_owned());
+        let symbol = |name: &str| asset(name).map_or_else(|_| name.to_owned(), |asset| asset.symbol);
         let pair = format!("{} → {}", symbol(&tokens.0), symbol(&tokens.1));
         say(format!("  {:>4} {:<12} {pair:<16} {pool}", field(step, "id"), field(step, "protocol")));
     }

@@ -34,7 +34,7 @@ const TAKER_USD: f64 = 1e9;
 
 /// Makes everything, on a node that mines only when told to.
 pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Result<(), DevnetError> {
-    let report = |done: usize, what: &str| progress(done, 4 + pools::POOLS.len(), what);
+    let report = |done: usize, what: &str| progress(done, 5 + pools::POOLS.len(), what);
     report(0, "placing contracts and tokens at their mainnet addresses");
     purse(rpc, accounts::MAKER, 20_000_000).await?;
     deploy::everything(rpc, bundle).await?;
@@ -53,7 +53,7 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     history::trade(rpc, &open).await?;
     rpc.call("evm_setBlockGasLimit", json!([U256::from(USUAL_BLOCK_GAS_UNITS)])).await?;
     rpc.call("evm_mine", json!([])).await?;
-    report(4 + open.len(), "done");
+    report(5 + open.len(), "done");
     Ok(())
 }
 
