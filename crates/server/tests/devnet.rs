@@ -1,0 +1,234 @@
+//! The whole way on a real chain: quote, approve or sign, build, send, receive — equal to the wei.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::sync::Arc;
+
+use braid_devnet::{Devnet, Options, accounts, tokens};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
+use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, router};
+use braid_store::{KeyStore, QuoteStore};
+use serde_json::{Value, json};
+
+const KEY: &str = "test-key";
+
+/// A chain and a service on it.
+struct World {
+    chain: Devnet,
+    follower: FollowerHandle,
+    feed: Arc<MarketFeed>,
+    app: Arc<App>,
+    base: String,
+    client: reqwest::Client,
+    _dir: tempfile::TempDir,
+}
+
+impl World {
+    async fn start() -> Self {
+        let chain = Devnet::start(Options::default()).await.unwrap();
+        let node = Node::connect(&chain.http_url()).await.unwrap();
+        let follower = Follower::spawn(node.clone(), FollowerConfig::default());
+        let feed = Arc::new(MarketFeed::new(follower.status.clone()));
+        let dir = tempfile::tempdir().unwrap();
+        let limits = LimitsConfig { keyed_per_min: 10_000, ..LimitsConfig::default() };
+        let app = App::new(Parts {
+            config: Config { limits, ..Config::default() },
+            clock: Arc::new(SystemClock),
+            feed: feed.clone(),
+            node: Some(node),
+            keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
+            quotes: QuoteStore::open(dir.path()).unwrap(),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let serving = axum::serve(listener, router(&app)).into_future();
+        tokio::spawn(serving);
+        let mut world = Self { chain, follower, feed, app, base, client: reqwest::Client::new(), _dir: dir };
+        world.follow().await;
+        world
+    }
+
+    /// Puts the market of the chain's newest block in front of the service.
+    async fn follow(&mut self) {
+        let newest = self.chain.rpc().block_number().await.unwrap();
+        loop {
+            let head = self.follower.heads.borrow_and_update().clone();
+            if let Some(head) = head.filter(|head| head.block().number >= newest) {
+                self.feed.publish(head);
+                return;
+            }
+            self.follower.heads.changed().await.unwrap();
+        }
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let call = self.client.post(format!("{}{path}", self.base)).json(body).header("x-api-key", KEY);
+        let response = call.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    async fn quote(&self, from: Address, amount: U256, to: Address) -> Value {
+        let body = json!({
+            "inputs": [{"chain_id": 1, "address": from, "amount": amount.to_string()}],
+            "outputs": [{"chain_id": 1, "address": to, "ratio_bps": 10000}],
+            "taker": accounts::TAKER,
+        });
+        let (status, answer) = self.post("/v1/quote", &body).await;
+        assert_eq!(status, 200, "{answer:#}");
+        answer["data"].clone()
+    }
+
+    async fn build(&self, body: &Value) -> Value {
+        let (status, answer) = self.post("/v1/build", body).await;
+        assert_eq!(status, 200, "{answer:#}");
+        answer["data"].clone()
+    }
+
+    /// Sends a transaction as the taker and waits for its block.
+    async fn send(&mut self, transaction: &Value) -> Value {
+        let receipt = self.chain.rpc().call("eth_sendTransactionSync", json!([transaction])).await.unwrap();
+        assert_eq!(receipt["status"], "0x1", "{receipt:#}");
+        self.follow().await;
+        receipt
+    }
+
+    async fn approve(&mut self, approvals: &Value) {
+        for transaction in
+            approvals.as_array().unwrap().iter().flat_map(|approval| approval["transactions"].as_array().unwrap())
+        {
+            self.send(&json!({"from": accounts::TAKER, "to": transaction["to"], "data": transaction["data"]})).await;
+        }
+    }
+
+    async fn holds(&self, token: Address) -> U256 {
+        match token {
+            NATIVE_ETHER => self.chain.ether_of(accounts::TAKER).await.unwrap(),
+            _ => self.chain.balance_of(token, accounts::TAKER).await.unwrap(),
+        }
+    }
+
+    /// Sends what was built and checks that it takes and pays what the quote said.
+    async fn settles(&mut self, quote: &Value, built: &Value, from: Address, to: Address) {
+        let (sold, bought) = (self.holds(from).await, self.holds(to).await);
+        let receipt = self.send(&built["rpc_transaction"]).await;
+        let gas_wei = number(&receipt["gasUsed"]) * number(&receipt["effectiveGasPrice"]);
+        let fee = |token| if token == NATIVE_ETHER { gas_wei } else { U256::ZERO };
+        let spent = sold - self.holds(from).await - fee(from);
+        let received = self.holds(to).await + fee(to) - bought;
+        assert_eq!(spent, decimal(&quote["inputs"][0]["amount"]));
+        assert_eq!(received, decimal(&quote["estimated_outputs"][0]["expected_amount"]), "{quote:#}");
+        let limit = built["transaction"]["gas"].as_u64().unwrap();
+        assert!(number(&receipt["gasUsed"]) < U256::from(limit));
+    }
+}
+
+fn number(value: &Value) -> U256 {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+fn decimal(value: &Value) -> U256 {
+    U256::from_str_radix(value.as_str().unwrap(), 10).unwrap()
+}
+
+fn token(symbol: &str) -> Address {
+    if symbol == "ETH" { NATIVE_ETHER } else { tokens::by_symbol(symbol).address }
+}
+
+fn units(symbol: &str, whole: u64) -> U256 {
+    if symbol == "ETH" {
+        U256::from(whole) * U256::from(10).pow(U256::from(18))
+    } else {
+        tokens::by_symbol(symbol).units(whole)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_quoted_is_what_the_chain_pays() {
+    let mut world = World::start().await;
+    let swaps = [
+        ("USDC", 1_000, "WETH"),
+        ("USDC", 400_000, "WETH"),
+        ("USDT", 5_000, "WBTC"),
+        ("USDT", 6_000, "DAI"),
+        ("ETH", 3, "USDC"),
+        ("WBTC", 1, "ETH"),
+        ("WETH", 2, "ETH"),
+        ("ETH", 2, "WETH"),
+        ("LINK", 500, "UNI"),
+    ];
+    for (from, whole, to) in swaps {
+        let (sold, bought) = (token(from), token(to));
+        let quote = world.quote(sold, units(from, whole), bought).await;
+        world.approve(&quote["approvals"]).await;
+        let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
+        assert_eq!(built["authorization"], if from == "ETH" { "native" } else { "allowance" });
+        assert_eq!(built["issues"], json!({"balance": [], "allowance": [], "unknown_protocols": []}));
+        world.settles(&quote, &built, sold, bought).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signature_replaces_the_approval_of_the_proxy() {
+    let mut world = World::start().await;
+    let (usdc, weth) = (token("USDC"), token("WETH"));
+    let quote = world.quote(usdc, units("USDC", 777), weth).await;
+    world.approve(&quote["permit2"]["approvals"]).await;
+
+    let sign = async |who: Address, data: &Value| {
+        world.chain.rpc().call("eth_signTypedData_v4", json!([who, data])).await.unwrap()
+    };
+    let foreign = sign(accounts::OTHER, &quote["permit2"]["eip712"]).await;
+    let body = json!({"quote_id": quote["quote_id"], "permit2_signature": foreign});
+    let (status, answer) = world.post("/v1/build", &body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("PERMIT2_SIGNATURE_INVALID")));
+
+    let signature = sign(accounts::TAKER, &quote["permit2"]["eip712"]).await;
+    let built = world.build(&json!({"quote_id": quote["quote_id"], "permit2_signature": signature})).await;
+    assert_eq!(built["authorization"], "permit2");
+    assert_eq!(built["approvals"][0]["satisfied"], true);
+    world.settles(&quote, &built, usdc, weth).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn allowances_and_balances_are_told_and_fail_nothing() {
+    let mut world = World::start().await;
+    let (usdt, dai) = (token("USDT"), token("DAI"));
+    let quote = world.quote(usdt, units("USDT", 10), dai).await;
+    let approval = quote["approvals"][0].clone();
+    assert_eq!((&approval["current_allowance"], &approval["satisfied"]), (&json!("0"), &json!(false)));
+    assert_eq!(approval["requires_zero_reset"], true);
+    assert_eq!(approval["transactions"].as_array().unwrap().len(), 1);
+    assert_eq!(quote["issues"]["allowance"][0]["expected"], units("USDT", 10).to_string());
+    assert!(quote["issues"]["balance"].as_array().unwrap().is_empty());
+
+    world.approve(&quote["approvals"]).await;
+    let larger = world.quote(usdt, units("USDT", 20), dai).await;
+    // ten are allowed and twenty wanted: tether must be reset first
+    assert_eq!(larger["approvals"][0]["transactions"].as_array().unwrap().len(), 2);
+    let again = world.quote(usdt, units("USDT", 10), dai).await;
+    assert_eq!(again["approvals"][0]["satisfied"], true);
+    assert!(again["approvals"][0]["transactions"].as_array().unwrap().is_empty());
+
+    let poor = json!({
+        "inputs": [{"chain_id": 1, "address": usdt, "amount": "1000000"}],
+        "outputs": [{"chain_id": 1, "address": dai, "ratio_bps": 10000}],
+        "taker": accounts::OTHER,
+    });
+    let (status, answer) = world.post("/v1/quote", &poor).await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        answer["data"]["issues"]["balance"][0],
+        json!({"token": usdt.to_checksum(None), "actual": "0", "expected": "1000000"})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_proxy_is_found_on_the_chain() {
+    let world = World::start().await;
+    let block = *world.feed.latest().unwrap().head.block();
+    let node = world.app.node.clone().unwrap();
+    let found = world.app.proxy.look(&node, block.hash).await.unwrap();
+    assert_eq!(found, braid_server::proxy::ProxyState::Deployed);
+    let empty = world.quote(token("USDC"), units("USDC", 1), token("WETH")).await;
+    assert!(empty["warnings"].as_array().unwrap().is_empty());
+}
