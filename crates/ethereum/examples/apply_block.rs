@@ -69,9 +69,9 @@ fn market() -> Market {
     }
     let pool = |index: u32| Pool {
         address: address(index),
-        product: if index % 3 == 0 { Product::UniswapV3 } else { Product::UniswapV2 },
+        product: if index.is_multiple_of(3) { Product::UniswapV3 } else { Product::UniswapV2 },
         coins: [TokenId(index % TOKENS), TokenId((index * 7 + 1) % TOKENS)].into_iter().collect(),
-        state: if index % 3 == 0 { concentrated() } else { pair() },
+        state: if index.is_multiple_of(3) { concentrated() } else { pair() },
     };
     let pools = (0..POOLS * 2).map(pool).filter(|pool| pool.coins[0] != pool.coins[1]).take(POOLS as usize);
     Market::new(block(0), Arc::new(tokens), pools).unwrap()
@@ -99,12 +99,12 @@ fn logs() -> Vec<Log> {
     let mut logs = Vec::new();
     for index in 0..CHANGED {
         let emitter = address(index);
-        if index % 3 != 0 {
+        if !index.is_multiple_of(3) {
             let reserve = U112::from(2_000_000 + index);
             logs.push(log(emitter, &Sync { reserve0: reserve, reserve1: reserve }));
             continue;
         }
-        if index % 9 == 0 {
+        if index.is_multiple_of(9) {
             let (lower, upper) = (I24::try_from(600).unwrap(), I24::try_from(1_200).unwrap());
             let owner = Address::ZERO;
             logs.push(log(

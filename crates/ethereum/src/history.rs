@@ -1,12 +1,12 @@
 //! The last markets, to roll back to, and older block hashes, to see where two chains part. Pure.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
 use braid_market::Market;
-use braid_primitives::{B256, Block};
+use braid_primitives::{Address, B256, Block};
 
 /// How many block hashes are remembered beyond the markets.
 const MOST_ANCHORS: usize = 4_096;
@@ -14,9 +14,16 @@ const MOST_ANCHORS: usize = 4_096;
 /// Markets of consecutive blocks of one chain, the newest last. They share the pools that did not change.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
-    markets: VecDeque<Arc<Market>>,
+    markets: VecDeque<Kept>,
     capacity: usize,
     anchors: BTreeMap<u64, B256>,
+}
+
+/// A market, and the pools that were read for it rather than carried forward by logs.
+#[derive(Clone, Debug)]
+struct Kept {
+    market: Arc<Market>,
+    read: BTreeSet<Address>,
 }
 
 impl History {
@@ -25,25 +32,30 @@ impl History {
     }
 
     pub(crate) fn tip(&self) -> Option<&Arc<Market>> {
-        self.markets.back()
+        self.markets.back().map(|kept| &kept.market)
+    }
+
+    /// The pools that were read for the tip.
+    pub(crate) fn read_at_tip(&self) -> BTreeSet<Address> {
+        self.markets.back().map(|kept| kept.read.clone()).unwrap_or_default()
     }
 
     /// The oldest market that can be rolled back to.
     pub(crate) fn oldest(&self) -> Option<&Block> {
-        self.markets.front().map(|market| market.block())
+        self.markets.front().map(|kept| kept.market.block())
     }
 
     pub(crate) fn contains(&self, hash: B256) -> bool {
-        self.markets.iter().any(|market| market.block().hash == hash)
+        self.markets.iter().any(|kept| kept.market.block().hash == hash)
     }
 
     /// Adds the market of a newer block, or replaces the tip by a fuller market of the same block.
-    pub(crate) fn push(&mut self, market: Arc<Market>) {
+    pub(crate) fn push(&mut self, market: Arc<Market>, mut read: BTreeSet<Address>) {
         let block = *market.block();
         if self.tip().is_some_and(|tip| tip.block().hash == block.hash) {
-            self.markets.pop_back();
+            read.extend(self.markets.pop_back().into_iter().flat_map(|kept| kept.read));
         }
-        self.markets.push_back(market);
+        self.markets.push_back(Kept { market, read });
         while self.markets.len() > self.capacity {
             self.markets.pop_front();
         }
@@ -60,7 +72,9 @@ impl History {
 
     /// Drops every market after a block. `false`, and nothing happens, when that block's market is not kept.
     pub(crate) fn roll_back_to(&mut self, hash: B256) -> bool {
-        let Some(position) = self.markets.iter().position(|market| market.block().hash == hash) else { return false };
+        let Some(position) = self.markets.iter().position(|kept| kept.market.block().hash == hash) else {
+            return false;
+        };
         self.markets.truncate(position + 1);
         if let Some(tip) = self.tip().map(|tip| tip.block().number) {
             self.anchors.split_off(&tip.saturating_add(1));
@@ -102,7 +116,7 @@ mod tests {
 
     fn history(blocks: u64) -> History {
         let mut history = History::new(64);
-        (1..=blocks).for_each(|number| history.push(market(number, 0xaa)));
+        (1..=blocks).for_each(|number| history.push(market(number, 0xaa), BTreeSet::new()));
         history
     }
 
@@ -128,8 +142,11 @@ mod tests {
 
     #[test]
     fn a_fuller_market_of_the_same_block_replaces_the_tip() {
-        let mut history = history(3);
-        history.push(market(3, 0xaa));
+        let mut history = history(2);
+        let read = |byte| BTreeSet::from([Address::with_last_byte(byte)]);
+        history.push(market(3, 0xaa), read(1));
+        history.push(market(3, 0xaa), read(2));
+        assert_eq!(history.read_at_tip().len(), 2, "both reads were for this block");
         assert_eq!(history.oldest().unwrap().number, 1);
         assert!(history.roll_back_to(market(2, 0xaa).block().hash));
     }

@@ -11,6 +11,9 @@ use crate::{
 /// How often a running scan says in the log where it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
+/// Time-outs in a row, each with half the blocks of the one before, after which the node counts as silent.
+const TIMEOUTS_IN_A_ROW: u32 = 3;
+
 /// A scan under way. It stands where it is when a request fails, and goes on from there.
 pub(crate) struct Scan {
     node: Node,
@@ -34,6 +37,7 @@ impl Scan {
 
     /// The logs of the next range; `None` when the span is done.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<PlacedLog>>, NodeError> {
+        let mut timeouts = 0;
         while let Some((from, to)) = self.window.range() {
             match self.node.logs_between(from, to, &self.filter).await {
                 Ok(logs) => {
@@ -43,7 +47,8 @@ impl Scan {
                     self.report();
                     return Ok(Some(logs));
                 }
-                Err(error) if error.may_be_a_limit() && self.window.refused() => {
+                Err(error) if error.may_be_a_limit() && timeouts < TIMEOUTS_IN_A_ROW && self.window.refused() => {
+                    timeouts += u32::from(matches!(error, NodeError::Timeout { .. }));
                     tracing::debug!(%error, from, to, "asking for fewer blocks at once");
                 }
                 Err(error) => return Err(error),

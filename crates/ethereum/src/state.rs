@@ -6,7 +6,7 @@ use braid_protocols::{Call, DecodeError, Discovered, PoolState, ReadProgress, St
 use crate::{Node, NodeError};
 
 /// How many pools are read together: bounds the memory of a round.
-const POOLS_AT_ONCE: usize = 512;
+const POOLS_AT_ONCE: usize = 256;
 
 /// Reads pools in order; an error of a pool's reader leaves that pool out.
 pub(crate) async fn read_states(

@@ -14,6 +14,9 @@ const METHOD: &str = "eth_call";
 /// How many `eth_call`s share a message where they cannot share an aggregate.
 const CALLS_PER_BATCH: usize = 50;
 
+/// An aggregate of at most so many calls that gets no answer is not tried in halves: the node is at fault.
+const SMALL_AGGREGATE: usize = 250;
+
 impl Node {
     /// Makes calls at a block, by hash, and gives their answers in order; a call that fails is `None`.
     ///
@@ -111,7 +114,12 @@ impl Node {
                 None => Err(NodeError::Malformed { method: METHOD, why: "not an answer of Multicall3".into() }),
             },
             Err(error) if is_refused_block(&error) => Err(NodeError::UnknownBlock { hash: block_hash }),
-            Err(error) if error.may_be_a_limit() => Ok(Aggregate::Failed),
+            Err(error @ NodeError::Rpc { .. }) => {
+                tracing::debug!(%error, calls = calls.len(), "asking for fewer calls at once");
+                Ok(Aggregate::Failed)
+            }
+            // The answer may have been too long, or too slow in the making; a small one was not.
+            Err(error) if error.may_be_a_limit() && calls.len() > SMALL_AGGREGATE => Ok(Aggregate::Failed),
             Err(error) => Err(error),
         }
     }

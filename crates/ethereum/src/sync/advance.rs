@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_primitives::{Address, Block};
+use braid_protocols::Pool;
 
 use super::{POOLS_BETWEEN_BLOCKS, Synchronizer};
 use crate::{BlockLogs, FeeData, FollowError, apply_logs};
@@ -31,16 +32,19 @@ impl Synchronizer {
             self.known.insert(pool, block.number);
         }
         let mut read: BTreeSet<Address> = change.stale;
+        let (doubtful, changed) = self.doubt(change.changed);
+        read.extend(doubtful);
         read.extend(announced);
         read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         read.extend(self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied());
         let joined = self.join(&read, base.tokens(), block.hash).await?;
-        let market = self.settle(&base, *block, change.changed, joined)?;
-        self.history.push(market);
+        let market = self.settle(&base, *block, changed, joined)?;
+        let count = read.len();
+        self.history.push(market, read);
         if let Some(history) = &found.fees {
             self.fees = Some(FeeData::new(block, Some(history)));
         }
-        tracing::debug!(number = block.number, hash = %block.hash, logs = found.logs.len(), read = read.len(), "block applied");
+        tracing::debug!(number = block.number, hash = %block.hash, logs = found.logs.len(), read = count, "block applied");
         Ok(())
     }
 
@@ -50,7 +54,19 @@ impl Synchronizer {
         let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
         let joined = self.join(&read, base.tokens(), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
-        self.history.push(market);
+        self.history.push(market, read);
         Ok(())
+    }
+
+    /// Parts changed pools into those whose state was read for the block before, and the others.
+    ///
+    /// Some nodes, asked for the state of their head while they make the next block, answer with that of the next. To
+    /// apply the next block's logs to it would count them twice; so a pool that changes right after it was read is read
+    /// again, and its logs are left aside.
+    fn doubt(&self, changed: Vec<Pool>) -> (Vec<Address>, Vec<Pool>) {
+        let read = self.history.read_at_tip();
+        let (doubtful, trusted): (Vec<Pool>, Vec<Pool>) =
+            changed.into_iter().partition(|pool| read.contains(&pool.address));
+        (doubtful.into_iter().map(|pool| pool.address).collect(), trusted)
     }
 }

@@ -103,7 +103,7 @@ impl Synchronizer {
         if common.is_some() {
             self.history.restart_above(common);
         }
-        self.history.push(market);
+        self.history.push(market, all);
         self.fees = Some(FeeData::new(&head, history.as_ref()));
         let (left_out, examples) = (self.known.left_out(), self.known.left_out_examples(3));
         tracing::info!(number = head.number, hash = %head.hash, pools, tokens, left_out, ?examples, "market read");

@@ -68,6 +68,8 @@ impl Synchronizer {
         self.known.forget_above(block.number);
         self.known.reconcile(&market);
         self.pending = self.known.missing_from(&market).into_iter().collect();
+        // What was read for this block may have been read of a replaced one (see `doubt`).
+        self.pending.extend(self.history.read_at_tip());
         self.status.send_modify(|status| status.reorganisations += 1);
     }
 
@@ -85,7 +87,7 @@ impl Synchronizer {
         let joined = self.join(&touched, base.tokens(), head.hash).await?;
         self.check_canonical(head).await?;
         let market = self.settle(&base, *head, Vec::new(), joined)?;
-        self.history.push(market);
+        self.history.push(market, touched);
         Ok(())
     }
 }

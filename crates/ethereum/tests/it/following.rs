@@ -1,7 +1,7 @@
 //! The market stays equal to the chain, block after block.
 
 use braid_devnet::tokens;
-use braid_ethereum::{FLOORS_WEI, FollowerConfig};
+use braid_ethereum::{FLOORS_WEI, Follower, FollowerConfig, Node};
 use braid_primitives::GasTier;
 
 use crate::{
@@ -68,4 +68,26 @@ async fn a_scan_behind_the_first_market_finds_every_pool_whatever_the_node_allow
     let everything = from_scratch(&chain).await.len();
     head_when(&mut follower, |head| head.market.pools().len() == everything).await;
     assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_costs_three_calls_whatever_the_market_holds() {
+    let chain = chain().await;
+    let node = Node::connect(&chain.ws_url()).await.unwrap();
+    // Heads are pushed; nothing is asked for in between.
+    let config = FollowerConfig { silence: std::time::Duration::from_secs(600), ..quick() };
+    let mut follower = Follower::spawn(node.clone(), config);
+    at_head(&mut follower, &chain).await;
+    chain.mine(1).await.unwrap();
+    at_head(&mut follower, &chain).await;
+    let before = node.traffic();
+    for _ in 0..10 {
+        chain.mine(1).await.unwrap();
+        at_head(&mut follower, &chain).await;
+    }
+    let after = node.traffic();
+    assert_eq!(after.calls - before.calls, 30);
+    let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;
+    assert!(bytes < 4_000, "{bytes} bytes a block");
+    eprintln!("{bytes} bytes a block without logs");
 }
