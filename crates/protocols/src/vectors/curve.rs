@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Outcome;
 use super::entry::{Entry, EntryError, Fields, Row, VectorPool};
 use crate::SwapError;
-use crate::curve_finance::crypto::{self, AmpGamma, ClassicTwo};
+use crate::curve_finance::crypto::{self, AmpGamma, ClassicTwo, CryptoSwap, Repricing};
 use crate::curve_finance::presets::rules_of;
 use crate::curve_finance::stable::{
     Amplification, BasePool, CachedPrice, CompoundRate, FeeStep, MetaGeneration, MetaState, ProductRule, Rate, Rates,
@@ -163,7 +163,12 @@ fn crypto_kind(entry: &Entry<'_>) -> Result<crypto::Kind, EntryError> {
         "tricrypto2" | "curve_tricrypto2" => Ok(crypto::Kind::Tricrypto),
         "twocrypto-ng" | "curve_twocrypto_ng" => Ok(crypto::Kind::TwocryptoNg),
         "twocrypto-stableswap" | "curve_twocrypto_stableswap_math" => Ok(crypto::Kind::TwocryptoStable),
-        "cryptoswap2" | "curve_cryptoswap2" => Ok(crypto::Kind::Cryptoswap(ClassicTwo::Factory)),
+        "cryptoswap2" | "curve_cryptoswap2" => Ok(crypto::Kind::Cryptoswap(match entry.pool().text("variant") {
+            Some("early") => ClassicTwo::Early,
+            Some("tenth") => ClassicTwo::Tenth,
+            Some("tenth_loose") => ClassicTwo::TenthLoose,
+            _ => ClassicTwo::Factory,
+        })),
         other => Err(impossible(other)),
     }
 }
@@ -196,8 +201,53 @@ fn crypto_state(entry: &Entry<'_>) -> Result<crypto::State, EntryError> {
         mid_fee: pool.u64_or("mid_fee", 0)?,
         out_fee: pool.u64_or("out_fee", 0)?,
         fee_gamma: pool.u256("fee_gamma")?,
-        repricing: None,
+        repricing: repricing(&pool)?,
     })
+}
+
+/// What moves the price scale, where the file has all of it.
+fn repricing(pool: &Fields<'_>) -> Result<Option<Repricing>, EntryError> {
+    let whole = ["last_prices", "last_prices_timestamp", "averaging_seconds", "xcp_profit", "virtual_price"];
+    if whole.iter().any(|field| pool.get(field).is_none()) {
+        return Ok(None);
+    }
+    let price_oracle =
+        if pool.get("price_oracle").is_some() { Some(places(&pool.list("price_oracle")?)) } else { None };
+    Ok(Some(Repricing {
+        price_oracle,
+        last_prices: places(&pool.list("last_prices")?),
+        last_prices_timestamp: pool.u64_or("last_prices_timestamp", 0)?,
+        averaging_seconds: pool.u64_or("averaging_seconds", 0)?,
+        total_supply: pool.u256("total_supply")?,
+        xcp_profit: pool.u256("xcp_profit")?,
+        virtual_price: pool.u256("virtual_price")?,
+        allowed_extra_profit: pool.u256("allowed_extra_profit")?,
+        adjustment_step: pool.u256("adjustment_step")?,
+        not_adjusted: pool.get("not_adjusted").and_then(Value::as_bool),
+    }))
+}
+
+/// Compares the state after a swap with what the row records of it.
+fn judge_after(after: &Fields<'_>, got: &crypto::CryptoAfter, kind: crypto::Kind) -> Outcome {
+    let prices = kind.coins() - 1;
+    let words: [(&str, &[U256]); 8] = [
+        ("balances", &got.balances[..=prices]),
+        ("price_scale", &got.price_scale[..prices]),
+        ("D", &[got.d]),
+        ("virtual_price", &[got.repricing.virtual_price]),
+        ("xcp_profit", &[got.repricing.xcp_profit]),
+        ("last_prices", &got.repricing.last_prices[..prices]),
+        ("last_prices_timestamp", &[U256::from(got.repricing.last_prices_timestamp)]),
+        ("price_oracle", got.repricing.price_oracle.as_ref().map_or(&[], |oracle| &oracle[..prices])),
+    ];
+    for (field, words) in words {
+        let Some(value) = after.get(field) else { continue };
+        let expected = if value.is_array() { after.list(field) } else { after.u256(field).map(|word| vec![word]) };
+        if !words.is_empty() && expected.as_deref() != Ok(words) {
+            return Outcome::Differs(format!("{field} {expected:?}"), format!("{words:?}"));
+        }
+    }
+    Outcome::Equal
 }
 
 /// The coins and the amount in of a row, or why it is skipped.
@@ -208,7 +258,12 @@ fn trade(row: &Row<'_>) -> Result<(u8, u8, U256), Outcome> {
 }
 
 fn judge(row: &Row<'_>, got: Result<U256, SwapError>) -> Outcome {
-    if matches!(row, Row::Refusal(_)) { row.refused(got) } else { row.compare("amount_out", got) }
+    if matches!(row, Row::Refusal(_)) {
+        return row.refused(got);
+    }
+    // a swap for nothing is possible, and refused
+    let for_nothing = got == Err(SwapError::ZeroOutput) && row.amount("amount_out") == Some(U256::ZERO);
+    if for_nothing { Outcome::Equal } else { row.compare("amount_out", got) }
 }
 
 impl VectorPool for Stable {
@@ -276,12 +331,17 @@ impl VectorPool for Crypto {
             Ok(trade) => trade,
             Err(outcome) => return outcome,
         };
-        let got = if row.function().starts_with("exchange") || matches!(row, Row::Refusal(_)) {
-            self.pool.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
-        } else {
-            self.pool.view(&self.at, i, j, amount_in)
-        };
-        judge(row, got)
+        if !row.function().starts_with("exchange") && !matches!(row, Row::Refusal(_)) {
+            return judge(row, self.pool.view(&self.at, i, j, amount_in));
+        }
+        let swap = self.pool.swap(&self.at, i, j, amount_in);
+        let outcome = judge(row, swap.as_ref().map(|swap| swap.amount_out).map_err(Clone::clone));
+        match (outcome, swap, row.fields().object("after")) {
+            (Outcome::Equal, Ok(CryptoSwap { after: Some(after), .. }), Ok(recorded)) => {
+                judge_after(&recorded, &after, self.pool.kind)
+            }
+            (outcome, _, _) => outcome,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod curve;
 mod entry;
 mod registry;
 mod uniswap;
+mod vaults;
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The one list of kinds of pool that can be read from a file of vectors.
 
 use super::entry::{Entry, EntryError, VectorPool};
-use super::{curve, uniswap};
+use super::{curve, uniswap, vaults};
 
 /// How the pools of some protocols are read.
 #[derive(Clone, Copy, Debug)]
@@ -29,4 +29,22 @@ pub const KINDS: &[Kind] = &[
         load: curve::crypto,
     },
     Kind { protocols: &["curve_crypto_meta"], load: curve::crypto_meta },
+    Kind {
+        protocols: &[
+            "erc4626_susde",
+            "erc4626_sfrxeth",
+            "erc4626_pufeth",
+            "erc4626_aave_static",
+            "erc4626_wstusr",
+            "erc4626_susdc",
+            "erc4626_susds",
+            "erc4626_sdai",
+            "erc4626_fluid_ftoken",
+            "erc4626_metamorpho_v1_0",
+            "erc4626_balancer_buffer",
+            "dai_usds_converter",
+        ],
+        load: vaults::vault,
+    },
+    Kind { protocols: &["lido_wsteth", "lido_steth_submit"], load: vaults::lido },
 ];

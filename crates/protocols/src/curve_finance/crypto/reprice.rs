@@ -54,7 +54,7 @@ impl State {
             Move::Stays => {
                 Some(Repriced { price_scale: self.price_scale, d, repricing: Repricing { virtual_price, ..now } })
             }
-            Move::CollectsFees => None,
+            Move::Unknown => None,
         })
     }
 
@@ -75,8 +75,10 @@ impl State {
         for k in 0..self.prices() {
             let last = now.last_prices[k];
             let last = if classic { last } else { last.min(mul(int(2), self.price_scale[k])?) };
-            let sum = add(mul(last, sub(WAD, weight)?)?, mul(now.price_oracle[k], weight)?)?;
-            now.price_oracle[k] = div(sum, WAD)?;
+            if let Some(oracle) = &mut now.price_oracle {
+                let sum = add(mul(last, sub(WAD, weight)?)?, mul(oracle[k], weight)?)?;
+                oracle[k] = div(sum, WAD)?;
+            }
         }
         now.last_prices_timestamp = at.timestamp;
         Ok(())
@@ -175,8 +177,8 @@ impl State {
     }
 
     /// The distance of the averages from the price scale, and the step towards them.
-    fn distance_and_step(&self, now: &Repricing) -> Maths<(U256, U256)> {
-        let ratio = |k: usize| Ok(mul_div(now.price_oracle[k], WAD, self.price_scale[k])?.abs_diff(WAD));
+    fn distance_and_step(&self, now: &Repricing, oracle: &[U256; 2]) -> Maths<(U256, U256)> {
+        let ratio = |k: usize| Ok(mul_div(oracle[k], WAD, self.price_scale[k])?.abs_diff(WAD));
         let fixed = now.adjustment_step;
         Ok(match self.kind {
             Kind::Tricrypto | Kind::TricryptoNg => {
@@ -207,6 +209,10 @@ impl State {
         })
     }
 
+    /// Decides whether the price scale moves, and moves it.
+    ///
+    /// The next generation moves whenever profits afford it and the averages are far enough. The 2021 pools keep a flag over
+    /// several swaps, and the two-coin ones collect fees when a move ends.
     fn move_scale(
         &self,
         shape: &Shape,
@@ -215,43 +221,53 @@ impl State {
         virtual_price: U256,
         now: &mut Repricing,
     ) -> Maths<Move> {
+        let classic = self.kind.is_classic();
         let affords = Self::affords_move(virtual_price, now)?;
-        if !self.kind.is_classic() && !affords {
+        let may_move = affords || (classic && now.not_adjusted != Some(false));
+        if !may_move {
             return Ok(Move::Stays);
         }
-        if self.kind == Kind::Tricrypto && !now.not_adjusted && !affords {
-            return Ok(Move::Stays);
-        }
-        let (norm, step) = self.distance_and_step(now)?;
+        let Some(oracle) = now.price_oracle else { return Ok(Move::Unknown) };
+        let (norm, step) = self.distance_and_step(now, &oracle)?;
         // tricrypto2 compares squares: `distance_and_step` answers zero for what is near
         let distant = if self.kind == Kind::Tricrypto { !norm.is_zero() } else { norm > step };
-        let far = distant && (!self.kind.is_classic() || !old_virtual_price.is_zero());
-        let early = matches!(self.kind, Kind::Tricrypto | Kind::Cryptoswap(ClassicTwo::Early));
-        let wanted = !self.kind.is_classic() || now.not_adjusted || (affords && (early || far));
-        if !wanted {
-            return Ok(Move::Stays);
+        if !classic {
+            return if distant { self.moved_towards(shape, xp, norm, step, now, &oracle) } else { Ok(Move::Stays) };
         }
-        now.not_adjusted = self.kind.is_classic();
+        let far = distant && !old_virtual_price.is_zero();
+        let two = matches!(self.kind, Kind::Cryptoswap(_));
+        let begins = affords && (far || matches!(self.kind, Kind::Tricrypto | Kind::Cryptoswap(ClassicTwo::Early)));
+        match now.not_adjusted {
+            None if !begins => return Ok(if !two && !far { Move::Stays } else { Move::Unknown }),
+            Some(false) if !begins => return Ok(Move::Stays),
+            _ => now.not_adjusted = Some(true),
+        }
         if !far {
-            return Ok(if matches!(self.kind, Kind::Cryptoswap(_)) { Move::CollectsFees } else { Move::Stays });
+            return Ok(if two { Move::Unknown } else { Move::Stays });
         }
-        let moved = self.moved_towards(shape, xp, norm, step, now)?;
+        let moved = self.moved_towards(shape, xp, norm, step, now, &oracle)?;
         if matches!(moved, Move::Stays) {
-            now.not_adjusted = false;
-            if matches!(self.kind, Kind::Cryptoswap(_)) {
-                return Ok(Move::CollectsFees);
-            }
+            now.not_adjusted = Some(false);
+            return Ok(if two { Move::Unknown } else { Move::Stays });
         }
         Ok(moved)
     }
 
     /// The price scale one step nearer to the averages, unless that would cost more than half of the profit.
-    fn moved_towards(&self, shape: &Shape, xp: &[U256; 3], norm: U256, step: U256, now: &Repricing) -> Maths<Move> {
+    fn moved_towards(
+        &self,
+        shape: &Shape,
+        xp: &[U256; 3],
+        norm: U256,
+        step: U256,
+        now: &Repricing,
+        oracle: &[U256; 2],
+    ) -> Maths<Move> {
         let mut price_scale = self.price_scale;
         let mut moved = *xp;
         for k in 0..self.prices() {
             let old = mul(self.price_scale[k], sub(norm, step)?)?;
-            price_scale[k] = div(add(old, mul(step, now.price_oracle[k])?)?, norm)?;
+            price_scale[k] = div(add(old, mul(step, oracle[k])?)?, norm)?;
             moved[k + 1] = mul_div(xp[k + 1], price_scale[k], self.price_scale[k])?;
         }
         let d = self.kind.d(shape, &moved, U256::ZERO)?;
@@ -273,6 +289,6 @@ enum Move {
     To { price_scale: [U256; 2], d: U256, virtual_price: U256 },
     /// It stays.
     Stays,
-    /// It stays, and the pool collects its administrator's fees, which changes what it holds in ways not modelled.
-    CollectsFees,
+    /// Not known from what was read, or the pool collects its administrator's fees, which is not modelled.
+    Unknown,
 }

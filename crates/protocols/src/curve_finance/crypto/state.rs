@@ -56,8 +56,9 @@ pub struct AmpGamma {
 /// What moves the price scale after a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repricing {
-    /// Averaged prices of coins 1 and 2 in coin 0, 18 decimals.
-    pub price_oracle: [U256; 2],
+    /// Averaged prices of coins 1 and 2 in coin 0, 18 decimals, as stored. `None` where only the average of the block read is
+    /// known: then a swap after which the price scale may move has no known state after it.
+    pub price_oracle: Option<[U256; 2]>,
     /// Prices after the last swap.
     pub last_prices: [U256; 2],
     /// When the average was last moved, unix seconds.
@@ -74,8 +75,9 @@ pub struct Repricing {
     pub allowed_extra_profit: U256,
     /// `adjustment_step()`, 18 decimals.
     pub adjustment_step: U256,
-    /// `not_adjusted()` of the 2021 pools: a move of the price scale is under way.
-    pub not_adjusted: bool,
+    /// Whether a move of the price scale is under way in a pool of 2021, which keeps it to itself; `None` where unknown, with
+    /// the same consequence.
+    pub not_adjusted: Option<bool>,
 }
 
 /// A CryptoSwap pool: two or three coins around a price that moves. Unused places are zero.
