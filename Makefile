@@ -15,11 +15,11 @@ setup: tools $(NPM) ## Installs the pinned npm packages: real contracts, compile
 
 demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT move them); Ctrl-C ends both
 	@echo "Building (several minutes the first time, seconds afterwards)."
-	@cargo build --locked -p braid -p braid-devnet
+	@cargo build -p braid -p braid-devnet
 	@exec $(DEVNET) demo --end-with-parent
 
 demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT)
-	@cargo build --quiet --locked -p braid-devnet
+	@cargo build --quiet -p braid-devnet
 	@exec $(DEVNET) swap
 
 test: test-contracts test-rust ## Runs every test: contracts, unit, property, end to end
@@ -28,13 +28,13 @@ test-contracts: tools $(NPM)
 	cd $(CONTRACTS) && node_modules/.bin/forge test
 
 test-rust: tools $(NPM)
-	cargo test --locked --workspace
+	cargo test --workspace
 
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
 
 bench: tools ## Measures solving at several market sizes and quotes per second over HTTP
-	cargo run --locked --release -p braid -- bench
+	cargo run --release -p braid -- bench
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh
