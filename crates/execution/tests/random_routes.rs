@@ -158,11 +158,8 @@ struct Holdings([Vec<U256>; 3]);
 impl Holdings {
     async fn read(chain: &Chain, wish: &Wish) -> Self {
         let both = [wish.token_in, wish.token_out];
-        Self([
-            chain.balances(TAKER, &both).await,
-            chain.balances(wish.recipient, &both).await,
-            chain.balances(PARTNER, &both).await,
-        ])
+        let owners = [TAKER, wish.recipient, PARTNER];
+        Self(futures::future::join_all(owners.map(|owner| chain.balances(owner, &both))).await.try_into().unwrap())
     }
 
     /// Who (0 taker, 1 recipient, 2 partner) gained how much of which (0 in, 1 out), negative numbers wrapped.
@@ -182,7 +179,7 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
 
     chain.afford(wish.token_in, wish.amount).await;
     let before = Holdings::read(chain, wish).await;
-    let receipt = chain.send(proxy::address(), ready.data.clone(), order.value_wei(), gas::MAX_GAS_LIMIT).await;
+    let receipt = chain.send(proxy::address(), ready.data.clone(), order.value_wei(), ready.estimate.gas_limit).await;
     let after = Holdings::read(chain, wish).await;
     if !receipt.succeeded {
         let why = chain.why(proxy::address(), ready.data, order.value_wei()).await;
@@ -202,7 +199,8 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
     let everything: Vec<Address> = tokens::TOKENS.iter().map(|t| t.address).chain([NATIVE_ETHER]).collect();
     let kept = chain.balances(proxy::address(), &everything).await;
     assert!(kept.iter().all(U256::is_zero), "the proxy keeps nothing: {kept:?}");
-    let measured = Measured::new(chain, route, &ready.program, &ready.estimate, receipt.gas_used, wish.permit2);
+    let measured =
+        Measured::new(chain, route, &ready.program, &ready.estimate, receipt.gas_used, wish.permit2, wish.partner_fee);
     let pools = route.steps.iter().filter_map(|step| chain.market.pool(step.pool));
     let touched: Vec<Address> = pools.map(|pool| pool.address).collect();
     chain.refresh(&touched).await;
@@ -212,6 +210,8 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_hundred_random_routes_pay_what_was_quoted() {
     let mut chain = Chain::start().await;
+    chain.settle_in(OTHER).await;
+    chain.settle_in(PARTNER).await;
     let mut dice = StdRng::seed_from_u64(SEED);
     let mut prepared = Prepared::new(Arc::clone(&chain.market));
     let mut table = Table::default();

@@ -99,6 +99,7 @@ impl<'a> Walker<'a> {
             for input in &self.order.inputs {
                 let amount = fee.on(input.amount);
                 if !amount.is_zero() {
+                    self.meter.work(costs::PARTNER_FEE);
                     self.pay_out_of_ledger(input.token, amount, fee.recipient);
                 }
             }
@@ -163,6 +164,7 @@ impl<'a> Walker<'a> {
                 continue;
             }
             if let Some(fee) = fee.filter(|fee| !fee.on(held).is_zero()) {
+                self.meter.work(costs::PARTNER_FEE);
                 self.pay_out_of_ledger(output.token, fee.on(held), fee.recipient);
             }
             let rest = fee.map_or(held, |fee| fee.after_output(held));

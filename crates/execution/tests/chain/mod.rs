@@ -31,6 +31,8 @@ impl Chain {
     pub async fn start() -> Self {
         let devnet = Devnet::start(Options::default()).await.unwrap();
         assert_eq!(devnet.proxy(), Some(braid_execution::proxy::address()), "the proxy is where the artifact says");
+        // blocks a slot apart, as on mainnet: oracles and accumulators are written by every trade
+        devnet.rpc().call("anvil_setBlockTimestampInterval", json!([12])).await.unwrap();
         let node = Node::connect(&devnet.http_url()).await.unwrap();
         let block = node.latest_block().await.unwrap();
         let known = discover(&node, &block).await;
@@ -107,6 +109,14 @@ impl Chain {
     pub async fn sign(&self, typed: &permit2::TypedData) -> Bytes {
         let params: Value = json!([accounts::TAKER, typed.eip712]);
         self.devnet.rpc().get("eth_signTypedData_v4", params).await.unwrap()
+    }
+
+    /// Gives an account a little of everything, as an account that has been in use for long has.
+    pub async fn settle_in(&self, account: Address) {
+        for token in tokens::TOKENS {
+            self.devnet.fund(token.address, account, U256::ONE).await.unwrap();
+        }
+        self.devnet.fund_ether(account, U256::ONE).await.unwrap();
     }
 
     /// Gives the taker twice the amount of a token, where it has less.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use braid_execution::{Destination, GasEstimate, Program};
+use braid_execution::{Destination, GasEstimate, PartnerFee, Program};
 use braid_protocols::PoolState;
 use braid_routing::Route;
 
@@ -22,6 +22,7 @@ pub struct Measured {
 }
 
 impl Measured {
+    #[allow(clippy::too_many_arguments, reason = "a record of a test")]
     pub fn new(
         chain: &Chain,
         route: &Route,
@@ -29,6 +30,7 @@ impl Measured {
         estimate: &GasEstimate,
         used: u64,
         permit2: bool,
+        fee: Option<PartnerFee>,
     ) -> Self {
         let letter = |place: &braid_execution::ProgramStep| {
             let step = &route.steps[place.route_step];
@@ -46,6 +48,9 @@ impl Measured {
             format!("{kind}{to}")
         };
         let mut shape: Vec<String> = program.steps.iter().map(letter).collect();
+        if let Some(fee) = fee {
+            shape.insert(0, if fee.on_output { "fee-out".into() } else { "fee-in".into() });
+        }
         if permit2 {
             shape.insert(0, "permit2".into());
         }

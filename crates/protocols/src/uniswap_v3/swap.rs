@@ -66,7 +66,7 @@ impl State {
         }
         Ok(Swap {
             amount_out: walk.amount_out,
-            gas_units: gas::swap_gas_units(walk.ticks_crossed, walk.words_crossed),
+            gas_units: gas::swap_gas_units(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
             after: crate::After::UniswapV3(After {
                 sqrt_price_x96: walk.price_x96,
                 tick: walk.tick,
