@@ -14,18 +14,30 @@ library Calls {
         internal
         returns (uint256 first, uint256 second)
     {
-        bool ok;
-        uint256 size;
+        uint256 at;
         assembly ("memory-safe") {
-            ok := call(gas(), target, valueWei, add(data, 0x20), mload(data), 0x00, 0x40)
+            at := add(data, 0x20)
+        }
+        return poolAt(step, target, valueWei, at, data.length, words);
+    }
+
+    /// The same with calldata that stands at a place in memory, for steps that run often.
+    function poolAt(uint256 step, address target, uint256 valueWei, uint256 data, uint256 size, uint256 words)
+        internal
+        returns (uint256 first, uint256 second)
+    {
+        bool ok;
+        uint256 answered;
+        assembly ("memory-safe") {
+            ok := call(gas(), target, valueWei, data, size, 0x00, 0x40)
             first := mload(0x00)
             second := mload(0x20)
-            size := returndatasize()
+            answered := returndatasize()
         }
-        if (!ok || (size == 0 && target.code.length == 0)) {
+        if (!ok || (answered == 0 && target.code.length == 0)) {
             revert IExecutionProxy.PoolCallFailed(step, target, reason());
         }
-        if (size < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
+        if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
     }
 
     /// A later word of the answer to the call just made.
@@ -41,22 +53,24 @@ library Calls {
         }
     }
 
-    /// Reads the first two words that a view of a pool answers; errors as `pool`.
-    function view_(uint256 step, address target, bytes memory data, uint256 words)
+    /// Reads the first two words that a view of a pool answers to a selector and one word; errors as `pool`.
+    function view_(uint256 step, address target, bytes4 selector, uint256 argument, uint256 words)
         internal
         view
         returns (uint256 first, uint256 second)
     {
         bool ok;
-        uint256 size;
+        uint256 answered;
         assembly ("memory-safe") {
-            ok := staticcall(gas(), target, add(data, 0x20), mload(data), 0x00, 0x40)
+            mstore(0x00, selector)
+            mstore(0x04, argument)
+            ok := staticcall(gas(), target, 0x00, 0x24, 0x00, 0x40)
             first := mload(0x00)
             second := mload(0x20)
-            size := returndatasize()
+            answered := returndatasize()
         }
         if (!ok) revert IExecutionProxy.PoolCallFailed(step, target, reason());
-        if (size < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
+        if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
     }
 
     /// The data of the last call's answer, cut at the limit.

@@ -78,25 +78,33 @@ contract ExecutionProxy is
         (run.at, run.end) = Runs.bounds(program);
         uint256 listed = Runs.word(run.take(1)) >> 248;
         uint256 list = run.take(listed * 20);
-        // calldata cannot hold so many entries that this sum overflows
-        uint256 orderTokens = inputs.length + outputs.length;
-        if (orderTokens + listed > TOKEN_LIMIT) revert TooManyTokens(orderTokens + listed, TOKEN_LIMIT);
+        uint256 orderTokens;
+        uint256 accounts;
+        // calldata cannot hold so many entries that their sum overflows
+        unchecked {
+            orderTokens = inputs.length + outputs.length;
+            accounts = orderTokens + listed;
+        }
+        if (accounts > TOKEN_LIMIT) revert TooManyTokens(accounts, TOKEN_LIMIT);
         run.payer = payer;
         run.recipient = order.recipient;
         run.inputs = inputs.length;
         run.orderTokens = orderTokens;
         run.feeOnOutput = order.partnerFeeOnOutput && order.partnerFeeBps != 0;
-        run.accounts = orderTokens + listed;
-        run.first = Accounts.open(run.accounts);
+        run.accounts = accounts;
+        run.first = Accounts.open(accounts);
 
         _openInputs(run, inputs);
-        for (uint256 j; j < outputs.length; ++j) {
+        for (uint256 i = inputs.length; i < orderTokens; ++i) {
+            uint256 j = i - inputs.length;
             if (outputs[j].minimum == 0) revert ZeroMinimum(j);
-            _add(run, run.inputs + j, outputs[j].token);
+            _add(run, i, outputs[j].token);
         }
-        for (uint256 i = orderTokens; i < orderTokens + listed; ++i) {
+        for (uint256 i = orderTokens; i < accounts; ++i) {
             run.first.next(i).setToken(address(uint160(Runs.word(list) >> 96)));
-            list += 20;
+            unchecked {
+                list += 20;
+            }
         }
     }
 
@@ -143,8 +151,7 @@ contract ExecutionProxy is
         uint256 feeBps = order.partnerFeeBps;
         if (feeBps != 0 && !run.feeOnOutput) _takeInputFees(run, order.partner, feeBps);
         _runProgram(run);
-        _payOutputs(run, order.partner, feeBps, received);
-        _payLeftovers(run);
+        _payOut(run, order.partner, feeBps, received);
         _checkMinimums(order.outputs, run.recipient, received);
     }
 
@@ -189,11 +196,16 @@ contract ExecutionProxy is
             if (run.prepaid) {
                 prepaidAmount = amountOut;
             } else if (run.to == Runs.TO_PROXY) {
-                uint256 held = into.held() + amountOut;
-                into.setHeld(held);
-                run.requireBounded(into.due() + held);
+                // each is at most 2^128
+                unchecked {
+                    uint256 held = into.held() + amountOut;
+                    into.setHeld(held);
+                    run.requireBounded(into.due() + held);
+                }
             }
-            ++run.step;
+            unchecked {
+                ++run.step;
+            }
         }
     }
 
@@ -217,31 +229,28 @@ contract ExecutionProxy is
         revert UnknownOpcode(run.step, opcode);
     }
 
-    /// Pays what is held of the outputs, the partner first. `received` holds balances from before;
-    /// for ether it becomes what is sent, since a recipient may pass ether on at once.
-    function _payOutputs(Run memory run, address partner, uint256 feeBps, uint256[] memory received) private {
-        for (uint256 j; j < received.length; ++j) {
-            Account output = run.first.next(run.inputs + j);
-            uint256 amount = output.held();
-            if (amount == 0) continue;
-            if (run.feeOnOutput) {
-                uint256 fee = amount * feeBps / WHOLE_BPS;
-                amount -= fee;
-                _pay(run, output.token(), partner, fee);
-            }
-            _pay(run, output.token(), run.recipient, amount);
-            if (output.token() == NATIVE) received[j] = amount;
-        }
-    }
-
-    /// Inputs that no step spent go back to the payer, tokens on the way go on to the recipient.
-    function _payLeftovers(Run memory run) private {
-        for (uint256 i; i < run.accounts; ++i) {
-            if (i == run.inputs) i = run.orderTokens;
-            if (i == run.accounts) break;
+    /// Pays out what is held: an output to the partner and the recipient, an input that no step spent back to the payer,
+    /// a token on the way on to the recipient. `received` holds balances from before; for ether it becomes what is sent,
+    /// since a recipient may pass ether on at once.
+    function _payOut(Run memory run, address partner, uint256 feeBps, uint256[] memory received) private {
+        uint256 count = run.accounts;
+        for (uint256 i; i < count; ++i) {
             Account left = run.first.next(i);
             uint256 amount = left.held();
-            if (amount != 0) _pay(run, left.token(), i < run.inputs ? run.payer : run.recipient, amount);
+            if (amount == 0) continue;
+            address token = left.token();
+            if (i < run.inputs) {
+                _pay(run, token, run.payer, amount);
+                continue;
+            }
+            bool output = i < run.orderTokens;
+            if (output && run.feeOnOutput) {
+                uint256 fee = amount * feeBps / WHOLE_BPS;
+                amount -= fee;
+                _pay(run, token, partner, fee);
+            }
+            _pay(run, token, run.recipient, amount);
+            if (output && token == NATIVE) received[i - run.inputs] = amount;
         }
     }
 

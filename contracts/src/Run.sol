@@ -54,9 +54,10 @@ library Runs {
     /// Passes over `size` bytes of the program and returns where they begin in calldata.
     function take(Run memory run, uint256 size) internal pure returns (uint256 at) {
         at = run.at;
-        uint256 left = run.end - at;
-        if (left < size) revert IExecutionProxy.ProgramTruncated(run.step, left, size);
+        // the cursor never passes the end
         unchecked {
+            uint256 left = run.end - at;
+            if (left < size) revert IExecutionProxy.ProgramTruncated(run.step, left, size);
             run.at = at + size;
         }
     }

@@ -1,4 +1,4 @@
-// Prints snapshots/proxy.json beside the peers', and fails above 1.10 times a single-purpose router.
+// Prints snapshots/proxy.json beside the peers' (and keeps it as snapshots/table.md), and fails above 1.10 times a single-purpose router.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -12,12 +12,16 @@ const universal = read('universal-router');
 const cell = (gas) => gas ?? '–';
 const over = (gas, peer) => (peer ? (Number(gas) / Number(peer)).toFixed(3) : '–');
 
-console.log('| whole transaction | proxy, gas | Router02 / SwapRouter02, gas | ratio | Universal Router, gas | ratio |');
-console.log('| --- | ---: | ---: | ---: | ---: | ---: |');
+const rows = [
+  '| whole transaction | proxy, gas | Router02 / SwapRouter02, gas | ratio | Universal Router, gas | ratio |',
+  '| --- | ---: | ---: | ---: | ---: | ---: |',
+];
 const faults = [];
 for (const [name, gas] of Object.entries(proxy)) {
-  console.log(`| ${name} | ${gas} | ${cell(router[name])} | ${over(gas, router[name])} | ${cell(universal[name])} | ${over(gas, universal[name])} |`);
+  rows.push(`| ${name} | ${gas} | ${cell(router[name])} | ${over(gas, router[name])} | ${cell(universal[name])} | ${over(gas, universal[name])} |`);
   if (router[name] && Number(gas) > BAR * Number(router[name])) faults.push(`${name}: above ${BAR} times the single-purpose router`);
 }
+console.log(rows.join('\n'));
+fs.writeFileSync(path.resolve(__dirname, '..', 'snapshots', 'table.md'), rows.join('\n') + '\n');
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length ? 1 : 0;

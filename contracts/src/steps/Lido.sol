@@ -20,7 +20,7 @@ abstract contract Lido {
         run.requireTokens(NATIVE, STETH);
         run.requireToProxy();
         (uint256 shares,) = Calls.pool(run.step, STETH, run.amountIn, abi.encodeWithSelector(SUBMIT, address(0)), 1);
-        (amountOut,) = Calls.view_(run.step, STETH, abi.encodeWithSelector(POOLED_ETHER_BY_SHARES, shares), 1);
+        (amountOut,) = Calls.view_(run.step, STETH, POOLED_ETHER_BY_SHARES, shares, 1);
     }
 
     function _wrapLido(Run memory run) internal returns (uint256 amountOut) {

@@ -22,15 +22,32 @@ abstract contract UniswapV3 is Guard {
         uint160 limit = zeroForOne ? LOWEST_LIMIT : HIGHEST_LIMIT;
 
         _expectCallback(pool, run.tokenIn, run.amountIn, run.source());
-        (uint256 delta0, uint256 delta1) = Calls.pool(
-            run.step, pool, 0, abi.encodeWithSelector(SWAP, to, zeroForOne, int256(run.amountIn), limit, ""), 2
-        );
+        (uint256 delta0, uint256 delta1) =
+            Calls.poolAt(run.step, pool, 0, _encodeSwap(to, zeroForOne, run.amountIn, limit), 0xc4, 2);
         _requireCallbackDone(run.step, pool);
 
         int256 delta = int256(zeroForOne ? delta1 : delta0);
         if (delta > 0) revert IExecutionProxy.InvalidPoolAnswer(run.step, pool);
         unchecked {
             amountOut = uint256(-delta);
+        }
+    }
+
+    /// swap(to, zeroForOne, amountIn, limit, ""), laid out by hand above the memory in use
+    function _encodeSwap(address to, bool zeroForOne, uint256 amountIn, uint160 limit)
+        private
+        pure
+        returns (uint256 data)
+    {
+        assembly ("memory-safe") {
+            data := mload(0x40)
+            mstore(data, SWAP)
+            mstore(add(data, 0x04), to)
+            mstore(add(data, 0x24), zeroForOne)
+            mstore(add(data, 0x44), amountIn)
+            mstore(add(data, 0x64), limit)
+            mstore(add(data, 0x84), 0xa0)
+            mstore(add(data, 0xa4), 0)
         }
     }
 

@@ -16,17 +16,26 @@ abstract contract Wrapping is Guard {
     function _wrap(Run memory run) internal returns (uint256 amountOut) {
         run.requireTokens(NATIVE, WETH);
         run.requireToProxy();
-        Calls.pool(run.step, WETH, run.amountIn, abi.encodeWithSelector(DEPOSIT), 0);
-        return run.amountIn;
+        amountOut = run.amountIn;
+        uint256 data;
+        assembly ("memory-safe") {
+            mstore(0x00, DEPOSIT)
+        }
+        Calls.poolAt(run.step, WETH, amountOut, data, 0x04, 0);
     }
 
     function _unwrap(Run memory run) internal returns (uint256 amountOut) {
         run.requireTokens(WETH, NATIVE);
         run.requireToProxy();
         run.bring();
+        amountOut = run.amountIn;
+        uint256 data;
+        assembly ("memory-safe") {
+            mstore(0x00, WITHDRAW)
+            mstore(0x04, amountOut)
+        }
         _expectEtherFrom(WETH);
-        Calls.pool(run.step, WETH, 0, abi.encodeWithSelector(WITHDRAW, run.amountIn), 0);
+        Calls.poolAt(run.step, WETH, 0, data, 0x24, 0);
         _expectNoEther();
-        return run.amountIn;
     }
 }
