@@ -10,7 +10,9 @@
 
 pub mod curve;
 pub mod curve_finance;
+pub mod erc4626;
 pub mod error;
+pub mod lido;
 pub mod pool;
 pub mod protocol;
 pub mod registry;

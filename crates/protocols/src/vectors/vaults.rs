@@ -41,9 +41,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
             ratio(1, power.ok_or_else(|| EntryError::Impossible("an offset above 77".to_owned()))?)?
         }
         "plain_ratio" => ratio(0, U256::ZERO)?,
-        "ray_rate" | "preview_table" if params.get("rate_ray").is_some() => {
-            Conversion::Rate { rate: params.u256("rate_ray")?, one: RAY }
-        }
+        "ray_rate" => Conversion::Rate { rate: params.u256("rate_ray")?, one: RAY },
         "rate_1e18" if params.get("convert_to_assets_1e18").is_some() => {
             Conversion::Rate { rate: params.u256("convert_to_assets_1e18")?, one: WAD }
         }

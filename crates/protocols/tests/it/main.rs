@@ -18,4 +18,5 @@ mod pairs;
 mod pools;
 mod properties;
 mod reading;
+mod vaults;
 mod vectors;

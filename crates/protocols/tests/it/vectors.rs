@@ -6,6 +6,7 @@ use alloy_primitives::U256;
 use braid_protocols::{
     SwapError, uniswap_v2,
     uniswap_v3::{self, Tick},
+    vectors::{Report, check},
 };
 use serde_json::Value;
 
@@ -109,4 +110,30 @@ fn pools_pay_what_mainnet_paid() {
         }
     }
     println!("pools: {exact} rows equal to the wei, {inverse} exact-output rows covered, {exhausted} refused");
+}
+
+/// Recomputes a file through the common reader; prints what differs and why rows were skipped.
+fn recompute(family: &str) -> Option<Report> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../shared/vectors/{family}.json"));
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        println!("skipped: no vectors at {}", file.display());
+        return None;
+    };
+    let report = check(&text).unwrap();
+    for difference in &report.failed {
+        println!("{}: expected {}, got {}", difference.row, difference.expected, difference.got);
+    }
+    for (row, reason) in &report.skipped {
+        println!("{row}: skipped: {reason}");
+    }
+    println!("{family}: {} passed, {} failed, {} skipped", report.passed, report.failed.len(), report.skipped.len());
+    Some(report)
+}
+
+#[test]
+fn vaults_convert_as_mainnet_converted() {
+    for family in ["erc4626_and_lst", "lido"] {
+        let Some(report) = recompute(family) else { return };
+        assert!(report.failed.is_empty() && report.passed > 0, "{family}");
+    }
 }

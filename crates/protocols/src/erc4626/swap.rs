@@ -1,0 +1,151 @@
+//! Deposits and redemptions.
+
+use alloy_primitives::{U256, U512};
+use braid_primitives::ExecutionBlock;
+
+use super::{Accrual, After, Conversion, State};
+use crate::SwapError;
+
+impl State {
+    /// The shares that assets are worth at a time, whatever the limits say: `previewDeposit`.
+    ///
+    /// # Errors
+    /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    pub fn preview_deposit(&self, at: &ExecutionBlock, assets: U256) -> Result<U256, SwapError> {
+        let now = self.accrual.apply(self.conversion, at.timestamp);
+        now.and_then(|now| now.shares(assets)).ok_or(SwapError::Overflow { amount_in: assets })
+    }
+
+    /// The assets that shares are worth at a time, whatever the limits say: `previewRedeem`.
+    ///
+    /// # Errors
+    /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    pub fn preview_redeem(&self, at: &ExecutionBlock, shares: U256) -> Result<U256, SwapError> {
+        let now = self.accrual.apply(self.conversion, at.timestamp);
+        now.and_then(|now| now.assets(shares)).ok_or(SwapError::Overflow { amount_in: shares })
+    }
+
+    /// The shares that a deposit gives, `deposit(assets, receiver)`, and the vault afterwards.
+    ///
+    /// # Errors
+    /// - [`SwapError::LimitExceeded`] above `maxDeposit`.
+    /// - [`SwapError::ZeroOutput`] when no share would be given.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    pub fn deposit(&self, at: &ExecutionBlock, assets: U256) -> Result<(U256, After), SwapError> {
+        limit(assets, self.max_deposit_assets)?;
+        let overflow = SwapError::Overflow { amount_in: assets };
+        let now = self.accrual.apply(self.conversion, at.timestamp).ok_or_else(|| overflow.clone())?;
+        let shares = now.shares(assets).ok_or_else(|| overflow.clone())?;
+        if shares.is_zero() {
+            return Err(SwapError::ZeroOutput);
+        }
+        let conversion = now.changed(|held| held.checked_add(assets), |supply| supply.checked_add(shares));
+        let mut after = self.at(conversion.ok_or(overflow)?, at.timestamp);
+        after.max_deposit_assets = self.max_deposit_assets.saturating_sub(assets);
+        after.max_redeem_shares = self.max_redeem_shares;
+        Ok((shares, after))
+    }
+
+    /// The assets that a redemption gives, `redeem(shares, receiver, owner)`, and the vault afterwards.
+    ///
+    /// # Errors
+    /// - [`SwapError::LimitExceeded`] above `maxRedeem`.
+    /// - [`SwapError::ZeroOutput`] when no asset would be given.
+    /// - [`SwapError::InsufficientLiquidity`] for more shares than there are.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    pub fn redeem(&self, at: &ExecutionBlock, shares: U256) -> Result<(U256, After), SwapError> {
+        limit(shares, self.max_redeem_shares)?;
+        let overflow = SwapError::Overflow { amount_in: shares };
+        let now = self.accrual.apply(self.conversion, at.timestamp).ok_or_else(|| overflow.clone())?;
+        let assets = now.assets(shares).ok_or(overflow)?;
+        if assets.is_zero() {
+            return Err(SwapError::ZeroOutput);
+        }
+        let short = SwapError::InsufficientLiquidity { consumed: now.supply().unwrap_or(shares), amount_in: shares };
+        let conversion =
+            now.changed(|held| held.checked_sub(assets), |supply| supply.checked_sub(shares)).ok_or(short)?;
+        let mut after = self.at(conversion, at.timestamp);
+        after.max_redeem_shares = self.max_redeem_shares.saturating_sub(shares);
+        Ok((assets, after))
+    }
+
+    /// The state with a conversion that holds at a time: what was added until then is added for good.
+    fn at(&self, conversion: Conversion, now: u64) -> Self {
+        let accrual = match (self.accrual, conversion) {
+            (Accrual::Compounding { per_second_ray, since }, _) => {
+                Accrual::Compounding { per_second_ray, since: now.max(since) }
+            }
+            (Accrual::PerformanceFee { fee_wad, .. }, Conversion::Ratio { total_assets, .. }) => {
+                Accrual::PerformanceFee { last_total_assets: total_assets, fee_wad }
+            }
+            // a route runs within one block: nothing more is released before its end
+            _ => Accrual::None,
+        };
+        Self { conversion, accrual, ..*self }
+    }
+}
+
+fn limit(amount: U256, limit: U256) -> Result<(), SwapError> {
+    if amount.is_zero() {
+        return Err(SwapError::ZeroAmount);
+    }
+    if amount > limit { Err(SwapError::LimitExceeded { limit, amount }) } else { Ok(()) }
+}
+
+impl Conversion {
+    /// Shares for assets, rounded down.
+    fn shares(&self, assets: U256) -> Option<U256> {
+        match *self {
+            Self::Rate { rate, one } => mul_div(assets, one, rate),
+            Self::Ratio { total_shares, virtual_shares, .. } if (total_shares | virtual_shares).is_zero() => {
+                Some(assets)
+            }
+            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => {
+                mul_div(assets, total_shares.checked_add(virtual_shares)?, total_assets.checked_add(virtual_assets)?)
+            }
+        }
+    }
+
+    /// Assets for shares, rounded down.
+    fn assets(&self, shares: U256) -> Option<U256> {
+        match *self {
+            Self::Rate { rate, one } => mul_div(shares, rate, one),
+            Self::Ratio { total_shares, virtual_shares, .. } if (total_shares | virtual_shares).is_zero() => {
+                Some(shares)
+            }
+            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => {
+                mul_div(shares, total_assets.checked_add(virtual_assets)?, total_shares.checked_add(virtual_shares)?)
+            }
+        }
+    }
+
+    const fn supply(&self) -> Option<U256> {
+        match self {
+            Self::Ratio { total_shares, .. } => Some(*total_shares),
+            Self::Rate { .. } => None,
+        }
+    }
+
+    /// What the vault holds and what is in circulation, changed; a rate does not move.
+    fn changed(
+        self,
+        held: impl FnOnce(U256) -> Option<U256>,
+        supply: impl FnOnce(U256) -> Option<U256>,
+    ) -> Option<Self> {
+        match self {
+            Self::Rate { .. } => Some(self),
+            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => Some(Self::Ratio {
+                total_assets: held(total_assets)?,
+                total_shares: supply(total_shares)?,
+                virtual_assets,
+                virtual_shares,
+            }),
+        }
+    }
+}
+
+/// `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
+pub(super) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
+    let product: U512 = a.widening_mul(b);
+    U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
+}

@@ -1,0 +1,196 @@
+//! ERC-4626 vaults and Lido: what time does to them, and the laws that they obey.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+use braid_protocols::{
+    SwapError,
+    erc4626::{Accrual, Conversion, RAY, State, WAD},
+    lido::{self, StakeLimit},
+};
+use proptest::{prelude::*, test_runner::RngSeed};
+
+const fn at(timestamp: u64) -> ExecutionBlock {
+    ExecutionBlock { number: timestamp / 12, timestamp }
+}
+
+const NOW: ExecutionBlock = at(1_700_000_000);
+
+fn units(amount: u64) -> U256 {
+    U256::from(amount) * WAD
+}
+
+fn vault(conversion: Conversion, accrual: Accrual) -> State {
+    State { conversion, accrual, max_deposit_assets: U256::MAX, max_redeem_shares: U256::MAX }
+}
+
+fn ratio(total_assets: U256, total_shares: U256) -> Conversion {
+    Conversion::Ratio { total_assets, total_shares, virtual_assets: U256::ZERO, virtual_shares: U256::ZERO }
+}
+
+#[test]
+fn savings_compound_every_second() {
+    // 0.0000001% in a second, from a rate of one
+    let per_second_ray = RAY + RAY / U256::from(1_000_000_000_u64);
+    let savings = vault(Conversion::Rate { rate: RAY, one: RAY }, Accrual::Compounding { per_second_ray, since: 100 });
+    let worth = |now| savings.redeem(&at(now), units(1_000_000_000)).unwrap().0;
+    assert_eq!(worth(100), units(1_000_000_000));
+    assert_eq!(worth(101), units(1_000_000_001));
+    assert_eq!(worth(102), units(1_000_000_002) + U256::from(1_000_000_000_u64), "interest on interest");
+    assert!(savings.redeem(&at(99), WAD).is_err(), "the contract's clock does not run backwards");
+}
+
+#[test]
+fn a_vested_reward_is_there_at_the_end_and_not_before() {
+    let vesting = Accrual::Vesting { amount: units(80), since: 1_000, duration_seconds: 800 };
+    let vault = vault(ratio(units(180), units(100)), vesting);
+    let worth = |now| vault.redeem(&at(now), units(10)).unwrap().0;
+    assert_eq!([1_000, 1_400, 1_800, 9_999].map(worth), [10, 14, 18, 18].map(units));
+}
+
+#[test]
+fn a_streamed_reward_comes_on_top_of_what_is_stored() {
+    let streaming = Accrual::Streaming { amount: units(80), since: 1_000, until: 1_800 };
+    let vault = vault(ratio(units(100), units(100)), streaming);
+    let worth = |now| vault.redeem(&at(now), units(10)).unwrap().0;
+    assert_eq!([1_000, 1_400, 1_800, 9_999].map(worth), [10, 14, 18, 18].map(units));
+}
+
+#[test]
+fn a_performance_fee_dilutes_by_its_share_of_the_gain() {
+    let fee = Accrual::PerformanceFee { last_total_assets: units(100), fee_wad: WAD / U256::from(10) };
+    let vault = vault(ratio(units(200), units(100)), fee);
+    // of a gain of 100 the fee takes 10, paid in shares: 100 old shares stand for 190
+    assert_eq!(vault.preview_redeem(&NOW, units(100)).unwrap(), units(190));
+}
+
+#[test]
+fn limits_are_kept_and_used_up() {
+    let limited = State {
+        max_deposit_assets: units(10),
+        max_redeem_shares: units(5),
+        ..vault(ratio(units(100), units(100)), Accrual::None)
+    };
+    let (shares, after) = limited.deposit(&NOW, units(4)).unwrap();
+    assert_eq!((shares, after.max_deposit_assets), (units(4), units(6)));
+    let refused = SwapError::LimitExceeded { limit: units(6), amount: units(7) };
+    assert_eq!(after.deposit(&NOW, units(7)), Err(refused));
+    let (_, after) = after.redeem(&NOW, units(5)).unwrap();
+    assert_eq!(after.redeem(&NOW, WAD), Err(SwapError::LimitExceeded { limit: U256::ZERO, amount: WAD }));
+}
+
+#[test]
+fn an_empty_vault_converts_one_to_one() {
+    let empty = vault(ratio(U256::ZERO, U256::ZERO), Accrual::None);
+    assert_eq!(empty.deposit(&NOW, units(3)).unwrap().0, units(3));
+}
+
+fn lido(stake_limit: StakeLimit) -> lido::State {
+    lido::State { total_pooled_ether_wei: units(12_000), total_shares: units(10_000), stake_limit }
+}
+
+#[test]
+fn a_stake_limit_grows_back_with_the_blocks() {
+    let limit = StakeLimit::Limited {
+        previous_wei: units(10),
+        previous_block: 100,
+        growth_per_block_wei: units(2),
+        max_wei: units(50),
+    };
+    let block = |number| ExecutionBlock { number, timestamp: 0 };
+    let refused = |limit| SwapError::LimitExceeded { limit: units(limit), amount: units(60) };
+    for (number, expected) in [(100, 10), (105, 20), (120, 50), (9_999, 50)] {
+        assert_eq!(lido(limit).stake(&block(number), units(60)), Err(refused(expected)));
+    }
+    let (_, after) = lido(limit).stake(&block(105), units(15)).unwrap();
+    assert_eq!(after.stake_limit.current_wei(&block(105)), units(5));
+    assert_eq!(after.stake_limit.current_wei(&block(106)), units(7));
+}
+
+#[test]
+fn lido_refuses_what_it_cannot_do() {
+    assert_eq!(lido(StakeLimit::Paused).stake(&NOW, WAD), Err(SwapError::Closed));
+    assert_eq!(lido(StakeLimit::Unlimited).stake(&NOW, U256::ZERO), Err(SwapError::ZeroAmount));
+    assert_eq!(lido(StakeLimit::Unlimited).stake(&NOW, U256::ONE), Err(SwapError::ZeroOutput), "less than a share");
+    assert_eq!(lido(StakeLimit::Unlimited).wrap(U256::ONE), Err(SwapError::ZeroOutput));
+    let nothing =
+        lido::State { total_pooled_ether_wei: U256::ZERO, total_shares: U256::ZERO, ..lido(StakeLimit::Unlimited) };
+    assert_eq!(nothing.stake(&NOW, WAD), Err(SwapError::Closed));
+}
+
+fn amount(bits: usize) -> impl Strategy<Value = U256> {
+    (1..=bits, any::<[u64; 4]>())
+        .prop_map(|(length, limbs)| (U256::from_limbs(limbs) >> (256 - length)) | (U256::ONE << (length - 1)))
+}
+
+fn any_conversion(bits: usize) -> impl Strategy<Value = Conversion> {
+    prop_oneof![
+        (amount(bits), amount(bits), any::<bool>()).prop_map(|(total_assets, total_shares, virtual_one)| {
+            let one = U256::from(u8::from(virtual_one));
+            Conversion::Ratio { total_assets, total_shares, virtual_assets: one, virtual_shares: one }
+        }),
+        amount(bits).prop_map(|rate| Conversion::Rate { rate, one: RAY }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, rng_seed: RngSeed::Fixed(9), ..ProptestConfig::default() })]
+
+    #[test]
+    fn in_and_out_of_a_vault_never_profits(conversion in any_conversion(96), assets in amount(90)) {
+        let vault = vault(conversion, Accrual::None);
+        if let Ok((shares, after)) = vault.deposit(&NOW, assets)
+            && let Ok((back, _)) = after.redeem(&NOW, shares)
+        {
+            prop_assert!(back <= assets);
+        }
+    }
+
+    #[test]
+    fn more_into_a_vault_never_gives_less(conversion in any_conversion(96), a in amount(90), b in amount(90)) {
+        let vault = vault(conversion, Accrual::None);
+        let (less, more) = (a.min(b), a.max(b));
+        prop_assert!(vault.preview_deposit(&NOW, less).unwrap() <= vault.preview_deposit(&NOW, more).unwrap());
+        prop_assert!(vault.preview_redeem(&NOW, less).unwrap() <= vault.preview_redeem(&NOW, more).unwrap());
+    }
+
+    #[test]
+    fn a_vault_never_pays_more_than_it_holds(conversion in any_conversion(96), shares in amount(96)) {
+        let vault = vault(conversion, Accrual::None);
+        if let (Conversion::Ratio { total_assets, .. }, Ok((assets, _))) = (conversion, vault.redeem(&NOW, shares)) {
+            prop_assert!(assets <= total_assets);
+        }
+    }
+
+    #[test]
+    fn no_vault_panics(
+        conversion in any_conversion(256), numbers in (amount(256), amount(256)), times in any::<(u64, u64)>(),
+        kind in 0..5_u8, now: u64, amount_in in amount(256),
+    ) {
+        let accrual = match kind {
+            0 => Accrual::None,
+            1 => Accrual::Compounding { per_second_ray: numbers.0, since: times.0 },
+            2 => Accrual::Vesting { amount: numbers.0, since: times.0, duration_seconds: times.1 },
+            3 => Accrual::Streaming { amount: numbers.0, since: times.0, until: times.1 },
+            _ => Accrual::PerformanceFee { last_total_assets: numbers.0, fee_wad: numbers.1 },
+        };
+        let vault = vault(conversion, accrual);
+        drop((vault.deposit(&at(now), amount_in), vault.redeem(&at(now), amount_in)));
+    }
+
+    #[test]
+    fn staking_and_wrapping_never_profit(pooled in amount(100), shares in amount(100), ether in amount(90)) {
+        let lido = lido::State { total_pooled_ether_wei: pooled, total_shares: shares, stake_limit: StakeLimit::Unlimited };
+        if let Ok((steth, after)) = lido.stake(&NOW, ether) {
+            prop_assert!(steth <= ether);
+            if let Ok(wsteth) = after.wrap(steth) {
+                prop_assert!(after.unwrap(wsteth).unwrap_or_default() <= steth);
+            }
+        }
+    }
+
+    #[test]
+    fn lido_never_panics(pooled in amount(256), shares in amount(256), amount_in in amount(256)) {
+        let lido = lido::State { total_pooled_ether_wei: pooled, total_shares: shares, stake_limit: StakeLimit::Unlimited };
+        drop((lido.stake(&NOW, amount_in), lido.wrap(amount_in), lido.unwrap(amount_in)));
+    }
+}
