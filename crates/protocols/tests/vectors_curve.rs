@@ -61,6 +61,18 @@ fn pools_of_other_chains_pay_what_was_recorded_there() {
     assert!(report.passed >= 23);
 }
 
+/// What a swap leaves behind: balances, invariant, prices, profits, and the price scale where it moved. Recorded swap by swap on
+/// a local chain that ran the published sources of two-coin CryptoSwap in three revisions, Tricrypto-NG and Twocrypto-NG.
+#[test]
+fn crypto_pools_are_left_as_their_contracts_leave_them() {
+    let report = check(include_str!("vectors/curve_after.json")).unwrap();
+    assert!(report.failed.is_empty(), "{:#?}", report.failed);
+    assert_eq!((report.passed, report.skipped.len()), (ROWS_AFTER, 0));
+}
+
+/// Rows of `vectors/curve_after.json`: eleven or twelve for each contract.
+const ROWS_AFTER: usize = 54;
+
 #[test]
 fn pairs_go_through_the_same_runner() {
     all_equal("uniswap_v2", 127, 1_158);

@@ -32,9 +32,7 @@ impl Fault {
     pub(crate) const fn refusal(self, amount_in: U256) -> SwapError {
         match self {
             Self::Arithmetic => SwapError::Overflow { amount_in },
-            Self::Unsafe | Self::Unconverged => {
-                SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in }
-            }
+            Self::Unsafe | Self::Unconverged => SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in },
             Self::Loss => SwapError::ZeroOutput,
         }
     }

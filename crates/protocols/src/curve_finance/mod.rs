@@ -5,5 +5,5 @@
 
 mod arith;
 pub mod crypto;
-pub mod stable;
 pub mod presets;
+pub mod stable;

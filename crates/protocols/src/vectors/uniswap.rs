@@ -25,7 +25,8 @@ pub(super) fn pair(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
 pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
     let pool = entry.pool();
     let ticks = pool.get("ticks").and_then(Value::as_array).ok_or_else(|| impossible("no ticks"))?;
-    let mut ticks = ticks.iter().map(tick).collect::<Option<Vec<_>>>().ok_or_else(|| impossible("a tick of no form"))?;
+    let mut ticks =
+        ticks.iter().map(tick).collect::<Option<Vec<_>>>().ok_or_else(|| impossible("a tick of no form"))?;
     ticks.sort_by_key(|tick| tick.index);
     let signed = |field| {
         let value = pool.get(field).and_then(Value::as_i64).and_then(|value| i32::try_from(value).ok());

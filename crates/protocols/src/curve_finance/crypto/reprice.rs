@@ -7,6 +7,7 @@ use super::newton::{E16, Shape, e20};
 use super::roots::{exp_of_minus, half_power, isqrt, sqrt_wad};
 use super::state::{ClassicTwo, Kind, Repricing, State, pair};
 use super::{three, two};
+use crate::SwapError;
 use crate::curve_finance::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
 /// The swap that was made.
@@ -44,8 +45,11 @@ impl State {
         let d = self.kind.d(shape, xp, root)?;
         now.last_prices = self.prices_after(shape, xp, d, traded, before)?;
         let virtual_price = self.virtual_price_after(at, d, before, ramp_end)?;
-        now.xcp_profit =
-            if before.virtual_price.is_zero() { WAD } else { mul_div(before.xcp_profit, virtual_price, before.virtual_price)? };
+        now.xcp_profit = if before.virtual_price.is_zero() {
+            WAD
+        } else {
+            mul_div(before.xcp_profit, virtual_price, before.virtual_price)?
+        };
         let moved = self.move_scale(shape, xp, before.virtual_price, virtual_price, &mut now)?;
         Ok(match moved {
             Move::To { price_scale, d, virtual_price } => {
@@ -153,20 +157,24 @@ impl State {
         }
     }
 
+    /// What a share is worth at the stored invariant, 18 decimals, with this many shares.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the contract reverts.
+    pub fn virtual_price(&self, total_supply: U256) -> Result<U256, SwapError> {
+        let mean = self.balanced_mean(self.d, &self.price_scale);
+        mean.and_then(|mean| mul_div(WAD, mean, total_supply)).map_err(|fault| fault.refusal(U256::ZERO))
+    }
+
     /// What a share is worth now; reverts where the contract calls the change a loss.
-    fn virtual_price_after(
-        &self,
-        at: &ExecutionBlock,
-        d: U256,
-        before: &Repricing,
-        ramp_end: u64,
-    ) -> Maths<U256> {
+    fn virtual_price_after(&self, at: &ExecutionBlock, d: U256, before: &Repricing, ramp_end: u64) -> Maths<U256> {
         let old = before.virtual_price;
         if old.is_zero() {
             return Ok(WAD);
         }
         let new = mul_div(WAD, self.balanced_mean(d, &self.price_scale)?, before.total_supply)?;
-        let loss = if self.kind.is_classic() { new < old && ramp_end == 0 } else { new <= old && ramp_end < at.timestamp };
+        let loss =
+            if self.kind.is_classic() { new < old && ramp_end == 0 } else { new <= old && ramp_end < at.timestamp };
         if loss { Err(Fault::Loss) } else { Ok(new) }
     }
 

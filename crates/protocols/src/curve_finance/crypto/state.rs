@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::newton::{A_MULTIPLIER, Shape};
 use super::{three, two};
+use crate::SwapError;
 use crate::curve_finance::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
 use crate::curve_finance::stable::{Invariant, ProductRule};
 
@@ -216,6 +217,16 @@ impl State {
     /// The invariant that a swap in this block starts from.
     pub(super) fn d_before(&self, at: &ExecutionBlock, shape: &Shape) -> Maths<U256> {
         if self.finds_d(at) { self.kind.d(shape, &self.scaled(&self.balances)?, U256::ZERO) } else { Ok(self.d) }
+    }
+
+    /// The invariant of the balances in a block, as the contract finds it: what `D` becomes when it is found anew.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the contract reverts.
+    pub fn invariant(&self, at: &ExecutionBlock) -> Result<U256, SwapError> {
+        let shape = self.shape(at).map_err(|fault| fault.refusal(U256::ZERO))?;
+        let found = self.scaled(&self.balances).and_then(|xp| self.kind.d(&shape, &xp, U256::ZERO));
+        found.map_err(|fault| fault.refusal(U256::ZERO))
     }
 
     /// The fee's part of an amount out.

@@ -5,8 +5,8 @@
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
 
-use crate::pool::MAX_COINS;
 use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, add, div, int, mul, mul_div, settled, sub};
+use crate::pool::MAX_COINS;
 
 /// Scaled balances, one for each coin.
 pub type Balances = ArrayVec<U256, MAX_COINS>;

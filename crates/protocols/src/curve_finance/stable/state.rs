@@ -88,11 +88,8 @@ impl Rules {
     }
 
     /// 3pool, HBTC, renBTC and sBTC: the view takes the fee after scaling.
-    pub const THREE_POOL: Self = Self {
-        view_fee: FeeStep::AfterScaling,
-        gives_unsettled: true,
-        ..Self::standard(ProductRule::TimesN)
-    };
+    pub const THREE_POOL: Self =
+        Self { view_fee: FeeStep::AfterScaling, gives_unsettled: true, ..Self::standard(ProductRule::TimesN) };
 
     /// Compound, USDT, Y, BUSD and sUSD: nothing kept back, balances restated.
     pub const COMPOUND: Self = Self {
