@@ -1,5 +1,7 @@
 //! Things that people do on the chain: swaps, mints, burns, new pools; chosen at random from a seed.
 
+use std::collections::BTreeSet;
+
 use alloy::{
     primitives::{
         Address, U256,
@@ -46,32 +48,29 @@ sol! {
     function decreaseLiquidity(DecreaseParams params) external payable;
 }
 
-/// The one who acts: plenty of every token, everything approved.
+/// The one who acts, with plenty of every token.
 const ACTOR: Address = accounts::TAKER;
-
-const SPENDERS: [Address; 5] = [
-    addresses::UNISWAP_V2_ROUTER,
-    addresses::SUSHI_V2_ROUTER,
-    addresses::SWAP_ROUTER,
-    addresses::UNISWAP_V3_POSITION_MANAGER,
-    addresses::SUSHI_V3_POSITION_MANAGER,
-];
 
 /// Acts on a chain. The same seed does the same.
 pub(crate) struct Acts<'a> {
     chain: &'a Devnet,
     seed: u64,
+    allowed: BTreeSet<(Address, Address)>,
 }
 
 impl<'a> Acts<'a> {
-    pub(crate) async fn prepare(chain: &'a Devnet, seed: u64) -> Self {
-        for token in chain.tokens() {
-            for spender in SPENDERS {
+    pub(crate) fn on(chain: &'a Devnet, seed: u64) -> Self {
+        Self { chain, seed, allowed: BTreeSet::new() }
+    }
+
+    /// Lets a contract take the actor's tokens, once for each.
+    async fn allow(&mut self, spender: Address, tokens: [Address; 2]) {
+        for token in tokens {
+            if self.allowed.insert((token, spender)) {
                 let approve = approveCall { spender, value: U256::MAX };
-                chain.send(&Tx::call(ACTOR, token.address, &approve)).await.unwrap();
+                self.chain.send(&Tx::call(ACTOR, token, &approve)).await.unwrap();
             }
         }
-        Self { chain, seed }
     }
 
     /// A number below `end`.
@@ -121,6 +120,7 @@ impl<'a> Acts<'a> {
         let path = if self.pick(2) == 0 { vec![a, b] } else { vec![b, a] };
         let sushi = pool.product == Product::SushiswapV2;
         let router = if sushi { addresses::SUSHI_V2_ROUTER } else { addresses::UNISWAP_V2_ROUTER };
+        self.allow(router, [a, b]).await;
         let amount_in = self.part_of_reserve(path[0], pool.address).await;
         let swap = swapExactTokensForTokensCall {
             amountIn: amount_in,
@@ -138,6 +138,7 @@ impl<'a> Acts<'a> {
         }
         let PoolState::UniswapV3(state) = &pool.state else { return };
         let (token_in, token_out) = if self.pick(2) == 0 { (a, b) } else { (b, a) };
+        self.allow(addresses::SWAP_ROUTER, [a, b]).await;
         let params = SingleParams {
             tokenIn: token_in,
             tokenOut: token_out,
@@ -153,6 +154,7 @@ impl<'a> Acts<'a> {
 
     async fn mint(&mut self, pool: &Pool, a: Address, b: Address) {
         let PoolState::UniswapV3(state) = &pool.state else { return };
+        self.allow(position_manager(pool.product), [a, b]).await;
         let spacing = state.tick_spacing;
         let middle = state.tick.div_euclid(spacing) * spacing;
         let (below, above) = (self.pick(30) as i32 - 4, self.pick(30) as i32 + 6);
@@ -192,8 +194,9 @@ impl<'a> Acts<'a> {
     }
 
     /// A pair of two tokens that had none at this factory, with liquidity; its address.
-    pub(crate) async fn new_pair(&self, a: Address, b: Address) -> Address {
+    pub(crate) async fn new_pair(&mut self, a: Address, b: Address) -> Address {
         let (factory, router) = (addresses::SUSHI_V2_FACTORY, addresses::SUSHI_V2_ROUTER);
+        self.allow(router, [a, b]).await;
         let create = createPairCall { tokenA: a, tokenB: b };
         let pair = self.chain.rpc().view(factory, &create).await.unwrap();
         self.chain.send(&Tx::call(ACTOR, factory, &create)).await.unwrap();

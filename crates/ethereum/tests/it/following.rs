@@ -13,7 +13,7 @@ use crate::{
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_random_swaps_mints_and_burns_the_market_equals_one_read_from_scratch() {
     let chain = chain().await;
-    let mut acts = Acts::prepare(&chain, 1).await;
+    let mut acts = Acts::on(&chain, 1);
     for (round, url) in [chain.ws_url(), chain.http_url()].iter().enumerate() {
         let mut follower = follow(url).await;
         let mut market = at_head(&mut follower, &chain).await;
@@ -31,7 +31,7 @@ async fn after_random_swaps_mints_and_burns_the_market_equals_one_read_from_scra
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_is_in_the_market_of_the_very_block_that_made_it() {
     let chain = chain().await;
-    let acts = Acts::prepare(&chain, 2).await;
+    let mut acts = Acts::on(&chain, 2);
     let mut follower = follow(&chain.ws_url()).await;
     at_head(&mut follower, &chain).await;
     let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);

@@ -18,7 +18,7 @@ async fn reorganise(chain: &Devnet, depth: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_every_reorganisation_the_market_equals_one_read_from_scratch() {
     let chain = chain().await;
-    let mut acts = Acts::prepare(&chain, 3).await;
+    let mut acts = Acts::on(&chain, 3);
     for url in [chain.ws_url(), chain.http_url()] {
         let mut follower = follow(&url).await;
         let mut market = at_head(&mut follower, &chain).await;
@@ -41,7 +41,7 @@ async fn after_every_reorganisation_the_market_equals_one_read_from_scratch() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reorganisation_deeper_than_what_is_kept_reads_the_pools_again() {
     let chain = chain().await;
-    let mut acts = Acts::prepare(&chain, 4).await;
+    let mut acts = Acts::on(&chain, 4);
     let config = FollowerConfig { reorganisation_depth: 3, ..quick() };
     let mut follower = follow_with(&chain.http_url(), config).await;
     let market = at_head(&mut follower, &chain).await;
@@ -55,7 +55,7 @@ async fn a_reorganisation_deeper_than_what_is_kept_reads_the_pools_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_of_a_replaced_block_is_gone_and_comes_back_when_it_is_made_again() {
     let chain = chain().await;
-    let acts = Acts::prepare(&chain, 5).await;
+    let mut acts = Acts::on(&chain, 5);
     let mut follower = follow(&chain.ws_url()).await;
     at_head(&mut follower, &chain).await;
     let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
@@ -70,7 +70,7 @@ async fn a_pool_of_a_replaced_block_is_gone_and_comes_back_when_it_is_made_again
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_head_that_goes_backwards_takes_the_market_along() {
     let chain = chain().await;
-    let mut acts = Acts::prepare(&chain, 6).await;
+    let mut acts = Acts::on(&chain, 6);
     let mut follower = follow(&chain.http_url()).await;
     let market = at_head(&mut follower, &chain).await;
     let snapshot = chain.snapshot().await.unwrap();
@@ -85,7 +85,7 @@ async fn a_head_that_goes_backwards_takes_the_market_along() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_fails_in_any_way_is_waited_for_and_the_market_catches_up() {
     let chain = chain().await;
-    let mut acts = Acts::prepare(&chain, 7).await;
+    let mut acts = Acts::on(&chain, 7);
     let proxy = Proxy::before(chain.http_url()).await;
     let mut follower = follow(&proxy.url).await;
     let mut market = at_head(&mut follower, &chain).await;
@@ -117,7 +117,7 @@ async fn a_node_that_fails_in_any_way_is_waited_for_and_the_market_catches_up() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hundreds_of_missed_blocks_are_caught_up_at_once() {
     let chain = chain().await;
-    let mut acts = Acts::prepare(&chain, 8).await;
+    let mut acts = Acts::on(&chain, 8);
     let proxy = Proxy::before(chain.http_url()).await;
     let mut follower = follow(&proxy.url).await;
     let market = at_head(&mut follower, &chain).await;
@@ -143,7 +143,7 @@ async fn a_node_that_is_killed_and_started_again_is_followed_again() {
         status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
         assert_eq!(follower.heads.borrow().as_ref().unwrap().block().hash, market.block().hash);
         let second = Devnet::start(Options { port, ..Options::default() }).await.unwrap();
-        let acts = Acts::prepare(&second, 9).await;
+        let mut acts = Acts::on(&second, 9);
         let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
         let pair = acts.new_pair(a, b).await;
         assert!(assert_faithful(&mut follower, &second).await.pool_id(pair).is_some());
