@@ -8,6 +8,7 @@
 //! floating point appears only in [`curve`], which steers the optimiser and never reaches an amount that a user sees.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+pub mod balancer;
 pub mod curve;
 pub mod curve_finance;
 pub mod erc4626;

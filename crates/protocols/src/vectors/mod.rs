@@ -3,6 +3,7 @@
 //! The format is one JSON object `{family, entries: [{protocol, block, timestamp, pool: {…}, swaps: [{…}]}]}` with integers as
 //! decimal strings. Every protocol adds its kinds by a line in [`registry`]; everything else is common.
 
+mod balancer;
 mod curve;
 mod entry;
 mod registry;

@@ -1,7 +1,7 @@
 //! The one list of kinds of pool that can be read from a file of vectors.
 
 use super::entry::{Entry, EntryError, VectorPool};
-use super::{curve, uniswap, vaults};
+use super::{balancer, curve, uniswap, vaults};
 
 /// How the pools of some protocols are read.
 #[derive(Clone, Copy, Debug)]
@@ -47,4 +47,9 @@ pub const KINDS: &[Kind] = &[
         load: vaults::vault,
     },
     Kind { protocols: &["lido_wsteth", "lido_steth_submit"], load: vaults::lido },
+    Kind { protocols: &["balancer_v2_weighted"], load: balancer::weighted },
+    Kind {
+        protocols: &["balancer_v2_stable", "balancer_v2_meta_stable", "balancer_v2_composable_stable"],
+        load: balancer::stable,
+    },
 ];

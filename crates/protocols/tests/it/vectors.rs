@@ -137,3 +137,11 @@ fn vaults_convert_as_mainnet_converted() {
         assert!(report.failed.is_empty() && report.passed > 0, "{family}");
     }
 }
+
+#[test]
+fn balancer_pools_pay_what_mainnet_paid() {
+    for family in ["balancer_v2_weighted", "balancer_v2_stable"] {
+        let Some(report) = recompute(family) else { return };
+        assert!(report.failed.is_empty() && report.passed > 0, "{family}");
+    }
+}

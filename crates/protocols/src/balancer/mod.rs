@@ -1,0 +1,78 @@
+//! Balancer V2: the exact arithmetic of weighted and stable pools.
+//!
+//! Balances are those that the vault holds for a pool. The pool scales them to 18 decimals, and by rates where it has them;
+//! the fee is taken from the amount in before scaling. Amounts out are rounded down, amounts in up, as the pools' own.
+
+mod fixed_point;
+mod log_exp;
+mod stable;
+mod weighted;
+
+pub use stable::{Invariant, StablePool};
+pub use weighted::{Power, WeightedPool};
+
+use alloy_primitives::U256;
+
+use crate::SwapError;
+use fixed_point::{ONE, div_down, div_up, mul_down, mul_up};
+
+/// Why a computation has no result: where the contract reverts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Revert {
+    /// Integer arithmetic left its range, or a division by zero.
+    Arithmetic,
+    /// The trade is more than the share of a balance that a weighted pool lets through.
+    Ratio(U256),
+    /// An iteration did not come to rest.
+    Unconverged,
+}
+
+impl Revert {
+    /// In the words of the router; `unscaled` turns the pool's own scale back into atomic units.
+    fn into_error(self, amount: U256, unscaled: impl FnOnce(U256) -> U256) -> SwapError {
+        match self {
+            Self::Arithmetic => SwapError::Overflow { amount_in: amount },
+            Self::Ratio(limit) => SwapError::LimitExceeded { limit: unscaled(limit), amount },
+            Self::Unconverged => SwapError::Closed,
+        }
+    }
+}
+
+/// What remains of an amount in after the fee, in its own decimals.
+fn less_fee(amount: U256, fee_wad: U256) -> Result<U256, Revert> {
+    amount.checked_sub(mul_up(amount, fee_wad)?).ok_or(Revert::Arithmetic)
+}
+
+/// The amount in that leaves `amount` after the fee.
+fn plus_fee(amount: U256, fee_wad: U256) -> Result<U256, Revert> {
+    div_up(amount, ONE.checked_sub(fee_wad).ok_or(Revert::Arithmetic)?)
+}
+
+/// A pool's coins as it sees them.
+#[derive(Clone, Copy, Debug)]
+struct Scale<'a> {
+    balances: &'a [U256],
+    factors: &'a [U256],
+}
+
+impl Scale<'_> {
+    fn factor(&self, coin: usize) -> Result<U256, Revert> {
+        self.factors.get(coin).copied().ok_or(Revert::Arithmetic)
+    }
+
+    fn up(&self, amount: U256, coin: usize) -> Result<U256, Revert> {
+        mul_down(amount, self.factor(coin)?)
+    }
+
+    fn balance(&self, coin: usize) -> Result<U256, Revert> {
+        self.up(self.balances.get(coin).copied().ok_or(Revert::Arithmetic)?, coin)
+    }
+
+    fn down(&self, amount: U256, coin: usize) -> Result<U256, Revert> {
+        div_down(amount, self.factor(coin)?)
+    }
+
+    fn down_rounded_up(&self, amount: U256, coin: usize) -> Result<U256, Revert> {
+        div_up(amount, self.factor(coin)?)
+    }
+}

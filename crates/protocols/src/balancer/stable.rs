@@ -1,0 +1,205 @@
+//! Stable pools, with rates (meta-stable, composable) or without: Curve's invariant in Balancer's rounding.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use super::{Revert, Scale, fixed_point::round_up, less_fee, plus_fee};
+use crate::{SwapError, pool::MAX_COINS};
+
+/// The scale of the amplification parameter.
+const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
+/// Rounds after which the contracts give up.
+const MAX_ROUNDS: usize = 255;
+
+/// How a pool rounds its invariant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Invariant {
+    /// Up for swaps: the first stable pools and meta-stable pools.
+    Up,
+    /// Down, in Curve's own order of operations: composable pools.
+    Down,
+}
+
+/// What a stable pool's swap depends on. A pool's own token, where it is among the coins, is left out of all lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StablePool {
+    /// What the vault holds of each coin, in atomic units.
+    pub balances: ArrayVec<U256, MAX_COINS>,
+    /// What turns atomic units into 18 decimals of the common unit: `10^(36 − decimals)` times the coin's rate.
+    pub scaling_factors: ArrayVec<U256, MAX_COINS>,
+    /// Amplification at the time of the swap, times 1,000.
+    pub amp_times_1000: U256,
+    /// Fee on the amount in, 18 decimals.
+    pub fee_wad: U256,
+    /// How the invariant is rounded.
+    pub invariant: Invariant,
+}
+
+impl StablePool {
+    /// What a swap of `amount_in` pays, rounded down. Source: `StableMath._calcOutGivenIn`, `BasePool.onSwap`.
+    ///
+    /// # Errors
+    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
+    /// - [`SwapError::UnknownCoin`] for a coin that the pool has not.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not converge.
+    pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
+        let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
+        let out = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, |limit| limit))?;
+        if out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(out) }
+    }
+
+    /// The amount in that a swap for exactly `amount_out` asks, rounded up. Source: `StableMath._calcInGivenOut`.
+    ///
+    /// # Errors
+    /// As [`StablePool::swap`].
+    pub fn swap_exact_out(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
+        let (i, j) = self.coins(coin_in, coin_out, amount_out)?;
+        self.in_given_out(i, j, amount_out).map_err(|revert| revert.into_error(amount_out, |limit| limit))
+    }
+
+    fn coins(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let coins = self.balances.len().min(self.scaling_factors.len());
+        match amount.is_zero() {
+            _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
+            true => Err(SwapError::ZeroAmount),
+            false => Ok((i, j)),
+        }
+    }
+
+    fn scale(&self) -> Scale<'_> {
+        Scale { balances: &self.balances, factors: &self.scaling_factors }
+    }
+
+    fn scaled_balances(&self) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
+        let scale = self.scale();
+        (0..self.balances.len()).map(|coin| scale.balance(coin)).collect()
+    }
+
+    fn out_given_in(&self, i: usize, j: usize, amount_in: U256) -> Result<U256, Revert> {
+        let scale = self.scale();
+        let amount = scale.up(less_fee(amount_in, self.fee_wad)?, i)?;
+        let mut balances = self.scaled_balances()?;
+        let invariant = self.invariant_of(&balances)?;
+        let before = balances[j];
+        balances[i] = balances[i].checked_add(amount).ok_or(Revert::Arithmetic)?;
+        let after = self.balance_given_invariant(&balances, invariant, j)?;
+        let out = before.checked_sub(after).and_then(|out| out.checked_sub(U256::ONE)).ok_or(Revert::Arithmetic)?;
+        scale.down(out, j)
+    }
+
+    fn in_given_out(&self, i: usize, j: usize, amount_out: U256) -> Result<U256, Revert> {
+        let scale = self.scale();
+        let amount = scale.up(amount_out, j)?;
+        let mut balances = self.scaled_balances()?;
+        let invariant = self.invariant_of(&balances)?;
+        let before = balances[i];
+        balances[j] = balances[j].checked_sub(amount).ok_or(Revert::Arithmetic)?;
+        let after = self.balance_given_invariant(&balances, invariant, i)?;
+        let amount_in = after.checked_sub(before).and_then(|more| more.checked_add(U256::ONE));
+        plus_fee(scale.down_rounded_up(amount_in.ok_or(Revert::Arithmetic)?, i)?, self.fee_wad)
+    }
+
+    fn amp_times_total(&self) -> Result<U256, Revert> {
+        self.amp_times_1000.checked_mul(U256::from(self.balances.len())).ok_or(Revert::Arithmetic)
+    }
+
+    /// Source: `StableMath._calculateInvariant`, the older or the newer.
+    fn invariant_of(&self, balances: &[U256]) -> Result<U256, Revert> {
+        let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
+        let sum = sum.ok_or(Revert::Arithmetic)?;
+        if sum.is_zero() {
+            return Ok(sum);
+        }
+        let amp = self.amp_times_total()?;
+        let next = |invariant: U256| match self.invariant {
+            Invariant::Up => next_invariant_up(amp, balances, sum, invariant),
+            Invariant::Down => next_invariant_down(amp, balances, sum, invariant),
+        };
+        settle(sum, next)
+    }
+
+    /// The balance of one coin that the invariant asks for, given the others; rounded up.
+    /// Source: `StableMath._getTokenBalanceGivenInvariantAndAllOtherBalances`.
+    fn balance_given_invariant(&self, balances: &[U256], invariant: U256, coin: usize) -> Result<U256, Revert> {
+        let (c, b) = self.quadratic(balances, invariant, coin).ok_or(Revert::Arithmetic)?;
+        let square = invariant.checked_mul(invariant).ok_or(Revert::Arithmetic)?;
+        let divisor = invariant.checked_add(b).ok_or(Revert::Arithmetic)?;
+        let start = round_up(square.checked_add(c), divisor)?;
+        settle(start, |balance| {
+            let numerator = balance.checked_mul(balance).and_then(|square| square.checked_add(c));
+            let denominator = balance.checked_mul(U256::from(2)).and_then(|double| double.checked_add(b));
+            let denominator = denominator.and_then(|sum| sum.checked_sub(invariant)).ok_or(Revert::Arithmetic)?;
+            round_up(numerator, denominator)
+        })
+    }
+
+    /// The coefficients of `y² + (b − D)·y = c`.
+    fn quadratic(&self, balances: &[U256], invariant: U256, coin: usize) -> Option<(U256, U256)> {
+        let amp = self.amp_times_total().ok()?;
+        let count = U256::from(balances.len());
+        let (first, others) = balances.split_first()?;
+        let (mut sum, mut product) = (*first, first.checked_mul(count)?);
+        for balance in others {
+            product = product.checked_mul(*balance)?.checked_mul(count)?.checked_div(invariant)?;
+            sum = sum.checked_add(*balance)?;
+        }
+        let balance = *balances.get(coin)?;
+        let square = invariant.checked_mul(invariant)?;
+        let quotient = round_up(Some(square), amp.checked_mul(product)?).ok()?;
+        let c = quotient.checked_mul(AMP_PRECISION)?.checked_mul(balance)?;
+        let b = sum.checked_sub(balance)?.checked_add(invariant.checked_div(amp)?.checked_mul(AMP_PRECISION)?)?;
+        Some((c, b))
+    }
+}
+
+/// Repeats until two values differ by one at most.
+fn settle(start: U256, next: impl Fn(U256) -> Result<U256, Revert>) -> Result<U256, Revert> {
+    let mut value = start;
+    for _ in 0..MAX_ROUNDS {
+        let previous = value;
+        value = next(previous)?;
+        if value.abs_diff(previous) <= U256::ONE {
+            return Ok(value);
+        }
+    }
+    Err(Revert::Unconverged)
+}
+
+/// One Newton step of the older invariant, rounded up.
+fn next_invariant_up(amp: U256, balances: &[U256], sum: U256, invariant: U256) -> Result<U256, Revert> {
+    let parts = || {
+        let count = U256::from(balances.len());
+        let (first, others) = balances.split_first()?;
+        let mut product = first.checked_mul(count)?;
+        for balance in others {
+            product = round_up(product.checked_mul(*balance)?.checked_mul(count), invariant).ok()?;
+        }
+        let weighted = round_up(amp.checked_mul(sum)?.checked_mul(product), AMP_PRECISION).ok()?;
+        let numerator = count.checked_mul(invariant)?.checked_mul(invariant)?.checked_add(weighted)?;
+        let rest = amp.checked_sub(AMP_PRECISION)?.checked_mul(product)?.checked_div(AMP_PRECISION)?;
+        let denominator = count.checked_add(U256::ONE)?.checked_mul(invariant)?.checked_add(rest)?;
+        Some((numerator, denominator))
+    };
+    let (numerator, denominator) = parts().ok_or(Revert::Arithmetic)?;
+    round_up(Some(numerator), denominator)
+}
+
+/// One Newton step of the newer invariant, rounded down.
+fn next_invariant_down(amp: U256, balances: &[U256], sum: U256, invariant: U256) -> Result<U256, Revert> {
+    let parts = || {
+        let count = U256::from(balances.len());
+        let mut product = invariant;
+        for balance in balances {
+            product = product.checked_mul(invariant)?.checked_div(balance.checked_mul(count)?)?;
+        }
+        let weighted = amp.checked_mul(sum)?.checked_div(AMP_PRECISION)?.checked_add(product.checked_mul(count)?)?;
+        let numerator = weighted.checked_mul(invariant)?;
+        let rest = amp.checked_sub(AMP_PRECISION)?.checked_mul(invariant)?.checked_div(AMP_PRECISION)?;
+        let denominator = rest.checked_add(count.checked_add(U256::ONE)?.checked_mul(product)?)?;
+        numerator.checked_div(denominator)
+    };
+    parts().ok_or(Revert::Arithmetic)
+}

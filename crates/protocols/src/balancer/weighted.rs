@@ -1,0 +1,111 @@
+//! Weighted pools: two to eight coins, each with a fixed share of the pool's value.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Revert, Scale,
+    fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up, pow_up},
+    less_fee, plus_fee,
+};
+use crate::{SwapError, pool::MAX_COINS};
+
+/// The largest share of a balance that one trade brings in or takes out: 30%, 18 decimals.
+const MAX_RATIO: U256 = U256::from_limbs([300_000_000_000_000_000, 0, 0, 0]);
+
+/// How a pool computes powers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Power {
+    /// By logarithm for every exponent: the first pools.
+    Logarithm,
+    /// By multiplication for exponents 1, 2 and 4: later pools.
+    Shortcuts,
+}
+
+/// What a weighted pool's swap depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeightedPool {
+    /// What the vault holds of each coin, in atomic units.
+    pub balances: ArrayVec<U256, MAX_COINS>,
+    /// What turns atomic units into 18 decimals: `10^(36 − decimals)`.
+    pub scaling_factors: ArrayVec<U256, MAX_COINS>,
+    /// Each coin's share, 18 decimals; they sum to one.
+    pub weights: ArrayVec<U256, MAX_COINS>,
+    /// Fee on the amount in, 18 decimals.
+    pub fee_wad: U256,
+    /// How powers are computed.
+    pub power: Power,
+}
+
+impl WeightedPool {
+    /// What a swap of `amount_in` pays, rounded down. Source: `WeightedMath._calcOutGivenIn`, `BasePool.onSwap`.
+    ///
+    /// # Errors
+    /// - [`SwapError::LimitExceeded`] above 30% of the balance of the coin in.
+    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
+    /// - [`SwapError::UnknownCoin`] for a coin that the pool has not.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
+        let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
+        let unscaled = |limit| self.scale().down(limit, i).unwrap_or(limit);
+        let out = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, unscaled))?;
+        if out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(out) }
+    }
+
+    /// The amount in that a swap for exactly `amount_out` asks, rounded up. Source: `WeightedMath._calcInGivenOut`.
+    ///
+    /// # Errors
+    /// As [`WeightedPool::swap`]; the limit is 30% of the balance of the coin out.
+    pub fn swap_exact_out(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
+        let (i, j) = self.coins(coin_in, coin_out, amount_out)?;
+        let unscaled = |limit| self.scale().down(limit, j).unwrap_or(limit);
+        self.in_given_out(i, j, amount_out).map_err(|revert| revert.into_error(amount_out, unscaled))
+    }
+
+    fn coins(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let coins = self.balances.len().min(self.scaling_factors.len()).min(self.weights.len());
+        match amount.is_zero() {
+            _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
+            true => Err(SwapError::ZeroAmount),
+            false => Ok((i, j)),
+        }
+    }
+
+    fn scale(&self) -> Scale<'_> {
+        Scale { balances: &self.balances, factors: &self.scaling_factors }
+    }
+
+    fn shortcuts(&self) -> bool {
+        self.power == Power::Shortcuts
+    }
+
+    fn out_given_in(&self, i: usize, j: usize, amount_in: U256) -> Result<U256, Revert> {
+        let scale = self.scale();
+        let amount = scale.up(less_fee(amount_in, self.fee_wad)?, i)?;
+        let (balance_in, balance_out) = (scale.balance(i)?, scale.balance(j)?);
+        let limit = mul_down(balance_in, MAX_RATIO)?;
+        if amount > limit {
+            return Err(Revert::Ratio(limit));
+        }
+        let base = div_up(balance_in, balance_in.checked_add(amount).ok_or(Revert::Arithmetic)?)?;
+        let power = pow_up(base, div_down(self.weights[i], self.weights[j])?, self.shortcuts())?;
+        scale.down(mul_down(balance_out, complement(power))?, j)
+    }
+
+    fn in_given_out(&self, i: usize, j: usize, amount_out: U256) -> Result<U256, Revert> {
+        let scale = self.scale();
+        let amount = scale.up(amount_out, j)?;
+        let (balance_in, balance_out) = (scale.balance(i)?, scale.balance(j)?);
+        let limit = mul_down(balance_out, MAX_RATIO)?;
+        if amount > limit {
+            return Err(Revert::Ratio(limit));
+        }
+        let base = div_up(balance_out, balance_out.checked_sub(amount).ok_or(Revert::Arithmetic)?)?;
+        let power = pow_up(base, div_up(self.weights[j], self.weights[i])?, self.shortcuts())?;
+        let ratio = power.checked_sub(ONE).ok_or(Revert::Arithmetic)?;
+        plus_fee(scale.down_rounded_up(mul_up(balance_in, ratio)?, i)?, self.fee_wad)
+    }
+}
