@@ -65,7 +65,11 @@ pub fn estimate(
 /// others' trades put in the way, and for outputs that the recipient has none of yet.
 fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
     let fresh_slots = 20_000 * u64::try_from(order.outputs.len()).unwrap_or(u64::MAX);
-    (used_gas_units + used_gas_units / 4).saturating_add(fresh_slots).saturating_add(30_000).min(MAX_GAS_LIMIT)
+    used_gas_units
+        .saturating_add(used_gas_units / 4)
+        .saturating_add(fresh_slots)
+        .saturating_add(30_000)
+        .min(MAX_GAS_LIMIT)
 }
 
 /// 21,000 and 4 for every zero byte, 16 for every other (EIP-2028).
@@ -94,5 +98,24 @@ fn calldata_for_size(order: &Order, program: &Program, payer: Address, authoriza
             let permit = Permit { owner: payer, nonce: U256::MAX, deadline: order.deadline };
             execute_with_permit2_calldata(order, &program.bytes, &permit, &Bytes::from(vec![0xff; 65]))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calldata_is_priced_by_its_bytes() {
+        assert_eq!(intrinsic_gas_units(&[]), 21_000);
+        assert_eq!(intrinsic_gas_units(&[0, 0, 1]), 21_000 + 2 * 4 + 16);
+        assert_eq!(floor_gas_units(&[0, 0, 1]), 21_000 + 2 * 10 + 40);
+    }
+
+    #[test]
+    fn a_limit_leaves_room_and_never_passes_the_cap() {
+        let order = Order { inputs: vec![], outputs: vec![], recipient: Address::ZERO, deadline: 0, partner_fee: None };
+        assert_eq!(gas_limit(400_000, &order), 530_000);
+        assert_eq!(gas_limit(u64::MAX / 2, &order), MAX_GAS_LIMIT);
     }
 }

@@ -1,0 +1,149 @@
+//! Random baskets through the real pools, in an EVM in process: several inputs and outputs, splits and merges of any acyclic
+//! shape, ether anywhere, fees on either side, allowances and Permit2 signatures (single and batch).
+//!
+//! No solver takes part: the shapes are wilder than what one would choose. Amounts come from the pools' own arithmetic and
+//! the proxy's rule of shares; every minimum is the whole of what was computed, so a wei less reverts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    unreachable_pub,
+    missing_docs
+)]
+
+mod basket;
+mod chain;
+mod gas_table;
+
+use alloy::primitives::Address;
+use alloy::providers::{Provider, ProviderBuilder};
+use alloy::signers::{SignerSync, local::PrivateKeySigner};
+use braid_devnet::accounts::{TAKER, TAKER_KEY};
+use braid_execution::{Authorization, Order, Permit, Program, encode_program, gas, permit2, proxy};
+use braid_primitives::{Bytes, NATIVE_ETHER, U256};
+use braid_simulation::evm::{Message, Overlay, run, view};
+use braid_simulation::grant::{Grant, grant};
+use braid_simulation::{Fork, NodeState};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use self::basket::{Basket, PARTNER};
+use self::chain::Chain;
+use self::gas_table::{Measured, Table};
+
+const BASKETS: usize = 1_500;
+const SEED: u64 = 7;
+
+/// Calldata for a basket, with a signature of the taker's where it pays by one.
+fn calldata(order: &Order, program: &Program, by_signature: bool, number: u64) -> Bytes {
+    if !by_signature {
+        return braid_execution::execute_calldata(order, &program.bytes);
+    }
+    let id: [u8; 16] = u128::from(number).to_be_bytes();
+    let permit = Permit { owner: TAKER, nonce: permit2::nonce(&id, 0), deadline: order.deadline };
+    let typed = permit2::typed_data(order, &program.bytes, &permit).unwrap();
+    let signer = PrivateKeySigner::from_bytes(&TAKER_KEY).unwrap();
+    let signature = signer.sign_hash_sync(&typed.hash).unwrap().as_bytes();
+    braid_execution::execute_with_permit2_calldata(order, &program.bytes, &permit, &Bytes::from(signature))
+}
+
+/// Gives the taker what the basket needs, and twice that, so that something stays.
+fn endow(overlay: &mut Overlay<'_>, order: &Order, spender: Address) {
+    for input in &order.inputs {
+        let (token, owner) = (input.token, TAKER);
+        let amount = input.amount * U256::from(2);
+        grant(overlay, &Grant::Balance { token, owner, amount }).unwrap();
+        if token != NATIVE_ETHER {
+            grant(overlay, &Grant::Allowance { token, owner, spender, amount: input.amount }).unwrap();
+        }
+    }
+    for output in order.outputs.iter().filter(|output| output.token != NATIVE_ETHER) {
+        for owner in [order.recipient, PARTNER] {
+            grant(overlay, &Grant::Balance { token: output.token, owner, amount: U256::ONE }).unwrap();
+        }
+    }
+    for owner in [order.recipient, PARTNER] {
+        grant(overlay, &Grant::Balance { token: NATIVE_ETHER, owner, amount: U256::ONE }).unwrap();
+    }
+    for input in order.inputs.iter().filter(|input| input.token != NATIVE_ETHER) {
+        grant(overlay, &Grant::Balance { token: input.token, owner: PARTNER, amount: U256::ONE }).unwrap();
+    }
+}
+
+fn balance(overlay: &mut Overlay<'_>, token: Address, owner: Address) -> U256 {
+    use revm::database_interface::Database;
+    if token == NATIVE_ETHER {
+        return overlay.basic(owner).unwrap().map_or(U256::ZERO, |info| info.balance);
+    }
+    let answer = view(overlay, token, braid_execution::approvals::balance_calldata(owner)).unwrap();
+    U256::from_be_slice(&answer.unwrap())
+}
+
+/// Runs a basket on a copy of the chain and compares every balance; gives the gas used.
+fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Address) -> u64 {
+    let mut overlay = Overlay::new(fork);
+    endow(&mut overlay, order, spender);
+    let tokens: Vec<Address> = order.tokens().collect();
+    let holders = [TAKER, order.recipient, PARTNER];
+    let mut read = |overlay: &mut Overlay<'_>| {
+        holders.map(|who| tokens.iter().map(|t| balance(overlay, *t, who)).collect::<Vec<_>>())
+    };
+    let before = read(&mut overlay);
+    let message =
+        Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
+    let result = run(&mut overlay, &message, true).unwrap();
+    assert!(result.is_success(), "{result:?} for {order:?} {:?}", basket.route);
+    let after = read(&mut overlay);
+
+    for (index, input) in order.inputs.iter().enumerate() {
+        let fee = input.amount - order.input_after_fee(input);
+        let same_holder = order.recipient == TAKER;
+        assert_eq!(before[0][index] - after[0][index], input.amount, "the payer gives exactly input {index}");
+        assert_eq!(after[2][index] - before[2][index], fee, "the partner's fee on input {index}");
+        assert!(same_holder || after[1][index] == before[1][index], "no input goes to the recipient");
+    }
+    for (index, output) in order.outputs.iter().enumerate() {
+        let at = order.inputs.len() + index;
+        let fee = basket.route.amounts_out[index] - output.amount;
+        assert_eq!(after[1][at] - before[1][at], output.amount, "the recipient gets exactly output {index}");
+        assert_eq!(after[2][at] - before[2][at], fee, "the partner's fee on output {index}");
+    }
+    for token in basket.tokens_met() {
+        assert!(balance(&mut overlay, token, proxy::address()).is_zero(), "the proxy keeps {token}");
+    }
+    result.tx_gas_used()
+}
+
+#[test]
+fn random_baskets_pay_every_output_to_the_wei() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let chain = runtime.block_on(Chain::start());
+    let provider = ProviderBuilder::new().connect_http(chain.devnet.http_url().parse().unwrap()).erased();
+    let block = *chain.market.block();
+    let fork = Fork::new(block, Box::new(NodeState::new(provider, block.hash, runtime.handle().clone())));
+    let mut dice = StdRng::seed_from_u64(SEED);
+    let mut table = Table::default();
+    let (mut several_in, mut several_out, mut by_signature) = (0, 0, 0);
+    for number in 0..BASKETS as u64 {
+        let basket = Basket::roll(&chain.market, &mut dice);
+        let order = basket.order(block.timestamp + 600);
+        let program = encode_program(&chain.market, &basket.route, &order).unwrap();
+        let signed = basket.by_signature && permit2::applies_to(&order);
+        let spender = if signed { permit2::ADDRESS } else { proxy::address() };
+        let authorization = if signed { Authorization::Permit2 } else { Authorization::Allowance };
+        let estimate = gas::estimate(&chain.market, &basket.route, &order, &program, TAKER, authorization);
+        let used = execute(&fork, &basket, &order, calldata(&order, &program, signed, number), spender);
+        several_in += usize::from(order.inputs.len() > 1);
+        several_out += usize::from(order.outputs.len() > 1);
+        by_signature += usize::from(signed);
+        table.add(Measured::new(&chain, &basket.route, &program, &estimate, used, signed, order.partner_fee));
+    }
+    println!("{several_in} with several inputs, {several_out} with several outputs, {by_signature} by signature");
+    table.print();
+    table.check();
+    assert!(several_in > BASKETS / 4 && several_out > BASKETS / 4 && by_signature > BASKETS / 10);
+}
