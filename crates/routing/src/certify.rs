@@ -8,6 +8,9 @@ use braid_protocols::curve::Direction;
 
 use crate::problem::Problem;
 
+/// Share of a pool's gas that counts as a crumb.
+const CRUMB: f64 = 0.01;
+
 /// Prices of all tokens: those given, and those worked out from them.
 #[derive(Clone, Debug)]
 pub(crate) struct PriceBoard {
@@ -26,17 +29,19 @@ impl PriceBoard {
     }
 
     /// Fills in the prices of reachable tokens that are not known: each at its `guess`, moved into the interval in which no
-    /// pool towards a known token earns anything, or, where there is none, its gas.
+    /// pool towards a known token earns more than a crumb of its gas, or, where there is none, more than its gas. Deep
+    /// tokens come first and count as known for the others.
     pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
-        for token in 0..self.price.len() {
+        for token in problem.prepared.deepest_first().iter().map(|token| *token as usize) {
             if alive[token] && !self.known[token] {
-                self.price[token] = self.within(problem, token, guess[token]);
+                let price = self.within(problem, token, guess[token]);
+                self.set(token, price);
             }
         }
     }
 
     fn within(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
-        // Bounds without gas, and the wider ones with it.
+        // Bounds by a crumb of gas, and the wider ones by all of it.
         let (mut low, mut high) = (0.0_f64, f64::INFINITY);
         let (mut low_gas, mut high_gas) = (0.0_f64, f64::INFINITY);
         for arrow in problem.prepared.graph().arrows(token) {
@@ -47,25 +52,15 @@ impl PriceBoard {
             let other = self.price[to];
             let Some(curve) = problem.curve(arrow.pool) else { continue };
             let gas = curve.gas_units * problem.gas_price;
-            if to != problem.source
-                && let Some(direction) = curve.direction(arrow.coin)
-            {
-                let floor = other * direction.spot();
-                low = low.max(floor);
-                if floor > low_gas {
-                    let f = 1.0 - direction.reject_in() * (gas / other).sqrt();
-                    low_gas = low_gas.max(if f > 0.0 { floor * f * f } else { 0.0 });
-                }
+            let direction = curve.direction(arrow.coin).filter(|_| to != problem.source);
+            if let Some(direction) = direction.filter(|direction| other * direction.spot() > low_gas.min(low)) {
+                low = low.max(direction.average_rate(other, f64::INFINITY, gas * CRUMB));
+                low_gas = low_gas.max(direction.average_rate(other, f64::INFINITY, gas));
             }
-            if to != problem.target
-                && let Some(direction) = curve.direction(arrow.coin_to)
-            {
-                let ceiling = other / direction.spot();
-                high = high.min(ceiling);
-                if ceiling < high_gas {
-                    let f = 1.0 + direction.reject_out() * (gas / other).sqrt();
-                    high_gas = high_gas.min(ceiling * f * f);
-                }
+            let direction = curve.direction(arrow.coin_to).filter(|_| to != problem.target);
+            if let Some(direction) = direction.filter(|direction| other / direction.spot() < high_gas.max(high)) {
+                high = high.min(direction.average_cost(other, f64::INFINITY, gas * CRUMB));
+                high_gas = high_gas.min(direction.average_cost(other, f64::INFINITY, gas));
             }
         }
         settle(guess, (low, high), (low_gas, high_gas))
@@ -83,7 +78,7 @@ fn settle(guess: f64, (low, high): (f64, f64), (low_gas, high_gas): (f64, f64)) 
             (false, false, false) => 0.0,
         };
     }
-    if low_gas <= high_gas && guessed { guess.clamp(low_gas, high_gas) } else { (low * high).sqrt() }
+    if low_gas <= high_gas && guessed { guess.clamp(low_gas, high_gas) } else { (low_gas * high_gas).sqrt() }
 }
 
 /// The bound at a board's prices, and the pools outside the given ones that earn more than `least`.
@@ -129,6 +124,79 @@ pub(crate) fn evaluate(
     Evaluation { bound: bound + 1e-12 * bound.abs(), earning: sum.earning }
 }
 
+/// As [`evaluate`], for routes of at least `count` pools: the `count` largest terms count even where they are negative.
+pub(crate) fn evaluate_at_least(
+    problem: &Problem<'_>,
+    alive: &[bool],
+    caps: &[f64],
+    board: &PriceBoard,
+    count: usize,
+) -> f64 {
+    let graph = problem.prepared.graph();
+    let mut many =
+        Many { problem, caps, price: &board.price, bound: 0.0, noise: 0.0, top: vec![f64::NEG_INFINITY; count] };
+    many.bound = board.price[problem.source] * problem.amount;
+    for pair in graph.pairs() {
+        if pair.ends.iter().all(|end| alive[*end as usize]) && problem.is_open(pair.pool) {
+            many.add(pair.pool, pair.ends);
+        }
+    }
+    for end in [problem.source, problem.target] {
+        if graph.is_inner(end) {
+            continue;
+        }
+        for arrow in graph.arrows(end).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pool)) {
+            let both_outer = !graph.is_inner(arrow.to as usize);
+            if !(both_outer && end == problem.target) {
+                many.add(arrow.pool, graph.ends(arrow.pool));
+            }
+        }
+    }
+    // Where there are fewer pools, there is no such route.
+    let forced: f64 = many.top.iter().map(|term| term.min(0.0)).sum();
+    let bound = many.bound + forced + many.noise;
+    bound + 1e-12 * (bound.abs() + many.bound.abs())
+}
+
+struct Many<'a, 'p> {
+    problem: &'a Problem<'p>,
+    caps: &'a [f64],
+    price: &'a [f64],
+    bound: f64,
+    noise: f64,
+    /// The largest terms, falling.
+    top: Vec<f64>,
+}
+
+impl Many<'_, '_> {
+    fn add(&mut self, pool: u32, ends: [u32; 2]) {
+        let problem = self.problem;
+        let Some(curve) = problem.curve(pool) else { return };
+        let gas = curve.gas_units * problem.gas_price;
+        let open = problem.open_ways(ends);
+        let mut earned = 0.0_f64;
+        for side in 0..2 {
+            let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
+            let Some(direction) = curve.directions[side].as_ref().filter(|_| open[side]) else { continue };
+            let (price_in, price_out) = (self.price[from], self.price[to]);
+            if price_in < direction.spot() * price_out {
+                // Gas on the way is left out: it would only lower the term.
+                earned = earned.max(direction.most_earned(price_in, price_out, self.caps[from], 0.0, 0.0));
+                self.noise += noise(direction, price_in, price_out, self.caps[from]);
+            }
+        }
+        let mut term = earned - gas;
+        if term > 0.0 {
+            self.bound += term;
+        }
+        for place in &mut self.top {
+            if term > *place {
+                std::mem::swap(place, &mut term);
+            }
+        }
+    }
+}
+
 struct Sum<'a, 'p> {
     problem: &'a Problem<'p>,
     caps: &'a [f64],
@@ -147,9 +215,8 @@ impl Sum<'_, '_> {
         }
         let Some((curve, direction)) = problem.direction(pool, coin_in) else { return };
         let gas = curve.gas_units * problem.gas_price;
-        let tick_price = curve.tick_gas_units * problem.gas_price;
         let (price_in, price_out) = (self.price[from], self.price[to]);
-        let earned = direction.most_earned(price_in, price_out, self.caps[from], gas, tick_price);
+        let earned = direction.most_earned(price_in, price_out, self.caps[from], gas, problem.gas_price);
         self.noise += noise(direction, price_in, price_out, self.caps[from]);
         self.bound += earned;
         if earned > self.least {

@@ -8,6 +8,7 @@
 mod certify;
 mod dual;
 pub mod error;
+mod few;
 mod fixed;
 mod flow;
 mod greedy;

@@ -19,7 +19,7 @@ pub(crate) struct Path {
 }
 
 /// Up to this amount every integer has a float of its own: outputs are rounded down as contracts do.
-const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 #[derive(Clone, Copy, Debug)]
 struct Label {
@@ -207,17 +207,16 @@ impl<'a, 'p> Search<'a, 'p> {
             if held + amount_in > direction.capacity_in() * FULL {
                 return None;
             }
-            let (before, ticks_before) = direction.quote(held);
-            let (after, ticks) = direction.quote(held + amount_in);
-            let more = f64::from(ticks - ticks_before.min(ticks)) * curve.tick_gas_units;
-            return (after > before).then_some((after - before, more));
+            let (before, gas_before) = direction.quote(held);
+            let (after, gas) = direction.quote(held + amount_in);
+            return (after > before).then_some((after - before, gas - gas_before));
         }
         if amount_in > direction.capacity_in() * FULL {
             return None;
         }
-        let (out, ticks) = direction.quote(amount_in);
+        let (out, on_the_way) = direction.quote(amount_in);
         let out = if out < EXACT_BELOW { out.floor() } else { out };
-        let gas = curve.gas_units + f64::from(ticks) * curve.tick_gas_units;
+        let gas = curve.gas_units + on_the_way;
         (out > 0.0).then_some((out, gas))
     }
 

@@ -16,6 +16,7 @@ use crate::problem::Problem;
 pub(crate) struct Potentials {
     pub(crate) cap: Vec<f64>,
     pub(crate) worth: Vec<f64>,
+    gas_share: f64,
 }
 
 impl Potentials {
@@ -24,7 +25,12 @@ impl Potentials {
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
         let cap = caps(problem, problem.amount);
         let worth = worths(problem, &cap, gas_share);
-        Self { cap, worth }
+        Self { cap, worth, gas_share }
+    }
+
+    /// The share of the gas that the worths leave out.
+    pub(crate) fn gas_left_out(&self) -> f64 {
+        1.0 - self.gas_share
     }
 
     /// The bound that the potentials themselves are.
@@ -37,7 +43,7 @@ impl Potentials {
         let mut cap = caps(problem, effective_amount(problem));
         cap[problem.source] = problem.amount * OUTWARD;
         let worth = worths(problem, &cap, gas_share);
-        Self { cap, worth }
+        Self { cap, worth, gas_share }
     }
 
     /// Tightens the caps to a value that no route better than the one known can hold, at the given prices; then the worths.
@@ -55,7 +61,7 @@ impl Potentials {
             }
         }
         if tighter {
-            self.worth = worths(problem, &self.cap, 1.0);
+            self.worth = worths(problem, &self.cap, self.gas_share);
         }
         tighter
     }

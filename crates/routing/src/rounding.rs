@@ -197,11 +197,11 @@ fn earned(member: &Member<'_>, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(
     let side = member.side(prices)?;
     let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
     let direction = member.curve.directions[side].as_ref()?;
-    let trade = direction.best_trade(prices[from], prices[to], sub.caps[from], member.tick_price)?;
+    let trade = direction.best_trade(prices[from], prices[to], sub.caps[from], member.gas_price)?;
     let profit = prices[to] * trade.amount_out - prices[from] * trade.amount_in;
-    let gas = member.gas + trade.ticks * member.tick_price;
+    let gas = member.gas + trade.gas_units * member.gas_price;
     let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
-    Some((ratio, profit - trade.ticks * member.tick_price))
+    Some((ratio, profit - trade.gas_units * member.gas_price))
 }
 
 /// Profit less gas at local prices, uncapped; minus the gas where there is no trade.
@@ -209,8 +209,8 @@ fn member_gain(member: &Member<'_>, prices: &[f64]) -> f64 {
     let trade = member.side(prices).and_then(|side| {
         let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
         let direction = member.curve.directions[side].as_ref()?;
-        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, member.tick_price)?;
-        Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.ticks * member.tick_price)
+        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, member.gas_price)?;
+        Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.gas_units * member.gas_price)
     });
     trade.unwrap_or(0.0) - member.gas
 }

@@ -55,6 +55,9 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// A gap above this many basis points says nothing: it is no certificate.
+    pub const LOOSEST_GAP_BPS: f64 = 1_000.0;
+
     /// From values in wei; what floating point may have rounded is rounded outwards, and nothing is below zero.
     pub(crate) fn new(bound: f64, achieved: f64, gross: f64, pools_covered: u32) -> Self {
         let bound = (bound + 1e-12 * bound.abs()).max(achieved);
@@ -74,7 +77,8 @@ impl Certificate {
 pub struct Solution {
     /// The route.
     pub route: Route,
-    /// How close to the best it is; `None` when no bound was computed.
+    /// How close to the best it is; `None` without a reference price, and where the bound is looser than
+    /// [`Certificate::LOOSEST_GAP_BPS`].
     pub certificate: Option<Certificate>,
     /// How many pools the solver looked at.
     pub pools_visited: u32,

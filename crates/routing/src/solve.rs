@@ -4,6 +4,7 @@ use braid_primitives::{TokenId, U256};
 
 use crate::certify::{self, PriceBoard};
 use crate::dual::Newton;
+use crate::few;
 use crate::flow::FlowSearch;
 use crate::greedy;
 use crate::path::{self, FULL, Path};
@@ -21,8 +22,11 @@ const CHAINS: usize = 3;
 const CHUNKS: u16 = 24;
 /// Gap, as a share of the bound, below which nothing more is tried.
 const CLOSE: f64 = 5e-8;
-/// Share of a swap's gas above which a pool's standing arbitrage sets it aside.
-const OUT_OF_LINE: f64 = 0.25;
+/// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
+const OUT_OF_LINE: f64 = 0.02;
+const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
+/// Gas of a few swaps: where a gap is of its order, counting pools closes it.
+const GAS_WEIGHS: f64 = 210_000.0;
 /// How often a plan is mended after an exact pool refused an amount.
 const REPAIRS: usize = 12;
 
@@ -101,10 +105,7 @@ impl Single<'_> {
             self.offer(&mut best, &chain.flows);
         }
         let universe = self.universe(best.as_ref());
-        let mut bound = potentials.bound(problem);
-        if !below_gas {
-            bound = self.split(&universe, &mut best);
-        }
+        let bound = if below_gas { self.below_gas(&universe, best.as_ref()) } else { self.split(&universe, &mut best) };
         if best.is_none() {
             let flows = greedy::chunked(problem, &potentials, CHUNKS, usize::from(self.request.max_steps));
             self.offer(&mut best, &flows);
@@ -124,12 +125,14 @@ impl Single<'_> {
     fn universe(&self, best: Option<&Candidate>) -> Problem<'_> {
         let standing = self.prepared.standing();
         let mut universe = self.problem.clone();
+        let smallest = OUT_OF_LINE_OF_TRADE * best.map_or(0.0, |found| found.net.max(0.0));
         let mut closed = vec![false; self.prepared.pool_count()];
         let mut any = !universe.closed.is_empty();
         for (pool, closed) in closed.iter_mut().enumerate() {
             let id = crate::prepare::index32(pool);
             let gas = self.problem.curve(id).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
-            let aside = standing.out_of_line(pool) > 0.0 && standing.out_of_line(pool) > gas * OUT_OF_LINE;
+            let aside = standing.out_of_line(pool) > (gas * OUT_OF_LINE).max(smallest);
+            let aside = aside && !self.matters_to_an_end(id);
             any |= aside;
             *closed = aside || !self.problem.is_open(id);
         }
@@ -142,6 +145,28 @@ impl Single<'_> {
         universe
     }
 
+    /// Whether a pool is one of the deepest of the input or the output.
+    fn matters_to_an_end(&self, pool: u32) -> bool {
+        let Some(curve) = self.problem.curve(pool) else { return false };
+        let ends = self.prepared.graph().ends(pool).into_iter().enumerate();
+        let mut ends = ends.map(|(side, end)| (side, end as usize));
+        ends.any(|(side, end)| {
+            let is_end = end == self.problem.source || end == self.problem.target;
+            is_end && self.prepared.standing().matters_to(curve, side, end)
+        })
+    }
+
+    /// A bound for a trade that is worth less than its gas.
+    fn below_gas(&self, universe: &Problem<'_>, best: Option<&Candidate>) -> f64 {
+        let mut potentials = Potentials::new(universe, 0.0);
+        let alive = reachable(universe);
+        let Some(found) = best else { return potentials.bound(universe) };
+        self.tighten(universe, &mut potentials, found.net);
+        let bound = potentials.bound(universe);
+        let few = few::bound(universe, &potentials, &alive, &flows_of(&found.route), found.net);
+        few.map_or(bound, |few| few.min(bound))
+    }
+
     /// Looks for a better flow over the universe; returns a bound on every route over it.
     fn split(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> f64 {
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
@@ -150,11 +175,8 @@ impl Single<'_> {
         if self.is_close(bound, best) {
             return bound;
         }
-        if let Some(held) = self.held_value(universe, net) {
-            let standing = self.prepared.standing();
-            if potentials.tighten(universe, held, |token| standing.price(token)) {
-                bound = bound.min(potentials.bound(universe));
-            }
+        if self.tighten(universe, &mut potentials, net) {
+            bound = bound.min(potentials.bound(universe));
         }
         let alive = reachable(universe);
         let start = potentials.start_prices(universe);
@@ -168,6 +190,13 @@ impl Single<'_> {
             return bound;
         }
         let chain = best.as_ref().map_or_else(Vec::new, |found| flows_of(&found.route));
+        if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
+            let few = few::bound(universe, &potentials, &alive, &chain, net);
+            bound = few.map_or(bound, |few| few.min(bound));
+            if self.is_close(bound, best) {
+                return bound;
+            }
+        }
         let mut search = FlowSearch {
             problem: universe,
             potentials: &potentials,
@@ -181,6 +210,13 @@ impl Single<'_> {
         let found = search.run(&chain, net, bound);
         self.offer(best, &found.flows);
         found.bound
+    }
+
+    /// Tightens the caps by what a route better than `net` can hold.
+    fn tighten(&self, universe: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
+        let standing = self.prepared.standing();
+        let held = self.held_value(universe, net);
+        held.is_some_and(|held| potentials.tighten(universe, held, |token| standing.price(token)))
     }
 
     fn is_close(&self, bound: f64, best: &Option<Candidate>) -> bool {
@@ -266,7 +302,8 @@ impl Single<'_> {
         let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route)?;
         let open = (0_u32..).zip(0..self.prepared.pool_count());
         let covered = open.filter(|(id, _)| universe.is_open(*id) && universe.curve(*id).is_some()).count();
-        Some(Certificate::new(bound, found.net, gross, crate::prepare::index32(covered)))
+        let certificate = Certificate::new(bound, found.net, gross, crate::prepare::index32(covered));
+        Some(certificate).filter(|certificate| certificate.gap_bps <= Certificate::LOOSEST_GAP_BPS)
     }
 }
 

@@ -10,6 +10,8 @@ pub struct Stretch {
     pub end: f64,
     /// Liquidity, in the geometric mean of the two coins' atomic units; zero where there is none.
     pub liquidity: f64,
+    /// Gas units of passing its end.
+    pub gas_units: f64,
 }
 
 /// Where a segment begins. The last knot of a direction is its end and has no liquidity.
@@ -23,10 +25,12 @@ struct Knot {
     taken: f64,
     /// Output paid up to here.
     paid: f64,
-    /// Ticks per unit of input after the fee, along the lower convex hull of the staircase of ticks crossed.
-    tick_slope: f64,
+    /// Gas units of all that was passed on the way here, the end of the last segment included.
+    gas_units: f64,
+    /// Gas units per unit of input after the fee, along the lower convex hull of the staircase of gas.
+    gas_slope: f64,
     /// That hull's value here.
-    tick_hull: f64,
+    gas_hull: f64,
 }
 
 /// What a pool trades at given prices.
@@ -36,8 +40,8 @@ pub struct Trade {
     pub amount_in: f64,
     /// Amount out.
     pub amount_out: f64,
-    /// Ticks crossed; a fraction where the price of crossing was spread over a segment.
-    pub ticks: f64,
+    /// Gas units of what was passed on the way; in part where the gas of passing was spread over a segment.
+    pub gas_units: f64,
     /// How the amount in grows with the logarithm of (price out ÷ price in); zero where a cap holds it.
     pub slope: f64,
 }
@@ -59,21 +63,22 @@ impl Direction {
     /// `None` where it would never pay anything, or a number is not finite.
     pub fn new(gamma: f64, start: f64, stretches: &[Stretch]) -> Option<Self> {
         let mut knots = Vec::with_capacity(stretches.len() + 1);
-        let (mut root, mut taken, mut paid, mut widest) = (start, 0.0, 0.0, 0.0_f64);
+        let (mut root, mut taken, mut paid, mut gas_units, mut widest) = (start, 0.0, 0.0, 0.0, 0.0_f64);
         for stretch in stretches {
             let liquidity = stretch.liquidity;
-            knots.push(Knot { root, liquidity, taken, paid, tick_slope: 0.0, tick_hull: 0.0 });
+            knots.push(Knot { root, liquidity, taken, paid, gas_units, gas_slope: 0.0, gas_hull: 0.0 });
+            gas_units += stretch.gas_units;
             taken += liquidity * (1.0 / stretch.end - 1.0 / root);
             paid += liquidity * (root - stretch.end);
             root = stretch.end;
             widest = widest.max(liquidity);
         }
-        knots.push(Knot { root, liquidity: 0.0, taken, paid, tick_slope: 0.0, tick_hull: 0.0 });
+        knots.push(Knot { root, liquidity: 0.0, taken, paid, gas_units, gas_slope: 0.0, gas_hull: 0.0 });
         let sound = start > 0.0 && root > 0.0 && widest > 0.0 && paid > 0.0 && taken > 0.0;
         if !(sound && taken.is_finite() && paid.is_finite() && gamma > 0.0 && gamma <= 1.0) {
             return None;
         }
-        spread_ticks(&mut knots);
+        spread_gas(&mut knots);
         // The spot rate is that of the first stretch with liquidity: no amount, however small, does better.
         let first = knots.iter().find(|knot| knot.liquidity > 0.0)?;
         let root = first.root;
@@ -93,7 +98,7 @@ impl Direction {
         let start = (rate * (1.0 + FLATNESS)).sqrt();
         let end = (rate * (1.0 - FLATNESS)).sqrt();
         let liquidity = capacity_in / (1.0 / end - 1.0 / start);
-        Self::new(1.0, start, &[Stretch { end, liquidity }])
+        Self::new(1.0, start, &[Stretch { end, liquidity, gas_units: 0.0 }])
     }
 
     /// The marginal rate at no input, fee included: output per unit of input.
@@ -138,20 +143,18 @@ impl Direction {
         self.best_trade(self.spot * share, 1.0, f64::INFINITY, 0.0).map_or((0.0, 0.0), |t| (t.amount_in, t.amount_out))
     }
 
-    /// Output for an input, and the ticks crossed. Input beyond the capacity buys nothing.
+    /// Output for an input, and the gas units of what is passed on the way. Input beyond the capacity buys nothing.
     #[inline]
-    pub fn quote(&self, amount_in: f64) -> (f64, u32) {
+    pub fn quote(&self, amount_in: f64) -> (f64, f64) {
         let net = amount_in * self.gamma;
-        let k = self.knot_at(net);
-        let knot = &self.knots[k];
-        #[allow(clippy::cast_possible_truncation, reason = "a pool has far fewer than 2³² ticks")]
-        let ticks = k as u32;
+        let knot = &self.knots[self.knot_at(net)];
         if knot.liquidity == 0.0 {
-            return (knot.paid, ticks);
+            return (knot.paid, knot.gas_units);
         }
         // `L·(z₀ − z)` without the difference of near equals.
         let more = net - knot.taken;
-        (knot.paid + more * knot.root * knot.root / (1.0 + more * knot.root / knot.liquidity), ticks)
+        let out = knot.paid + more * knot.root * knot.root / (1.0 + more * knot.root / knot.liquidity);
+        (out, knot.gas_units)
     }
 
     /// The marginal rate, fee included, after an input.
@@ -168,20 +171,20 @@ impl Direction {
 
     /// The trade that is best at the given prices, with at most `cap` in; `None` where not trading is best.
     ///
-    /// `tick_price` is the value of crossing a tick, charged along the convex hull, so that the trade moves continuously
-    /// with the prices.
+    /// `gas_price` is the value of a unit of gas; what is passed on the way is charged along the convex hull, so that the
+    /// trade moves continuously with the prices.
     #[inline]
-    pub fn best_trade(&self, price_in: f64, price_out: f64, cap: f64, tick_price: f64) -> Option<Trade> {
+    pub fn best_trade(&self, price_in: f64, price_out: f64, cap: f64, gas_price: f64) -> Option<Trade> {
         if price_in >= self.spot * price_out {
             return None;
         }
         let per_square = 1.0 / (self.gamma * price_out);
         let end = self.knots.len() - 1;
-        let charge = tick_price * self.gamma;
+        let charge = gas_price * self.gamma;
         let mut k = 0;
         let mut square = price_in * per_square;
         while k < end {
-            square = (price_in + charge * self.knots[k].tick_slope) * per_square;
+            square = (price_in + charge * self.knots[k].gas_slope) * per_square;
             let next = self.knots[k + 1].root;
             if next * next < square {
                 break;
@@ -190,8 +193,7 @@ impl Direction {
         }
         let knot = &self.knots[k];
         let (mut taken, mut paid, mut slope) = (knot.taken, knot.paid, 0.0);
-        #[allow(clippy::cast_precision_loss, reason = "a pool has far fewer than 2⁵² ticks")]
-        let mut ticks = if tick_price > 0.0 { knot.tick_hull } else { k as f64 };
+        let mut gas_units = if gas_price > 0.0 { knot.gas_hull } else { knot.gas_units };
         if k < end {
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
@@ -200,17 +202,17 @@ impl Direction {
                 taken += more;
                 paid += fall;
                 slope = 0.5 * knot.liquidity / root / self.gamma * price_in * per_square / square;
-                if tick_price > 0.0 {
-                    ticks += more * knot.tick_slope;
+                if gas_price > 0.0 {
+                    gas_units += more * knot.gas_slope;
                 }
             }
         }
         let amount_in = taken / self.gamma;
         if amount_in > cap {
-            let (amount_out, ticks) = self.quote(cap);
-            return Some(Trade { amount_in: cap, amount_out, ticks: f64::from(ticks), slope: 0.0 });
+            let (amount_out, gas_units) = self.quote(cap);
+            return Some(Trade { amount_in: cap, amount_out, gas_units, slope: 0.0 });
         }
-        (amount_in > 0.0 && paid > 0.0).then_some(Trade { amount_in, amount_out: paid, ticks, slope })
+        (amount_in > 0.0 && paid > 0.0).then_some(Trade { amount_in, amount_out: paid, gas_units, slope })
     }
 
     /// Whether, by one comparison, no trade earns more than `gas` at these prices. `gas_root` is `√gas`.
@@ -224,26 +226,26 @@ impl Direction {
         f > 0.0 && price_in >= best * f * f
     }
 
-    /// The most that a trade of at most `cap` in earns at these prices, net of `gas` and of each tick crossed; not below 0.
+    /// The most that a trade of at most `cap` in earns at these prices, net of `gas` and, at `gas_price` a unit, of what is
+    /// passed on the way; not below 0.
     ///
-    /// The exact supremum over the staircase of ticks, up to floating-point noise: see [`Direction::noise`].
-    pub fn most_earned(&self, price_in: f64, price_out: f64, cap: f64, gas: f64, tick_price: f64) -> f64 {
+    /// The exact supremum over the staircase of gas, up to floating-point noise: see [`Direction::noise`].
+    pub fn most_earned(&self, price_in: f64, price_out: f64, cap: f64, gas: f64, gas_price: f64) -> f64 {
         let Some(trade) = self.best_trade(price_in, price_out, cap, 0.0) else { return 0.0 };
         let mut best = price_out * trade.amount_out - price_in * trade.amount_in - gas;
-        if best <= 0.0 || tick_price <= 0.0 || trade.ticks < 0.5 {
+        if best <= 0.0 || gas_price <= 0.0 || trade.gas_units <= 0.0 {
             return best.max(0.0);
         }
-        best -= trade.ticks * tick_price;
-        // Stopping at an earlier tick saves the crossings after it.
-        let mut crossed = 0.0;
-        for knot in &self.knots[1..] {
-            let amount_in = knot.taken / self.gamma;
-            if crossed >= trade.ticks || amount_in > cap {
+        best -= trade.gas_units * gas_price;
+        // Stopping at an earlier end of a segment saves the gas of passing it and those after it.
+        for pair in self.knots.windows(2) {
+            let [before, end] = pair else { break };
+            let amount_in = end.taken / self.gamma;
+            if before.gas_units >= trade.gas_units || amount_in > cap {
                 break;
             }
-            let earned = price_out * knot.paid - price_in * amount_in - gas - crossed * tick_price;
+            let earned = price_out * end.paid - price_in * amount_in - gas - before.gas_units * gas_price;
             best = best.max(earned);
-            crossed += 1.0;
         }
         best.max(0.0)
     }
@@ -326,10 +328,11 @@ impl Direction {
     }
 }
 
-/// Lower convex hull of (input taken, ticks crossed): makes the price of crossing ticks a convex cost.
-fn spread_ticks(knots: &mut [Knot]) {
-    #[allow(clippy::cast_precision_loss, reason = "a pool has far fewer than 2⁵² ticks")]
-    let slope = |knots: &[Knot], i: usize, j: usize| (j - i) as f64 / (knots[j].taken - knots[i].taken);
+/// Lower convex hull of (input taken, gas of what was passed): makes that gas a convex cost.
+fn spread_gas(knots: &mut [Knot]) {
+    let slope = |knots: &[Knot], i: usize, j: usize| {
+        (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken)
+    };
     let mut hull = vec![0_usize];
     for k in 1..knots.len() {
         let Some(&last) = hull.last() else { return };
@@ -351,10 +354,9 @@ fn spread_ticks(knots: &mut [Knot]) {
         }
         let base = hull[h];
         let per_unit = hull.get(h + 1).map_or(0.0, |next| slope(knots, base, *next));
-        #[allow(clippy::cast_precision_loss, reason = "a pool has far fewer than 2⁵² ticks")]
-        let hull_here = base as f64 + per_unit * (knots[k].taken - knots[base].taken);
-        knots[k].tick_slope = per_unit;
-        knots[k].tick_hull = hull_here;
+        let here = knots[base].gas_units + per_unit * (knots[k].taken - knots[base].taken);
+        knots[k].gas_slope = per_unit;
+        knots[k].gas_hull = here;
     }
 }
 

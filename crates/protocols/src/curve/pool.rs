@@ -13,10 +13,8 @@ const MAX_RESERVE: f64 = 5_192_296_858_534_827_628_530_496_329_220_095.0;
 pub struct PoolCurve {
     /// Selling coin 0 for coin 1, and coin 1 for coin 0; `None` for a side that pays nothing.
     pub directions: [Option<Direction>; 2],
-    /// The least gas that any swap through this pool costs as a step of a route.
+    /// The least gas that any swap through this pool costs as a step of a route; a direction's own gas comes on top.
     pub gas_units: f64,
-    /// What each initialised tick crossed adds at least.
-    pub tick_gas_units: f64,
 }
 
 impl PoolCurve {
@@ -44,12 +42,11 @@ fn constant_product(state: &uniswap_v2::State) -> PoolCurve {
     let liquidity = (reserves[0] * reserves[1]).sqrt();
     let one_way = |reserve_in: f64, reserve_out: f64| {
         let end = liquidity / (reserve_in + gamma * (MAX_RESERVE - reserve_in));
-        Direction::new(gamma, (reserve_out / reserve_in).sqrt(), &[Stretch { end, liquidity }])
+        Direction::new(gamma, (reserve_out / reserve_in).sqrt(), &[Stretch { end, liquidity, gas_units: 0.0 }])
     };
     PoolCurve {
         directions: [one_way(reserves[0], reserves[1]), one_way(reserves[1], reserves[0])],
         gas_units: uniswap_v2::gas::SWAP_GAS_UNITS as f64,
-        tick_gas_units: 0.0,
     }
 }
 
@@ -57,25 +54,76 @@ fn constant_product(state: &uniswap_v2::State) -> PoolCurve {
 fn concentrated(state: &uniswap_v3::State) -> PoolCurve {
     let gamma = 1.0 - f64::from(state.fee_pips) / 1_000_000.0;
     let start = from_x96(state.sqrt_price_x96);
-    let split = state.ticks.partition_point(|tick| tick.index <= state.tick);
-    let mut falling = Vec::with_capacity(split);
-    let mut liquidity = state.liquidity as i128;
-    for tick in state.ticks[..split].iter().rev() {
-        falling.push(Stretch { end: from_x96(tick.sqrt_price_x96).min(start), liquidity: liquidity.max(0) as f64 });
-        liquidity = liquidity.saturating_sub(tick.liquidity_net);
-    }
-    let mut rising = Vec::with_capacity(state.ticks.len() - split);
-    let mut liquidity = state.liquidity as i128;
-    for tick in &state.ticks[split..] {
-        rising
-            .push(Stretch { end: 1.0 / from_x96(tick.sqrt_price_x96).max(start), liquidity: liquidity.max(0) as f64 });
-        liquidity = liquidity.saturating_add(tick.liquidity_net);
-    }
+    let falling = stretches(state, &stops(state, true), |root| root.min(start), true);
+    let rising = stretches(state, &stops(state, false), |root| 1.0 / root.max(start), false);
     PoolCurve {
         directions: [Direction::new(gamma, start, &falling), Direction::new(gamma, 1.0 / start, &rising)],
         gas_units: uniswap_v3::gas::SWAP_GAS_UNITS as f64,
-        tick_gas_units: uniswap_v3::gas::TICK_GAS_UNITS as f64,
     }
+}
+
+/// Where a swap pays gas on its way: a tick, the gas of passing it, the liquidity that comes or goes, its price if known.
+struct Stop {
+    tick: i32,
+    gas_units: u64,
+    net: i128,
+    sqrt_price_x96: Option<U256>,
+}
+
+/// Edges of bitmap words taken into account; later ones count as free.
+const WORD_EDGES: i32 = 6;
+/// Ticks in a bitmap word.
+const WORD: i32 = 256;
+
+/// Every stop on the way down (`falling`) or up, in the order of the way.
+fn stops(state: &uniswap_v3::State, falling: bool) -> Vec<Stop> {
+    let split = state.ticks.partition_point(|tick| tick.index <= state.tick);
+    let (below, above) = state.ticks.split_at(split);
+    let at_tick = |tick: &uniswap_v3::Tick| Stop {
+        tick: tick.index,
+        gas_units: uniswap_v3::gas::TICK_GAS_UNITS,
+        net: tick.liquidity_net,
+        sqrt_price_x96: Some(tick.sqrt_price_x96),
+    };
+    let mut stops: Vec<Stop> =
+        if falling { below.iter().rev().map(at_tick).collect() } else { above.iter().map(at_tick).collect() };
+    let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
+    // Leaving the tick that the price is in writes the oracle.
+    let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
+    stops.push(bare(moved, uniswap_v3::gas::TICK_MOVED_GAS_UNITS));
+    let spacing = state.tick_spacing.max(1);
+    let compressed = state.tick.div_euclid(spacing);
+    let word = (if falling { compressed } else { compressed + 1 }).div_euclid(WORD);
+    for k in 0..WORD_EDGES {
+        let edge = if falling { (word - k) * WORD } else { (word + k) * WORD + WORD - 1 };
+        stops.push(bare(edge.saturating_mul(spacing), uniswap_v3::gas::WORD_GAS_UNITS));
+    }
+    let last = if falling { below.first() } else { above.last() };
+    let last = last.map_or(state.tick, |tick| tick.index);
+    stops.retain(|stop| if falling { stop.tick >= last } else { stop.tick <= last });
+    // A word's edge on an initialised tick is that tick.
+    stops.sort_by_key(|stop| (if falling { -stop.tick } else { stop.tick }, stop.sqrt_price_x96.is_none()));
+    let edge = uniswap_v3::gas::WORD_GAS_UNITS;
+    stops
+        .dedup_by(|later, first| later.tick == first.tick && later.gas_units == edge && first.sqrt_price_x96.is_some());
+    stops
+}
+
+#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
+fn stretches(state: &uniswap_v3::State, stops: &[Stop], end: impl Fn(f64) -> f64, falling: bool) -> Vec<Stretch> {
+    let mut liquidity = state.liquidity as i128;
+    let mut stretches = Vec::with_capacity(stops.len());
+    for stop in stops {
+        let sqrt_price = stop.sqrt_price_x96.or_else(|| uniswap_v3::tick_math::sqrt_price_at_tick(stop.tick));
+        let Some(root) = sqrt_price.map(from_x96) else { break };
+        stretches.push(Stretch {
+            end: end(root),
+            liquidity: liquidity.max(0) as f64,
+            gas_units: stop.gas_units as f64,
+        });
+        liquidity = if falling { liquidity.saturating_sub(stop.net) } else { liquidity.saturating_add(stop.net) };
+    }
+    stretches
 }
 
 /// From Q64.96.

@@ -63,7 +63,7 @@ struct ValueTrade {
     got: f64,
     curvature: f64,
     gas: f64,
-    tick_gas: f64,
+    on_the_way: f64,
 }
 
 #[inline]
@@ -76,7 +76,7 @@ fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage
         Stage::Fixed => f64::INFINITY,
     };
     let direction = member.curve.directions[side].as_ref()?;
-    let trade = direction.best_trade(price_in, price_out, cap, member.tick_price)?;
+    let trade = direction.best_trade(price_in, price_out, cap, member.gas_price)?;
     Some(ValueTrade {
         from,
         to,
@@ -84,13 +84,13 @@ fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage
         got: price_out * trade.amount_out,
         curvature: price_in * trade.slope,
         gas: member.gas,
-        tick_gas: trade.ticks * member.tick_price,
+        on_the_way: trade.gas_units * member.gas_price,
     })
 }
 
 #[inline]
 fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slopes) -> f64 {
-    let profit = (trade.got - trade.paid).max(0.0) - trade.tick_gas;
+    let profit = (trade.got - trade.paid).max(0.0) - trade.on_the_way;
     let (value, weight, sharpness) = match stage {
         Stage::Fixed => (profit, 1.0, 0.0),
         Stage::Smooth { tau, .. } => {

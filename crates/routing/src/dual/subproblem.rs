@@ -13,9 +13,9 @@ pub(crate) struct Member<'a> {
     pub(crate) ends: [u32; 2],
     /// Whether coin 0, and coin 1, may be sold: nothing flows into the input or out of the output.
     pub(crate) open: [bool; 2],
-    /// Value of a swap's gas, and of each tick crossed.
+    /// Value of a swap's gas, and of a unit of what it passes on the way.
     pub(crate) gas: f64,
-    pub(crate) tick_price: f64,
+    pub(crate) gas_price: f64,
 }
 
 /// A set of tokens with local numbers; the output comes last, hubs shortly before it, so that elimination fills in little.
@@ -77,8 +77,9 @@ impl<'a> Subproblem<'a> {
                 *first = (*first).min(low);
             }
             let open = problem.open_ways(tokens);
-            let (gas, tick_price) = (curve.gas_units * problem.gas_price, curve.tick_gas_units * problem.gas_price);
-            sub.members.push(Member { pool: *pool, curve, ends, open, gas, tick_price });
+            let gas_price = problem.gas_price;
+            let gas = curve.gas_units * gas_price;
+            sub.members.push(Member { pool: *pool, curve, ends, open, gas, gas_price });
         }
         for (token, _) in &degrees {
             local[*token as usize] = u32::MAX;
@@ -109,7 +110,7 @@ impl Member<'_> {
         let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
         let (coin_in, coin_out) = if side == 0 { (0, 1) } else { (1, 0) };
         let direction = self.curve.direction(coin_in)?;
-        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.tick_price)?;
+        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.gas_price)?;
         Some(Flow {
             pool: self.pool,
             coin_in,

@@ -22,6 +22,8 @@ pub struct Prepared {
     graph: Graph,
     prices: Prices,
     standing: Standing,
+    deepest_first: Vec<u32>,
+    least_gas_units: f64,
 }
 
 impl Prepared {
@@ -47,7 +49,9 @@ impl Prepared {
         let graph = Graph::new(&market, &curves);
         let prices = Prices::new(&graph, &curves);
         let standing = Standing::new(&graph, &curves, &prices);
-        Self { market, curves, graph, prices, standing }
+        let deepest_first = prices.deepest_first();
+        let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
+        Self { market, curves, graph, prices, standing, deepest_first, least_gas_units }
     }
 
     /// The market.
@@ -68,6 +72,16 @@ impl Prepared {
     /// Wei of ether per atomic unit of a token, however shallow its pools.
     pub(crate) fn wei_per_unit(&self, node: usize) -> Option<f64> {
         self.prices.wei_per_unit(node)
+    }
+
+    /// The least gas that a swap costs anywhere in the market.
+    pub(crate) fn least_gas_units(&self) -> f64 {
+        self.least_gas_units
+    }
+
+    /// Every token, those with the deepest pools first.
+    pub(crate) fn deepest_first(&self) -> &[u32] {
+        &self.deepest_first
     }
 
     /// How deep the pools behind a token's price are, wei.

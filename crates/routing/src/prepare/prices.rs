@@ -53,6 +53,14 @@ impl Prices {
         self.wei_per_unit.get(token).copied().filter(|price| *price > 0.0)
     }
 
+    /// Every token, those with the deepest pools first.
+    pub(crate) fn deepest_first(&self) -> Vec<u32> {
+        let mut tokens: Vec<u32> = (0..self.depth_wei.len()).map(super::index32).collect();
+        let depth = |token: &u32| self.depth_wei[*token as usize];
+        tokens.sort_by(|a, b| depth(b).total_cmp(&depth(a)).then(a.cmp(b)));
+        tokens
+    }
+
     pub(crate) fn depth_wei(&self, token: usize) -> f64 {
         self.depth_wei.get(token).copied().unwrap_or(0.0)
     }

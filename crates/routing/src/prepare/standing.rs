@@ -21,6 +21,8 @@ pub(crate) struct Standing {
     profit: Vec<f64>,
     /// What it earned when it was removed; zero for a pool that never was.
     out_of_line: Vec<f64>,
+    /// What the deepest pool of each token pays of it for a move of the price by half a percent.
+    deepest: Vec<f64>,
 }
 
 /// Levels of profit at which pools are removed, wei: from 10 ether down to less than the gas of one swap at 0.01 gwei.
@@ -32,7 +34,12 @@ impl Standing {
     pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PoolCurve>>], reference: &Prices) -> Self {
         let count = graph.token_count();
         let prices = (0..count).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
-        let mut state = Self { prices, profit: vec![0.0; curves.len()], out_of_line: vec![0.0; curves.len()] };
+        let mut state = Self {
+            prices,
+            profit: vec![0.0; curves.len()],
+            out_of_line: vec![0.0; curves.len()],
+            deepest: vec![0.0; count],
+        };
         let mut settle = Settle { graph, curves, stale: vec![true; count], queue: Vec::new() };
         settle.order(reference);
         for level in LEVELS {
@@ -45,7 +52,18 @@ impl Standing {
         }
         settle.run(&mut state);
         state.measure(graph, curves);
+        for (pool, curve) in curves.iter().enumerate().filter(|(pool, _)| graph.ends(index32(*pool))[0] != u32::MAX) {
+            for (side, token) in graph.ends(index32(pool)).into_iter().enumerate() {
+                let deepest = &mut state.deepest[token as usize];
+                *deepest = deepest.max(curve.as_deref().map_or(0.0, |curve| pays(curve, side)));
+            }
+        }
         state
+    }
+
+    /// Whether a pool counts among the deepest of one of its tokens.
+    pub(crate) fn matters_to(&self, curve: &PoolCurve, side: usize, token: usize) -> bool {
+        pays(curve, side) >= MATTERS * self.deepest[token]
     }
 
     /// The price of a token that leaves the least arbitrage, wei per atomic unit; zero without one.
@@ -104,6 +122,16 @@ impl Standing {
         }
         !worst.is_empty()
     }
+}
+
+/// Share of the deepest pool's depth from which on a pool matters to a token.
+const MATTERS: f64 = 0.02;
+
+/// What a pool pays of the coin at `side` for a move of the price by half a percent, about.
+fn pays(curve: &PoolCurve, side: usize) -> f64 {
+    curve.directions[1 - side]
+        .as_ref()
+        .map_or(0.0, |direction| (0.005 * direction.depth()).min(direction.capacity_out()))
 }
 
 /// Coordinate descent on the sum of profits: each token's price goes to where what pools pay of it balances what they take.

@@ -14,7 +14,7 @@ fn arb_direction() -> impl Strategy<Value = Direction> {
                 .into_iter()
                 .map(|(ratio, liquidity)| {
                     root *= ratio;
-                    Stretch { end: root, liquidity }
+                    Stretch { end: root, liquidity, gas_units: 1.0 }
                 })
                 .collect();
             Direction::new(gamma, start, &stretches)
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn the_most_earned_covers_every_amount_with_its_ticks(
+    fn the_most_earned_covers_every_amount_with_its_gas(
         d in arb_direction(), tilt in 0.5_f64..1.2, share in 0.01_f64..2.0, gas in 0.0_f64..0.02, tick in 0.0_f64..0.02,
     ) {
         let (price_in, scale) = (d.spot() * tilt, d.capacity_out());
@@ -49,8 +49,8 @@ proptest! {
         let bound = d.most_earned(price_in, 1.0, cap, gas, tick);
         let mut best = 0.0_f64;
         for x in grid(cap) {
-            let (out, ticks) = d.quote(x);
-            best = best.max(out - price_in * x - gas - f64::from(ticks) * tick);
+            let (out, passed) = d.quote(x);
+            best = best.max(out - price_in * x - gas - passed * tick);
         }
         prop_assert!(best <= bound + 1e-9 * scale);
         prop_assert!(bound <= best + 0.05 * scale, "the bound {bound} is far above what the grid reaches, {best}");
@@ -94,8 +94,8 @@ proptest! {
 }
 
 #[test]
-fn the_charge_for_ticks_moves_the_trade_without_a_jump() {
-    let stretches = [0.99, 0.98, 0.97, 0.90].map(|end| Stretch { end, liquidity: 1e6 });
+fn the_charge_for_gas_on_the_way_moves_the_trade_without_a_jump() {
+    let stretches = [0.99, 0.98, 0.97, 0.90].map(|end| Stretch { end, liquidity: 1e6, gas_units: 1.0 });
     let d = Direction::new(0.997, 1.0, &stretches).unwrap();
     let mut before: Option<Trade> = None;
     for k in 0..4000 {
@@ -121,6 +121,6 @@ fn a_fixed_rate_holds_to_nine_digits_up_to_its_capacity() {
 #[test]
 fn a_side_that_pays_nothing_is_no_direction() {
     assert!(Direction::new(0.997, 1.0, &[]).is_none());
-    assert!(Direction::new(0.997, 1.0, &[Stretch { end: 0.5, liquidity: 0.0 }]).is_none());
-    assert!(Direction::new(0.997, f64::NAN, &[Stretch { end: 0.5, liquidity: 1.0 }]).is_none());
+    assert!(Direction::new(0.997, 1.0, &[Stretch { end: 0.5, liquidity: 0.0, gas_units: 0.0 }]).is_none());
+    assert!(Direction::new(0.997, f64::NAN, &[Stretch { end: 0.5, liquidity: 1.0, gas_units: 0.0 }]).is_none());
 }

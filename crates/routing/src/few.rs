@@ -1,0 +1,189 @@
+//! A bound for trades in which gas weighs: few pools by enumeration, many by their gas.
+//!
+//! A route is either a single chain, or two pools side by side, or it has at least `k` pools, where `k` is one more than
+//! the fewest pools that lead from the input to the output, and at least three. Single chains are searched to the end; two
+//! pools side by side are bounded by the better rate; `k` pools or more pay the gas of at least `k`, so that the dual with
+//! its `k` largest terms counted even where they are negative bounds them.
+
+use crate::certify::{self, PriceBoard};
+use crate::path::EXACT_BELOW;
+use crate::potentials::{Potentials, reversed};
+use crate::prepare::Arrow;
+use crate::problem::{Flow, Problem};
+
+/// Most pools priced by the search for the best chain.
+const BUDGET: usize = 3_000;
+
+/// A bound on every route over the problem's pools; `None` when the search for the best chain does not end in time.
+///
+/// `gas_free` are potentials without gas or with, whichever are positive; `chain` is the best chain known, of value `net`.
+pub(crate) fn bound(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    alive: &[bool],
+    chain: &[Flow],
+    net: f64,
+) -> Option<f64> {
+    let single = best_chain(problem, potentials, net)?;
+    let pairs = best_pair(problem);
+    let fewest = fewest_pools(problem, alive)?;
+    let board = chain_prices(problem, alive, chain)?;
+    let many = certify::evaluate_at_least(problem, alive, &potentials.cap, &board, fewest.max(2) + 1);
+    Some(single.max(pairs).max(many))
+}
+
+/// The value of the best single chain, or `floor` where none is better.
+fn best_chain(problem: &Problem<'_>, potentials: &Potentials, floor: f64) -> Option<f64> {
+    let toll = potentials.gas_left_out() * problem.prepared.least_gas_units() * problem.gas_price;
+    let visited = vec![problem.source];
+    let extra = most_profit(problem);
+    let mut search = Exhaustive { problem, worth: &potentials.worth, toll, extra, best: floor, left: BUDGET, visited };
+    search.extend(problem.source, problem.amount, 0.0)?;
+    Some(search.best)
+}
+
+struct Exhaustive<'a, 'p> {
+    problem: &'a Problem<'p>,
+    worth: &'a [f64],
+    /// What at least one more pool costs, as far as the worths leave it out.
+    toll: f64,
+    /// The most that a pool adds to the value at prices without arbitrage.
+    extra: f64,
+    best: f64,
+    left: usize,
+    visited: Vec<usize>,
+}
+
+impl Exhaustive<'_, '_> {
+    fn extend(&mut self, at: usize, amount: f64, gas: f64) -> Option<()> {
+        let problem = self.problem;
+        let (graph, target) = (problem.prepared.graph(), problem.target);
+        for arrow in graph.arrows(target).iter().filter(|arrow| arrow.to as usize == at) {
+            self.step(&reversed(arrow, target), amount, gas)?;
+        }
+        if self.visited.len() >= problem.hops {
+            return Some(());
+        }
+        let arrows = if at == problem.source { graph.arrows(at) } else { graph.inner_arrows(at) };
+        for arrow in arrows {
+            let to = arrow.to as usize;
+            if to != target && graph.is_inner(to) && !self.visited.contains(&to) {
+                self.step(arrow, amount, gas)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The most that an amount of a token can become: by its worth, and by its price without arbitrage and what the pools
+    /// still to come can add.
+    fn promise(&self, token: usize, amount: f64, worth: f64) -> f64 {
+        let (problem, standing) = (self.problem, self.problem.prepared.standing());
+        let (price, price_out) = (standing.price(token), standing.price(problem.target));
+        if token == problem.target || price <= 0.0 || price_out <= 0.0 {
+            return amount * worth;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "a handful of hops")]
+        let left = (problem.hops - self.visited.len()) as f64;
+        let accounted = (amount * price + left * self.extra) * (problem.price_out / price_out) * (1.0 + 1e-9);
+        accounted.min(amount * worth)
+    }
+
+    fn step(&mut self, arrow: &Arrow, amount: f64, gas: f64) -> Option<()> {
+        let (problem, to) = (self.problem, arrow.to as usize);
+        let worth = self.worth[to];
+        let toll = if to == problem.target { 0.0 } else { self.toll };
+        if worth <= 0.0 || amount * arrow.spot * worth - gas - toll <= self.best || !problem.is_open(arrow.pool) {
+            return Some(());
+        }
+        self.left = self.left.checked_sub(1)?;
+        let Some((curve, direction)) = problem.direction(arrow.pool, arrow.coin) else { return Some(()) };
+        let (out, on_the_way) = direction.quote(amount);
+        let out = outward(out);
+        let gas = gas + (curve.gas_units + on_the_way) * problem.gas_price;
+        let promise = self.promise(to, out, worth) - gas - toll;
+        if promise <= self.best || out <= 0.0 {
+            return Some(());
+        }
+        if to == problem.target {
+            self.best = promise;
+            return Some(());
+        }
+        self.visited.push(to);
+        let done = self.extend(to, out, gas);
+        self.visited.pop();
+        done
+    }
+}
+
+/// The most that any open pool earns at prices without arbitrage.
+fn most_profit(problem: &Problem<'_>) -> f64 {
+    let standing = problem.prepared.standing();
+    let open = (0..problem.prepared.pool_count()).filter(|pool| problem.is_open(crate::prepare::index32(*pool)));
+    open.map(|pool| standing.profit(pool)).fold(0.0, f64::max)
+}
+
+/// At least what the contract pays: whole units, and what floating point may have lost.
+fn outward(out: f64) -> f64 {
+    let out = out * (1.0 + 1e-13);
+    if out < EXACT_BELOW { out.floor() } else { out }
+}
+
+/// A bound on two pools side by side from the input to the output.
+fn best_pair(problem: &Problem<'_>) -> f64 {
+    let graph = problem.prepared.graph();
+    let direct = graph.arrows(problem.source).iter().filter(|arrow| arrow.to as usize == problem.target);
+    let direct = direct.filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pool));
+    let costs: Vec<(f64, f64)> = direct
+        .filter_map(|arrow| Some((arrow.spot, problem.curve(arrow.pool)?.gas_units * problem.gas_price)))
+        .collect();
+    let mut best = f64::NEG_INFINITY;
+    for (k, (rate, gas)) in costs.iter().enumerate() {
+        for (other_rate, other_gas) in &costs[..k] {
+            let value = problem.amount * rate.max(*other_rate) * problem.price_out;
+            best = best.max(value - gas - other_gas);
+        }
+    }
+    best
+}
+
+/// Fewest pools from the input to the output.
+fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
+    let graph = problem.prepared.graph();
+    let mut frontier = vec![problem.source];
+    let mut seen = vec![false; alive.len()];
+    for hop in 1..=problem.hops {
+        let mut next = Vec::new();
+        for &x in &frontier {
+            for arrow in
+                graph.arrows(x).iter().filter(|a| a.spot > 0.0 && alive[a.to as usize] && problem.is_open(a.pool))
+            {
+                let to = arrow.to as usize;
+                if to == problem.target {
+                    return Some(hop);
+                }
+                if !std::mem::replace(&mut seen[to], true) {
+                    next.push(to);
+                }
+            }
+        }
+        frontier = next;
+    }
+    None
+}
+
+/// Marginal prices along the chain, as if gas were free; other tokens at prices without arbitrage towards these.
+fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]) -> Option<PriceBoard> {
+    let mut board = PriceBoard::new(alive.len());
+    let standing = problem.prepared.standing();
+    let mut price = problem.price_out;
+    board.set(problem.target, price);
+    for flow in chain.iter().rev() {
+        let (_, direction) = problem.direction(flow.pool, flow.coin_in)?;
+        price *= direction.marginal(flow.amount_in);
+        board.set(flow.from as usize, price);
+    }
+    let scale = price / standing.price(problem.source);
+    let guess: Vec<f64> = (0..alive.len()).map(|token| standing.price(token) * scale).collect();
+    board.fill(problem, alive, &guess);
+    Some(board)
+}
