@@ -19,7 +19,8 @@ abstract contract Wrapping is Guard {
         amountOut = run.amountIn;
         uint256 data;
         assembly ("memory-safe") {
-            mstore(0x00, DEPOSIT)
+            data := mload(0x40)
+            mstore(data, DEPOSIT)
         }
         Calls.poolAt(run.step, WETH, amountOut, data, 0x04, 0);
     }
@@ -31,8 +32,9 @@ abstract contract Wrapping is Guard {
         amountOut = run.amountIn;
         uint256 data;
         assembly ("memory-safe") {
-            mstore(0x00, WITHDRAW)
-            mstore(0x04, amountOut)
+            data := mload(0x40)
+            mstore(data, WITHDRAW)
+            mstore(add(data, 0x04), amountOut)
         }
         _expectEtherFrom(WETH);
         Calls.poolAt(run.step, WETH, 0, data, 0x24, 0);
