@@ -111,8 +111,9 @@ fn asset(name: &str) -> eyre::Result<Asset> {
 }
 
 fn atomic(amount: &str, asset: &Asset) -> eyre::Result<U256> {
+    let digits = amount.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     match parse_units(amount, asset.decimals) {
-        Ok(ParseUnits::U256(units)) if !units.is_zero() => Ok(units),
+        Ok(ParseUnits::U256(units)) if !units.is_zero() && digits <= usize::from(asset.decimals) => Ok(units),
         _ => bail!(
             "{amount} is no amount of {}: a number above zero with at most {} decimals",
             asset.symbol,

@@ -1,0 +1,160 @@
+//! The demo as a person meets it: one command, a swap in a second terminal, and nothing left behind.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::{
+    io::{BufRead, BufReader},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+};
+
+const DEVNET: &str = env!("CARGO_BIN_EXE_braid-devnet");
+
+/// The service's binary, beside the demo's; built first where only this crate's tests are run.
+fn braid() -> PathBuf {
+    let path = PathBuf::from(DEVNET).with_file_name("braid");
+    if !path.is_file() {
+        let built = Command::new(env!("CARGO")).args(["build", "-p", "braid"]).status().unwrap();
+        assert!(built.success());
+    }
+    path
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A running demo on free ports.
+struct Demo {
+    process: Child,
+    port: u16,
+    node_url: String,
+    /// What it printed until it was ready.
+    welcome: String,
+    logs: tempfile::TempDir,
+}
+
+impl Demo {
+    fn start() -> Self {
+        let (port, logs) = (free_port(), tempfile::tempdir().unwrap());
+        let mut process = Command::new(DEVNET)
+            .args(["demo", "--node-port", "0", "--block-time", "1", "--port", &port.to_string(), "--braid"])
+            .arg(braid())
+            .arg("--logs")
+            .arg(logs.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut welcome = String::new();
+        for line in BufReader::new(process.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            welcome.push_str(&line);
+            welcome.push('\n');
+            if line.starts_with("Ctrl-C") {
+                break;
+            }
+        }
+        let node_url = welcome.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
+        Self { process, port, node_url, welcome, logs }
+    }
+
+    fn swap(&self, from: &str, to: &str, amount: &str) -> Output {
+        Command::new(DEVNET)
+            .args(["swap", "--from", from, "--to", to, "--amount", amount, "--rpc", &self.node_url, "--api"])
+            .arg(format!("http://127.0.0.1:{}", self.port))
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn answers(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+#[test]
+fn swaps_pay_what_was_quoted_and_a_signal_ends_everything() {
+    let mut demo = Demo::start();
+    for (from, to, amount) in
+        [("USDC", "WETH", "12345.678901"), ("USDT", "ETH", "150000"), ("ETH", "WBTC", "7.5"), ("WBTC", "GUSD", "0.25")]
+    {
+        let swap = demo.swap(from, to, amount);
+        let said = String::from_utf8_lossy(&swap.stdout);
+        let log = std::fs::read_to_string(demo.logs.path().join(format!("braid-{}.log", demo.port))).unwrap();
+        let errors = String::from_utf8_lossy(&swap.stderr);
+        assert!(swap.status.success(), "{from} to {to}: {said}{errors}\n{log}");
+        assert!(said.trim_end().ends_with("Equal to the wei."), "{said}");
+    }
+
+    let node_port: u16 = demo.node_url.rsplit(':').next().unwrap().parse().unwrap();
+    assert!(answers(demo.port) && answers(node_port));
+    let id = demo.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(demo.process.wait().unwrap().success());
+    assert!(!answers(demo.port) && !answers(node_port));
+}
+
+#[test]
+fn the_welcome_can_be_pasted() {
+    let demo = Demo::start();
+    let lines: Vec<&str> = demo.welcome.lines().filter(|line| line.starts_with("curl ")).collect();
+    for (line, path) in lines.iter().zip(["/v1/quote", "/v1/build", "/health", "/ready"]) {
+        assert!(line.contains(&format!("http://127.0.0.1:{}{path}", demo.port)), "{line}");
+        let checked = Command::new("sh").args(["-n", "-c", line]).status().unwrap();
+        assert!(checked.success(), "{line}");
+    }
+    assert_eq!(lines.len(), 4);
+}
+
+#[test]
+fn a_swap_that_cannot_be_had_fails_with_one_sentence() {
+    let demo = Demo::start();
+    for (from, to, amount, expected) in [
+        ("USDC", "NOPE", "1", "the local chain has no token NOPE"),
+        ("USDC", "WETH", "1.0000001", "1.0000001 is no amount of USDC"),
+        ("USDC", "USDC", "1", "/v1/quote answered 422"),
+    ] {
+        let swap = demo.swap(from, to, amount);
+        let said = String::from_utf8_lossy(&swap.stderr);
+        assert_eq!(swap.status.code(), Some(1), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(expected) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
+fn a_port_in_use_is_named_with_the_variable_that_moves_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let other = free_port().to_string();
+    for (api, node, variable) in [(&port, &other, "BRAID_PORT"), (&other, &port, "DEMO_NODE_PORT")] {
+        let demo = Command::new(DEVNET)
+            .args(["demo", "--port", api, "--node-port", node, "--braid"])
+            .arg(braid())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&demo.stderr);
+        assert_eq!(demo.status.code(), Some(1), "{said}");
+        assert_eq!(
+            said.trim_end(),
+            format!(
+                "error: port {port} of 127.0.0.1 is in use: stop what listens there, or set {variable} to another port"
+            )
+        );
+    }
+}
+
+#[test]
+fn without_a_service_the_swap_says_what_to_start() {
+    let swap =
+        Command::new(DEVNET).args(["swap", "--api", &format!("http://127.0.0.1:{}", free_port())]).output().unwrap();
+    let said = String::from_utf8_lossy(&swap.stderr);
+    assert_eq!(swap.status.code(), Some(1), "{said}");
+    assert!(said.contains("does not answer: start it with `make demo`"), "{said}");
+}
