@@ -12,6 +12,7 @@
 
 mod support;
 
+mod balancer;
 mod discovery;
 mod gas;
 mod pairs;
