@@ -128,7 +128,7 @@ fn two(kind: Kind) -> Crypto {
 /// The pool with prices a percent away from its price scale and profits that pay for a move: the longest way.
 fn restless(mut pool: Crypto) -> Crypto {
     let apart = pool.price_scale.map(|price| price + price / U256::from(100));
-    let total_supply = pool.d / U256::from(2_000);
+    let total_supply = pool.virtual_price(e(18)).unwrap() / U256::from(2);
     let virtual_price = pool.virtual_price(total_supply).unwrap();
     pool.repricing = Some(Repricing {
         price_oracle: Some(apart),
@@ -145,34 +145,55 @@ fn restless(mut pool: Crypto) -> Crypto {
     pool
 }
 
-fn crypto(bencher: Bencher<'_, '_>, pool: &Crypto, moves: bool) {
+/// What is asked of a pool.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    /// What it pays.
+    Amount,
+    /// The same, and what it is afterwards.
+    After,
+    /// The same, where the price scale moves.
+    AfterMove,
+}
+
+const ASKS: [Ask; 3] = [Ask::Amount, Ask::After, Ask::AfterMove];
+
+fn crypto(bencher: Bencher<'_, '_>, pool: &Crypto, ask: Ask) {
     let amount = pool.balances[0] / U256::from(100);
-    let pool = if moves { restless(pool.clone()) } else { pool.clone() };
+    let mut pool = restless(pool.clone());
+    if let (Ask::After, Some(repricing)) = (ask, &mut pool.repricing) {
+        repricing.xcp_profit *= U256::from(4);
+    }
     pool.swap(&AT, 0, 1, amount).unwrap();
-    bencher.bench(|| black_box(&pool).swap(&AT, 0, 1, black_box(amount)));
+    match ask {
+        Ask::Amount => bencher.bench(|| black_box(&pool).amount_out(&AT, 0, 1, black_box(amount))),
+        Ask::After | Ask::AfterMove => bencher.bench(|| {
+            black_box(black_box(&pool).swap(&AT, 0, 1, black_box(amount)).unwrap());
+        }),
+    }
 }
 
-#[divan::bench(args = [false, true])]
-fn tricrypto2_price_scale_moves(bencher: Bencher<'_, '_>, moves: bool) {
-    crypto(bencher, &three(Kind::Tricrypto), moves);
+#[divan::bench(args = ASKS)]
+fn tricrypto2(bencher: Bencher<'_, '_>, ask: Ask) {
+    crypto(bencher, &three(Kind::Tricrypto), ask);
 }
 
-#[divan::bench(args = [false, true])]
-fn tricrypto_ng_price_scale_moves(bencher: Bencher<'_, '_>, moves: bool) {
-    crypto(bencher, &three(Kind::TricryptoNg), moves);
+#[divan::bench(args = ASKS)]
+fn tricrypto_ng(bencher: Bencher<'_, '_>, ask: Ask) {
+    crypto(bencher, &three(Kind::TricryptoNg), ask);
 }
 
-#[divan::bench(args = [false, true])]
-fn cryptoswap2_price_scale_moves(bencher: Bencher<'_, '_>, moves: bool) {
-    crypto(bencher, &two(Kind::Cryptoswap(ClassicTwo::Factory)), moves);
+#[divan::bench(args = ASKS)]
+fn cryptoswap2(bencher: Bencher<'_, '_>, ask: Ask) {
+    crypto(bencher, &two(Kind::Cryptoswap(ClassicTwo::Factory)), ask);
 }
 
-#[divan::bench(args = [false, true])]
-fn twocrypto_ng_price_scale_moves(bencher: Bencher<'_, '_>, moves: bool) {
-    crypto(bencher, &two(Kind::TwocryptoNg), moves);
+#[divan::bench(args = ASKS)]
+fn twocrypto_ng(bencher: Bencher<'_, '_>, ask: Ask) {
+    crypto(bencher, &two(Kind::TwocryptoNg), ask);
 }
 
 #[divan::bench]
 fn twocrypto_stable(bencher: Bencher<'_, '_>) {
-    crypto(bencher, &two(Kind::TwocryptoStable), false);
+    crypto(bencher, &two(Kind::TwocryptoStable), Ask::Amount);
 }

@@ -200,14 +200,15 @@ fn crypto_pool(kind: Kind, size: u64, tilt: [u64; 3]) -> crypto::State {
         repricing: None,
     };
     pool.d = pool.invariant(&NOW).unwrap();
-    let supply = pool.d / u(if three { 300 } else { 90 });
+    // shares that are worth a little more than one
+    let supply = pool.virtual_price(e(18)).unwrap() * u(1_000) / u(1_010);
     pool.repricing = Some(Repricing {
         price_oracle: Some(prices),
         last_prices: prices,
         last_prices_timestamp: NOW.timestamp - 12,
         averaging_seconds: 866,
         total_supply: supply,
-        xcp_profit: e(18),
+        xcp_profit: e(18) + e(16) * u(2),
         virtual_price: pool.virtual_price(supply).unwrap(),
         allowed_extra_profit: u(2_000_000_000_000),
         adjustment_step: u(146_000_000_000_000),
@@ -245,6 +246,17 @@ proptest! {
         if let (Ok(small), Ok(large)) = (paid(amount), paid(amount * u(more))) {
             prop_assert!(small < large && large < pool.balances[usize::from(j)]);
         }
+    }
+
+    /// The quick answer is the whole answer's amount, and refuses the same, from dust to a fifth of the pool.
+    #[test]
+    fn the_quick_amount_is_that_of_the_whole_swap((pool, i, j, amount) in crypto_trade(), smaller in 0_usize..90, higher in 0_u64..1_000) {
+        let mut pool = pool;
+        if let Some(repricing) = &mut pool.repricing {
+            repricing.virtual_price += u(higher);
+        }
+        let amount = (amount >> smaller).max(U256::ONE);
+        prop_assert_eq!(pool.amount_out(&NOW, i, j, amount), pool.swap(&NOW, i, j, amount).map(|swap| swap.amount_out));
     }
 
     #[test]
@@ -417,10 +429,12 @@ fn refusals_say_why() {
     // a hundred times the pool is further than the contract goes
     let far = crypto.balances[0] * u(1_000);
     assert!(matches!(crypto.swap(&NOW, 0, 1, far).unwrap_err(), SwapError::InsufficientLiquidity { .. }));
-    // a swap whose fee does not raise what a share is worth is a loss to the contract, though it would pay
-    let unwatched = crypto::State { repricing: None, ..crypto.clone() };
-    let loses = |amount| {
-        crypto.swap(&NOW, 0, 1, amount) == Err(SwapError::ZeroOutput) && unwatched.swap(&NOW, 0, 1, amount).is_ok()
-    };
-    assert!((5..12).map(e).any(loses));
+    // a swap that leaves a share worth no more than it was is a loss to the contract, though it would pay
+    let mut watched = crypto.clone();
+    let unwatched = crypto::State { repricing: None, ..crypto };
+    if let Some(repricing) = &mut watched.repricing {
+        repricing.virtual_price += u(1_000_000);
+    }
+    assert_eq!(watched.swap(&NOW, 0, 1, e(10)).unwrap_err(), SwapError::ZeroOutput);
+    assert!(unwatched.swap(&NOW, 0, 1, e(10)).is_ok() && watched.swap(&NOW, 0, 1, e(22)).is_ok());
 }
