@@ -5,6 +5,7 @@ use braid_store::{KeyRecord, KeyStore};
 use clap::Subcommand;
 use eyre::Result;
 
+use crate::out;
 use crate::paths::DataDir;
 
 #[derive(Debug, clap::Args)]
@@ -39,11 +40,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Command::Create { name } => {
             let (key, record) = keys.create(name, now_s)?;
             eprintln!("made {} for {name:?}; keep the key, it is not shown again:", record.id.0);
-            println!("{}", key.reveal());
+            out::line(format_args!("{}", key.reveal()))?;
         }
         Command::List => {
-            println!("{:<18} {:<24} {:<24} NAME", "ID", "CREATED", "REVOKED");
-            keys.list()?.iter().for_each(print);
+            out::line(format_args!("{:<18} {:<24} {:<24} NAME", "ID", "CREATED", "REVOKED"))?;
+            keys.list()?.iter().try_for_each(print)?;
         }
         Command::Revoke { id } => {
             let record = keys.revoke(id, now_s)?;
@@ -53,8 +54,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn print(record: &KeyRecord) {
+fn print(record: &KeyRecord) -> Result<()> {
     let time = |seconds: u64| rfc3339(seconds.saturating_mul(1_000));
     let revoked = record.revoked_at_s.map_or_else(|| "-".into(), time);
-    println!("{:<18} {:<24} {:<24} {}", record.id.0, time(record.created_at_s), revoked, record.name);
+    out::line(format_args!("{:<18} {:<24} {:<24} {}", record.id.0, time(record.created_at_s), revoked, record.name))
 }

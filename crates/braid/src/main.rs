@@ -1,10 +1,13 @@
 //! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid market`, `braid bench`.
-#![allow(clippy::print_stdout, reason = "a command's answer belongs on standard output")]
 
+mod bench_http;
 mod keys;
 mod logging;
+mod offline;
+mod out;
 mod paths;
 mod serve;
+mod units;
 
 use std::process::ExitCode;
 
@@ -24,14 +27,33 @@ struct Cli {
 enum Command {
     /// Follow a node and answer quotes and builds over HTTP.
     Serve(Box<serve::Args>),
+    /// Work out one quote and print it for a person.
+    Quote(offline::QuoteArgs),
     /// Make, list and revoke API keys, while the server runs or not.
     Keys(keys::Args),
+    /// Look at and keep markets.
+    #[command(subcommand)]
+    Market(MarketCommand),
+    /// Measure quotes per second over HTTP on a market file.
+    BenchHttp(bench_http::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum MarketCommand {
+    /// Say what a market file holds.
+    Show(offline::ShowArgs),
+    /// Read a node's market and write it to a file.
+    Save(offline::SaveArgs),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
+        Command::Quote(args) => offline::quote(&args),
         Command::Keys(args) => keys::run(&args),
+        Command::Market(MarketCommand::Show(args)) => offline::show(&args),
+        Command::Market(MarketCommand::Save(args)) => offline::save(&args),
+        Command::BenchHttp(args) => bench_http::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

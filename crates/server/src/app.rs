@@ -21,7 +21,7 @@ use crate::http::limits::Limits;
 use crate::proxy::ProxyWatch;
 use crate::request::Rules;
 use crate::work::WorkPool;
-use crate::{flow, routes};
+use crate::{data, flow, routes};
 
 /// Everything a handler needs.
 pub struct App {
@@ -85,6 +85,13 @@ pub fn router(app: &Arc<App>) -> Router {
         .route("/v1/quote", post(flow::quote::post))
         .route("/v1/quote/{quote_id}", get(flow::stored::get))
         .route("/v1/build", post(flow::build::post))
+        .route("/v1/chains", get(data::chains::get))
+        .route("/v1/protocols", get(data::protocols::get))
+        .route("/v1/tokens", get(data::tokens::get))
+        .route("/v1/prices", get(data::prices::get))
+        .route("/v1/network", get(data::network::get))
+        .route("/v1/balances", post(data::accounts::balances))
+        .route("/v1/allowances", post(data::accounts::allowances))
         .route("/health", get(routes::health))
         .route("/ready", get(routes::ready))
         .fallback(not_found)

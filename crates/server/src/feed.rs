@@ -1,6 +1,6 @@
 //! The market that quotes are answered on: prepared once per block, swapped without a lock.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -9,6 +9,7 @@ use braid_routing::Prepared;
 use tokio::sync::watch;
 
 use crate::config::Config;
+use crate::data::directory::Directory;
 use crate::problem::{Code, Problem};
 
 /// A block's market with all that its requests share. A request holds one from start to end.
@@ -18,6 +19,19 @@ pub struct Published {
     pub head: Arc<Head>,
     /// What the solver shares between the requests of the block.
     pub prepared: Prepared,
+    directory: OnceLock<Directory>,
+}
+
+impl Published {
+    /// A market that is ready for requests.
+    pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
+        Self { head, prepared, directory: OnceLock::new() }
+    }
+
+    /// The market's tokens as people look for them; made when first asked for.
+    pub fn directory(&self) -> &Directory {
+        self.directory.get_or_init(|| Directory::new(self))
+    }
 }
 
 /// The newest market, and where the follower stands.
@@ -53,7 +67,7 @@ impl MarketFeed {
             Some(before) => before.prepared.next(market),
             None => Prepared::new(market),
         };
-        self.current.store(Some(Arc::new(Published { head, prepared })));
+        self.current.store(Some(Arc::new(Published::new(head, prepared))));
     }
 
     /// The newest market, whatever its age.

@@ -8,6 +8,7 @@
 pub mod app;
 pub mod clock;
 pub mod config;
+pub mod data;
 pub mod feed;
 pub mod flow;
 pub mod http;

@@ -232,3 +232,26 @@ async fn the_proxy_is_found_on_the_chain() {
     let empty = world.quote(token("USDC"), units("USDC", 1), token("WETH")).await;
     assert!(empty["warnings"].as_array().unwrap().is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn balances_and_allowances_are_read_from_the_chain() {
+    let mut world = World::start().await;
+    let (usdc, taker) = (token("USDC"), accounts::TAKER);
+    let quote = world.quote(usdc, units("USDC", 5), token("WETH")).await;
+    world.approve(&quote["approvals"]).await;
+    let proxy = &quote["approvals"][0]["spender"];
+
+    let no_contract = Address::with_last_byte(0xaa);
+    let body = json!({"chain_id": 1, "owner": taker, "tokens": [NATIVE_ETHER, usdc, no_contract]});
+    let (status, answer) = world.post("/v1/balances", &body).await;
+    assert_eq!(status, 200, "{answer:#}");
+    let balances = &answer["data"]["balances"];
+    assert_eq!(balances[usdc.to_checksum(None)], world.holds(usdc).await.to_string());
+    assert_eq!(balances[NATIVE_ETHER.to_checksum(None)], world.holds(NATIVE_ETHER).await.to_string());
+    assert!(balances[no_contract.to_checksum(None)].is_null());
+
+    let body = json!({"chain_id": 1, "owner": taker, "allowances": [{"token": usdc, "spender": proxy}]});
+    let (_, answer) = world.post("/v1/allowances", &body).await;
+    let key = format!("{}:{}", usdc.to_checksum(None), proxy.as_str().unwrap());
+    assert_eq!(answer["data"]["allowances"][key], units("USDC", 5).to_string());
+}

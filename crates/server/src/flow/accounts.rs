@@ -81,6 +81,6 @@ fn calls(token: Address, taker: Address) -> [Call; 3] {
 }
 
 /// The first word of an answer, if it has one.
-fn word(answer: Option<Bytes>) -> Option<U256> {
+pub(crate) fn word(answer: Option<Bytes>) -> Option<U256> {
     answer.as_deref().and_then(|bytes| bytes.get(..32)).map(U256::from_be_slice)
 }

@@ -1,10 +1,11 @@
 //! The service over real HTTP, on a small market of our own making, without a node.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod bad_input;
 mod build;
 mod keys;
 mod limits;
+mod market_data;
 mod quote;
 mod service;
 mod support;

@@ -1,0 +1,234 @@
+//! `braid bench-http`: quotes per second over HTTP on one market file, keys and limits on.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use braid_ethereum::{FeeData, Head, SyncStatus};
+use braid_market::Market;
+use braid_primitives::{Token, TokenId, U256};
+use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
+use braid_store::{KeyStore, QuoteStore};
+use eyre::{Result, eyre};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+
+use crate::out;
+
+const KEY: &str = "bench-key";
+
+/// Distinct requests that are sent round and round.
+const REQUESTS: u64 = 512;
+
+/// Gas price of the bench's market, in wei: one gwei.
+const BASE_FEE_WEI: u64 = 1_000_000_000;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Market file: one of `braid market`, or a recorded one in JSON
+    #[arg(long, value_name = "FILE")]
+    market: PathBuf,
+    /// Connections that ask one quote after the other; may be given several times
+    #[arg(long, value_name = "N", default_values_t = [1, 32, 256])]
+    connections: Vec<usize>,
+    /// Seconds per row
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    seconds: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(bench(args))
+}
+
+async fn bench(args: &Args) -> Result<()> {
+    let market = braid_market::open(&args.market)?.market;
+    out::line(format_args!(
+        "{} pools, {} tokens, block {}",
+        market.pools().len(),
+        market.tokens().len(),
+        market.block().number
+    ))?;
+    out::line(format_args!("server and clients share this machine: {}", machine()))?;
+    let dir = std::env::temp_dir().join(format!("braid-bench-{}", std::process::id()));
+    braid_store::prepare_dir(&dir)?;
+    let server = Server::start(market, &dir).await?;
+    out::line(format_args!(
+        "\n| connections | quotes/s | p50 ms | p99 ms | no route | turned away |\n| --- | --- | --- | --- | --- | --- |"
+    ))?;
+    for connections in &args.connections {
+        let row = load(&server, *connections, Duration::from_secs(args.seconds)).await?;
+        out::line(format_args!("{}", row.line(*connections)))?;
+    }
+    server.stop().await;
+    std::fs::remove_dir_all(&dir)?;
+    Ok(())
+}
+
+/// Processor and number of cores.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{}, {cores} cores", name.trim_matches([' ', '\t', ':']))
+}
+
+struct Server {
+    address: SocketAddr,
+    bodies: Arc<Vec<String>>,
+    stop: oneshot::Sender<()>,
+    task: tokio::task::JoinHandle<std::io::Result<()>>,
+    _status: watch::Sender<SyncStatus>,
+}
+
+impl Server {
+    async fn start(market: Market, dir: &std::path::Path) -> Result<Self> {
+        let (status, receiver) = watch::channel(SyncStatus::default());
+        let feed = Arc::new(MarketFeed::new(receiver));
+        let fees = FeeData { next_base_fee_per_gas_wei: BASE_FEE_WEI, priority_fee_per_gas_wei: [50_000_000; 4] };
+        let head = Head { market: Arc::new(market), fees, received_at: Instant::now() };
+        feed.publish(Arc::new(head));
+        let bodies = Arc::new(requests(&feed)?);
+        let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
+        let app = App::new(Parts {
+            config: Config { limits, stale_after: Duration::MAX, ..Config::default() },
+            clock: Arc::new(SystemClock),
+            feed,
+            node: None,
+            keys: KeyStore::open(dir)?.with_fixed("bench", KEY),
+            quotes: QuoteStore::open(dir)?,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(serve(app, listener, async move { drop(stopped.await) }));
+        Ok(Self { address, bodies, stop, task, _status: status })
+    }
+
+    async fn stop(self) {
+        drop(self.stop);
+        drop(self.task.await);
+    }
+}
+
+/// The same requests every time: between the tokens with the most pools, worth 0.03 to 300 ether.
+fn requests(feed: &MarketFeed) -> Result<Vec<String>> {
+    let published = feed.latest().ok_or_else(|| eyre!("the market is empty"))?;
+    let market = &published.head.market;
+    let mut ranked: Vec<(usize, TokenId, &Token)> =
+        market.tokens().iter().map(|(id, token)| (market.pools_of(id).len(), id, token)).collect();
+    ranked.sort_by_key(|(pools, id, _)| (std::cmp::Reverse(*pools), *id));
+    ranked.retain(|(_, id, _)| published.prepared.reference_price(*id).is_some());
+    ranked.truncate(40);
+    if ranked.len() < 2 {
+        return Err(eyre!("the market has fewer than two tokens with a price"));
+    }
+    let pick = |random: u64| ranked.get(usize::try_from(random % ranked.len() as u64).unwrap_or(0));
+    let mut bodies = Vec::new();
+    let mut random = SplitMix(7);
+    while bodies.len() < usize::try_from(REQUESTS)? {
+        let (Some((_, from, sold)), Some((_, to, bought))) = (pick(random.next()), pick(random.next())) else {
+            continue;
+        };
+        let ether = 0.03 * 10f64.powf((random.next() % 4_000) as f64 / 1_000.0);
+        let price = published.prepared.reference_price(*from).unwrap_or(1.0);
+        let amount = U256::from(ether / price * 10f64.powi(i32::from(sold.decimals)));
+        if from != to && !amount.is_zero() {
+            bodies.push(body(sold, amount, bought));
+        }
+    }
+    Ok(bodies)
+}
+
+fn body(sold: &Token, amount: U256, bought: &Token) -> String {
+    json!({
+        "inputs": [{"chain_id": 1, "address": sold.address, "amount": amount.to_string()}],
+        "outputs": [{"chain_id": 1, "address": bought.address, "ratio_bps": 10000}],
+        "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+    })
+    .to_string()
+}
+
+/// A small generator (splitmix64), so that every run sends the same.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[derive(Default)]
+struct Row {
+    took: Vec<Duration>,
+    no_route: usize,
+    turned_away: usize,
+    elapsed: Duration,
+}
+
+impl Row {
+    fn line(&self, connections: usize) -> String {
+        let per_s = self.took.len() as f64 / self.elapsed.as_secs_f64();
+        let ms = |part: f64| self.quantile(part).as_secs_f64() * 1e3;
+        let (p50, p99) = (ms(0.5), ms(0.99));
+        let Self { no_route, turned_away, .. } = self;
+        format!("| {connections} | {per_s:.0} | {p50:.2} | {p99:.2} | {no_route} | {turned_away} |")
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
+    fn quantile(&self, part: f64) -> Duration {
+        let at = (self.took.len().saturating_sub(1) as f64 * part) as usize;
+        self.took.get(at).copied().unwrap_or_default()
+    }
+}
+
+async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
+    let started = Instant::now();
+    let workers = (0..connections).map(|worker| {
+        let (address, bodies) = (server.address, Arc::clone(&server.bodies));
+        tokio::spawn(async move { ask(address, &bodies, worker, started + length).await })
+    });
+    let mut row = Row::default();
+    for worker in workers.collect::<Vec<_>>() {
+        let part = worker.await??;
+        row.took.extend(part.took);
+        row.no_route += part.no_route;
+        row.turned_away += part.turned_away;
+    }
+    row.elapsed = started.elapsed();
+    row.took.sort_unstable();
+    Ok(row)
+}
+
+/// One connection: asks until the time is over. Answers without a route count as answers; those turned away do not.
+async fn ask(address: SocketAddr, bodies: &[String], worker: usize, until: Instant) -> Result<Row> {
+    let client = reqwest::Client::builder().pool_max_idle_per_host(1).tcp_nodelay(true).build()?;
+    let url = format!("http://{address}/v1/quote");
+    let mut row = Row::default();
+    for body in bodies.iter().cycle().skip(worker * 7) {
+        let asked = Instant::now();
+        if asked >= until {
+            break;
+        }
+        let call = client.post(&url).header("content-type", "application/json").header("x-api-key", KEY);
+        let response = call.body(body.clone()).send().await?;
+        let status = response.status().as_u16();
+        response.bytes().await?;
+        match status {
+            200 => row.took.push(asked.elapsed()),
+            422 => {
+                row.no_route += 1;
+                row.took.push(asked.elapsed());
+            }
+            503 => row.turned_away += 1,
+            other => return Err(eyre!("the service answered {other} to {body}")),
+        }
+    }
+    Ok(row)
+}

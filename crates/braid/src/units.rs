@@ -1,0 +1,49 @@
+//! Whole tokens and atomic units, without floating point.
+
+use braid_primitives::U256;
+
+/// Atomic units of a decimal number of whole tokens; `None` when it is no such number or has too many places.
+pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let places = usize::from(decimals);
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || fraction.len() > places || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    U256::from_str_radix(&format!("{whole}{fraction:0<places$}"), 10).ok()
+}
+
+/// A decimal number of whole tokens, without trailing zeros.
+pub(crate) fn format_units(amount: U256, decimals: u8) -> String {
+    let places = usize::from(decimals);
+    let digits = format!("{amount:0>width$}", width = places + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - places);
+    match fraction.trim_end_matches('0') {
+        "" => whole.into(),
+        fraction => format!("{whole}.{fraction}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_tokens_become_atomic_units_and_back() {
+        for (text, decimals, units) in
+            [("1000", 6, 1_000_000_000u64), ("0.5", 18, 500_000_000_000_000_000), ("7", 0, 7)]
+        {
+            let parsed = parse_units(text, decimals).unwrap();
+            assert_eq!(parsed, U256::from(units));
+            assert_eq!(format_units(parsed, decimals), text);
+        }
+        assert_eq!(format_units(U256::ZERO, 6), "0");
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for text in ["", ".5", "-1", "1e3", "1.0000001", "1,5", "0x1"] {
+            assert_eq!(parse_units(text, 6), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `POST /v1/balances` and `POST /v1/allowances`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use braid_execution::approvals::{allowance_calldata, balance_calldata};
+use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_protocols::Call;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::flow::accounts::word;
+use crate::http::Data;
+use crate::http::auth::MayRead;
+use crate::http::body::read_json;
+use crate::json::{Item, Object, Reader};
+use crate::model::Amount;
+use crate::problem::{Code, Problem};
+use crate::request::AskedToken;
+
+/// Most entries in one call.
+const MAX_ENTRIES: usize = 100;
+
+/// What an account holds, by token; a read that failed is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Balances {
+    /// Atomic units.
+    pub balances: BTreeMap<String, Amount>,
+}
+
+/// What an account allows, by `token:spender`; a read that failed is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Allowances {
+    /// Atomic units.
+    pub allowances: BTreeMap<String, Amount>,
+}
+
+/// `POST /v1/balances`.
+///
+/// # Errors
+/// Every problem that such a request can have; `NOT_READY` where the node does not answer.
+pub async fn balances(_: MayRead, State(app): State<Arc<App>>, body: Request<Body>) -> Result<Data<Balances>, Problem> {
+    let body = read_json(body, app.config.body_limit_bytes).await?;
+    let mut r = Reader::default();
+    let object = r.object(&body, "", &["chain_id", "owner", "tokens"]);
+    let asked = object.and_then(|object| {
+        let owner = owner(&mut r, &object);
+        let tokens = entries(&mut r, &object, "tokens", |r, item| r.address(item).map(AskedToken::new));
+        owner.zip(tokens)
+    });
+    let (owner, tokens) = r.finish(asked)?;
+    let erc20 = tokens.iter().filter(|token| token.address != NATIVE_ETHER);
+    let calls = erc20.map(|token| Call { to: token.address, data: balance_calldata(owner) }).collect();
+    let wants_ether = tokens.iter().any(|token| token.address == NATIVE_ETHER);
+    let (words, ether) = read(&app, calls, wants_ether.then_some(owner)).await?;
+    let mut words = words.into_iter();
+    let mut answer = Balances::default();
+    for token in tokens {
+        let balance = if token.address == NATIVE_ETHER { ether } else { words.next().flatten() };
+        if let Some(balance) = balance {
+            answer.balances.insert(token.shown.to_checksum(None), balance.into());
+        }
+    }
+    Ok(Data::new(answer))
+}
+
+/// `POST /v1/allowances`.
+///
+/// # Errors
+/// As [`balances`].
+pub async fn allowances(
+    _: MayRead,
+    State(app): State<Arc<App>>,
+    body: Request<Body>,
+) -> Result<Data<Allowances>, Problem> {
+    let body = read_json(body, app.config.body_limit_bytes).await?;
+    let mut r = Reader::default();
+    let object = r.object(&body, "", &["chain_id", "owner", "allowances"]);
+    let asked = object.and_then(|object| {
+        let owner = owner(&mut r, &object);
+        let pairs = entries(&mut r, &object, "allowances", pair);
+        owner.zip(pairs)
+    });
+    let (owner, pairs) = r.finish(asked)?;
+    let calls = pairs.iter().map(|(token, spender)| Call { to: *token, data: allowance_calldata(owner, *spender) });
+    let (words, _) = read(&app, calls.collect(), None).await?;
+    let mut answer = Allowances::default();
+    for ((token, spender), word) in pairs.into_iter().zip(words) {
+        if let Some(amount) = word {
+            let key = format!("{}:{}", token.to_checksum(None), spender.to_checksum(None));
+            answer.allowances.insert(key, amount.into());
+        }
+    }
+    Ok(Data::new(answer))
+}
+
+fn owner(r: &mut Reader, object: &Object<'_>) -> Option<Address> {
+    let chain = r.chain(object);
+    let owner = r.required(object, "owner").and_then(|item| r.address(&item));
+    chain.and(owner)
+}
+
+fn entries<T>(
+    r: &mut Reader,
+    object: &Object<'_>,
+    name: &str,
+    read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let list = r.required(object, name)?;
+    let items = r.list(&list, 1, MAX_ENTRIES)?;
+    let read: Vec<Option<T>> = items.iter().map(|item| read(r, item)).collect();
+    read.into_iter().collect()
+}
+
+fn pair(r: &mut Reader, item: &Item<'_>) -> Option<(Address, Address)> {
+    let object = r.object(item.value, &item.pointer, &["token", "spender"])?;
+    let token = r.required(&object, "token").and_then(|item| r.address(&item));
+    let spender = r.required(&object, "spender").and_then(|item| r.address(&item));
+    token.zip(spender)
+}
+
+/// Makes calls at the newest market's block, and reads an account's ether.
+async fn read(
+    app: &App,
+    calls: Vec<Call>,
+    ether_of: Option<Address>,
+) -> Result<(Vec<Option<U256>>, Option<U256>), Problem> {
+    let silent = || Problem::new(Code::NotReady, "the node does not answer").retry_after(2);
+    let block = app.feed.current(&app.config)?.head.block().hash;
+    let node = app.node.as_ref().ok_or_else(silent)?;
+    let ask = async {
+        let words = if calls.is_empty() { Vec::new() } else { node.read(block, calls).await? };
+        let ether = match ether_of {
+            Some(owner) => node.native_balance(block, owner).await.ok(),
+            None => None,
+        };
+        Ok::<_, braid_ethereum::NodeError>((words.into_iter().map(word).collect(), ether))
+    };
+    match tokio::time::timeout(app.config.account_timeout, ask).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "an account could not be read");
+            Err(silent())
+        }
+        Err(_) => Err(silent()),
+    }
+}

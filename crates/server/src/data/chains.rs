@@ -1,0 +1,56 @@
+//! `GET /v1/chains`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use braid_primitives::block::SLOT_SECONDS;
+use braid_primitives::{CHAIN_ID, WETH};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::feed::Freshness;
+use crate::http::Data;
+use crate::http::auth::MayRead;
+use crate::model::Eip55;
+
+/// A chain that is served.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chain {
+    /// Id.
+    pub chain_id: u64,
+    /// Name.
+    pub name: &'static str,
+    /// Ticker of the native token.
+    pub native_symbol: &'static str,
+    /// Name of the native token.
+    pub native_name: &'static str,
+    /// The contract that wraps the native token.
+    pub wrapped_native_address: Eip55,
+    /// Milliseconds between blocks.
+    pub block_time_ms: u64,
+    /// Whether it settles on another chain.
+    pub is_l2: bool,
+    /// Whether its tokens are without worth.
+    pub is_testnet: bool,
+    /// Whether quotes are answered on it now.
+    pub healthy: bool,
+    /// For links.
+    pub block_explorer_url: &'static str,
+}
+
+/// The handler.
+pub async fn get(_: MayRead, State(app): State<Arc<App>>) -> Data<[Chain; 1]> {
+    let healthy = matches!(app.feed.freshness(&app.config), Freshness::Fresh | Freshness::Aging);
+    Data::new([Chain {
+        chain_id: CHAIN_ID,
+        name: "Ethereum",
+        native_symbol: "ETH",
+        native_name: "Ether",
+        wrapped_native_address: Eip55(WETH),
+        block_time_ms: SLOT_SECONDS * 1_000,
+        is_l2: false,
+        is_testnet: false,
+        healthy,
+        block_explorer_url: "https://etherscan.io",
+    }])
+}

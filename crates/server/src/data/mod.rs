@@ -1,0 +1,12 @@
+//! Market data: chains, protocols, tokens, prices, gas prices, balances, allowances.
+
+pub mod accounts;
+pub mod chains;
+pub mod directory;
+pub mod network;
+pub mod prices;
+pub mod protocols;
+mod query;
+pub mod tokens;
+
+pub use query::Query;

@@ -1,0 +1,61 @@
+//! `GET /v1/network`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use braid_primitives::{CHAIN_ID, GasTier};
+use serde::Serialize;
+
+use super::Query;
+use crate::app::App;
+use crate::flow::costs;
+use crate::http::Data;
+use crate::http::auth::MayRead;
+use crate::json::Reader;
+use crate::problem::Problem;
+
+/// What gas costs in the next block.
+#[derive(Clone, Debug, Serialize)]
+pub struct Network {
+    /// Chain.
+    pub chain_id: u64,
+    /// The newest block.
+    pub block_number: u64,
+    /// Base fee of the block after it, per unit.
+    pub base_fee_wei: u64,
+    /// By tier.
+    pub gas_prices: BTreeMap<&'static str, GasPrice>,
+}
+
+/// What a tier bids, in wei per unit.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GasPrice {
+    /// EIP-1559.
+    pub max_priority_fee_per_gas: u64,
+    /// EIP-1559.
+    pub max_fee_per_gas: u64,
+}
+
+/// The handler.
+///
+/// # Errors
+/// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Network>, Problem> {
+    let mut r = Reader::default();
+    let chain = query.chain(&mut r);
+    r.finish(chain)?;
+    let published = app.feed.current(&app.config)?;
+    let price = |tier: GasTier| {
+        let fees = costs::fees(&published.head, tier);
+        let price =
+            GasPrice { max_priority_fee_per_gas: fees.max_priority_fee_per_gas, max_fee_per_gas: fees.max_fee_per_gas };
+        (tier.name(), price)
+    };
+    Ok(Data::new(Network {
+        chain_id: CHAIN_ID,
+        block_number: published.head.block().number,
+        base_fee_wei: published.head.fees.next_base_fee_per_gas_wei,
+        gas_prices: GasTier::ALL.map(price).into(),
+    }))
+}

@@ -1,0 +1,75 @@
+//! `GET /v1/prices`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Serialize;
+
+use super::Query;
+use crate::app::App;
+use crate::flow::prices;
+use crate::http::Data;
+use crate::http::auth::MayRead;
+use crate::json::{Item, Json, Reader};
+use crate::model::BlockRef;
+use crate::problem::{FieldCode, Problem};
+use crate::request::AskedToken;
+
+/// Most addresses in one call.
+const MAX_ADDRESSES: usize = 100;
+
+/// Prices at one block. A token without a price is absent.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prices {
+    /// Dollars per whole token.
+    pub prices: BTreeMap<String, f64>,
+    /// Ether per whole token: the reference prices of quotes at the same block.
+    pub prices_eth: BTreeMap<String, String>,
+    /// The block.
+    pub block: BlockRef,
+}
+
+/// The handler.
+///
+/// # Errors
+/// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Prices>, Problem> {
+    let mut r = Reader::default();
+    let chain = query.chain(&mut r);
+    let asked = addresses(&mut r, &query);
+    let ((), asked) = r.finish(chain.zip(asked))?;
+    let published = app.feed.current(&app.config)?;
+    let dollars = prices::dollars_per_ether(&published);
+    let block = published.head.block();
+    let mut answer = Prices {
+        prices: BTreeMap::new(),
+        prices_eth: BTreeMap::new(),
+        block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
+    };
+    for token in asked {
+        let id = published.head.market.tokens().id(token.address);
+        let Some(ether) = id.and_then(|id| prices::ether_per_token(&published, id)) else { continue };
+        let key = token.shown.to_checksum(None);
+        answer.prices_eth.insert(key.clone(), format!("{ether}"));
+        if let Some(rate) = dollars {
+            answer.prices.insert(key, ether * rate);
+        }
+    }
+    Ok(Data::new(answer))
+}
+
+fn addresses(r: &mut Reader, query: &Query) -> Option<Vec<AskedToken>> {
+    let parts = query.list("addresses");
+    if parts.is_empty() || parts.len() > MAX_ADDRESSES {
+        let detail = format!("expected 1 to {MAX_ADDRESSES} addresses, got {}", parts.len());
+        r.wrong("/addresses", FieldCode::LengthInvalid, detail);
+        return None;
+    }
+    let read = |(index, part): (usize, &&str)| {
+        let value = Json::Text((*part).to_owned());
+        r.address(&Item { value: &value, pointer: format!("/addresses/{index}") }).map(AskedToken::new)
+    };
+    let read: Vec<Option<AskedToken>> = parts.iter().enumerate().map(read).collect();
+    read.into_iter().collect()
+}

@@ -1,0 +1,63 @@
+//! `GET /v1/protocols`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use braid_primitives::CHAIN_ID;
+use braid_protocols::Product;
+use serde::Serialize;
+
+use super::Query;
+use crate::app::App;
+use crate::http::Data;
+use crate::http::auth::MayRead;
+use crate::json::Reader;
+use crate::problem::Problem;
+
+/// A family of products.
+#[derive(Clone, Debug, Serialize)]
+pub struct Family {
+    /// The name that leaves out all products of the family.
+    pub name: &'static str,
+    /// Its products.
+    pub products: Vec<ProductRow>,
+}
+
+/// One kind of pool.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProductRow {
+    /// What `exclude_protocols` takes.
+    pub id: &'static str,
+    /// For a person.
+    pub product: &'static str,
+    /// Chains that it is served on.
+    pub chains: [u64; 1],
+    /// Pools in the newest market.
+    pub pools: usize,
+}
+
+/// The handler.
+///
+/// # Errors
+/// `VALIDATION_FAILED` for another chain.
+pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Vec<Family>>, Problem> {
+    let mut reader = Reader::default();
+    let chain = query.chain(&mut reader);
+    reader.finish(chain)?;
+    let published = app.feed.latest();
+    let mut counts = vec![0usize; Product::ALL.len()];
+    for pool in published.iter().flat_map(|published| published.head.market.pools()) {
+        if let Some(count) = counts.get_mut(pool.product.index()) {
+            *count += 1;
+        }
+    }
+    let mut families: Vec<Family> = Vec::new();
+    for (product, pools) in Product::ALL.iter().zip(counts) {
+        let row = ProductRow { id: product.id(), product: product.name(), chains: [CHAIN_ID], pools };
+        match families.iter_mut().find(|family| family.name == product.family()) {
+            Some(family) => family.products.push(row),
+            None => families.push(Family { name: product.family(), products: vec![row] }),
+        }
+    }
+    Ok(Data::new(families))
+}

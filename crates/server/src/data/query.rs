@@ -1,0 +1,65 @@
+//! Query parameters, with every mistake told at once.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use braid_primitives::CHAIN_ID;
+
+use crate::json::{Item, Json, Reader};
+use crate::problem::{Code, FieldCode, Problem};
+
+/// The parameters of a request, in the order written. Unknown ones are left alone.
+#[derive(Clone, Debug, Default)]
+pub struct Query(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Query {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        let pairs = pairs.map_err(|_| Problem::new(Code::ValidationFailed, "the query string cannot be read"))?;
+        Ok(Self(pairs.0))
+    }
+}
+
+impl Query {
+    /// A parameter that is there and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(key, value)| key == name && !value.is_empty());
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The parts of a list with commas; empty where the parameter is absent.
+    pub(crate) fn list(&self, name: &str) -> Vec<&str> {
+        self.get(name)
+            .into_iter()
+            .flat_map(|value| value.split(','))
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect()
+    }
+
+    /// A whole number within bounds, or the default where it is absent.
+    pub(crate) fn integer<T: TryFrom<i128>>(
+        &self,
+        r: &mut Reader,
+        name: &str,
+        default: T,
+        min: i128,
+        max: i128,
+    ) -> Option<T> {
+        let Some(text) = self.get(name) else { return Some(default) };
+        let pointer = format!("/{name}");
+        let value = text.parse().map_or_else(|_| Json::Text(text.into()), Json::Integer);
+        r.integer(&Item { value: &value, pointer }, min, max)
+    }
+
+    /// The chain, which may be left out and must be the one that is served.
+    pub(crate) fn chain(&self, r: &mut Reader) -> Option<()> {
+        let chain: i128 = self.integer(r, "chain_id", i128::from(CHAIN_ID), i128::MIN, i128::MAX)?;
+        if chain == i128::from(CHAIN_ID) {
+            return Some(());
+        }
+        r.wrong("/chain_id", FieldCode::ChainUnsupported, format!("only chain {CHAIN_ID} is supported, got {chain}"));
+        None
+    }
+}

@@ -1,0 +1,87 @@
+//! `GET /v1/tokens`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use braid_primitives::CHAIN_ID;
+use serde::Serialize;
+
+use super::{Query, directory};
+use crate::app::App;
+use crate::http::Data;
+use crate::http::auth::MayRead;
+use crate::json::Reader;
+use crate::model::Eip55;
+use crate::problem::Problem;
+
+/// Tokens on one page.
+const DEFAULT_LIMIT: usize = 50;
+
+/// Most tokens on one page.
+const MAX_LIMIT: i128 = 200;
+
+/// A page of tokens.
+#[derive(Clone, Debug, Serialize)]
+pub struct Page {
+    /// The tokens.
+    pub tokens: Vec<TokenRow>,
+    /// Where the page stands.
+    pub pagination: Pagination,
+}
+
+/// A token.
+#[derive(Clone, Debug, Serialize)]
+pub struct TokenRow {
+    /// Address.
+    pub address: Eip55,
+    /// Ticker.
+    pub symbol: String,
+    /// Name.
+    pub name: String,
+    /// Decimals.
+    pub decimals: u8,
+    /// Chain.
+    pub chain_id: u64,
+    /// Pools above the liquidity floor; 0 for a copy of a better known token's symbol.
+    pub pool_count: usize,
+    /// What the token is.
+    pub tags: Vec<&'static str>,
+}
+
+/// Where a page stands.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Pagination {
+    /// Most tokens on this page.
+    pub limit: usize,
+    /// Tokens before this page.
+    pub offset: usize,
+    /// Whether there is a page after it.
+    pub has_more: bool,
+}
+
+/// The handler.
+///
+/// # Errors
+/// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Page>, Problem> {
+    let mut r = Reader::default();
+    let chain = query.chain(&mut r);
+    let limit = query.integer(&mut r, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT);
+    let offset = query.integer(&mut r, "offset", 0usize, 0, i128::from(u32::MAX));
+    let ((), (limit, offset)) = r.finish(chain.zip(limit.zip(offset)))?;
+    let published = app.feed.current(&app.config)?;
+    let tokens = published.head.market.tokens();
+    let found = published.directory().search(tokens, query.get("search").unwrap_or(""), &query.list("tags"));
+    let has_more = found.len() > offset.saturating_add(limit);
+    let page = found.into_iter().skip(offset).take(limit);
+    let rows = page.map(|(entry, token)| TokenRow {
+        address: Eip55(token.address),
+        symbol: token.symbol.clone(),
+        name: token.name.clone(),
+        decimals: token.decimals,
+        chain_id: CHAIN_ID,
+        pool_count: entry.pool_count,
+        tags: directory::tags(token.address),
+    });
+    Ok(Data::new(Page { tokens: rows.collect(), pagination: Pagination { limit, offset, has_more } }))
+}
