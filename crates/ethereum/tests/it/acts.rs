@@ -214,6 +214,15 @@ impl<'a> Acts<'a> {
         pair
     }
 
+    /// A pair without liquidity, of whatever two addresses; its address.
+    pub(crate) async fn empty_pair(&mut self, a: Address, b: Address) -> Address {
+        let factory = addresses::UNISWAP_V2_FACTORY;
+        let create = createPairCall { tokenA: a, tokenB: b };
+        let pair = self.chain.rpc().view(factory, &create).await.unwrap();
+        self.chain.send(&Tx::call(ACTOR, factory, &create)).await.unwrap();
+        pair
+    }
+
     /// A V3 pool that is created in one block and initialised in a later one; its address.
     pub(crate) async fn new_pool(&self, a: Address, b: Address, fee_pips: u32) -> Address {
         let factory = addresses::UNISWAP_V3_FACTORY;

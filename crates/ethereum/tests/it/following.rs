@@ -1,7 +1,9 @@
 //! The market stays equal to the chain, block after block.
 
+use alloy::primitives::{Address, bytes};
 use braid_devnet::tokens;
 use braid_ethereum::{FLOORS_WEI, Follower, FollowerConfig, Node};
+use braid_market::Market;
 use braid_primitives::GasTier;
 
 use crate::{
@@ -39,6 +41,33 @@ async fn a_pool_is_in_the_market_of_the_very_block_that_made_it() {
     let market = assert_faithful(&mut follower, &chain).await;
     assert!(market.pool_id(pair).is_some() && market.pool_id(pool).is_some());
     acts.gift(pair, a).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hostile_token_is_left_out_with_its_pools_and_harms_no_other() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 3);
+    let mut follower = follow(&chain.http_url()).await;
+    let market = at_head(&mut follower, &chain).await;
+    let symbol = |market: &Market, token| market.tokens().get(market.tokens().id(token)?).map(|t| t.symbol.clone());
+    assert_eq!(symbol(&market, tokens::by_symbol("MKR").address).as_deref(), Some("MKR"), "its symbol is a bytes32");
+    let link = tokens::by_symbol("LINK").address;
+    // What each answers to any call: 77; ten megabytes; nothing, burning all gas; nothing, having no code.
+    let codes = [bytes!("604d5f5260205ff3"), bytes!("629896805ff3"), bytes!("fe"), bytes!("")];
+    for (byte, code) in (0xa1..).zip(codes) {
+        let token = Address::repeat_byte(byte);
+        chain.set_code(token, &code).await.unwrap();
+        let pair = acts.empty_pair(token, link).await;
+        let market = at_head(&mut follower, &chain).await;
+        assert!(market.pool_id(pair).is_none() && market.tokens().id(token).is_none(), "token {token}");
+    }
+    // Six decimals, and nothing that reads as a symbol: a token like any other.
+    let plain = Address::repeat_byte(0xb1);
+    chain.set_code(plain, &bytes!("60065f5260205ff3")).await.unwrap();
+    let pair = acts.empty_pair(plain, link).await;
+    assert!(at_head(&mut follower, &chain).await.pool_id(pair).is_some());
+    assert_eq!(follower.status.borrow().left_out, 4);
     assert_faithful(&mut follower, &chain).await;
 }
 
