@@ -31,7 +31,7 @@ impl Default for FollowerConfig {
             products: Product::ALL.to_vec(),
             start_block: None,
             poll_interval: None,
-            silence: Duration::from_secs(4),
+            silence: Duration::from_millis(2_500),
             reorganisation_depth: 64,
             scan_before_serving_blocks: 100_000,
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),

@@ -7,3 +7,4 @@ mod proxy;
 mod reading;
 mod support;
 mod surviving;
+mod wire;

@@ -8,6 +8,7 @@ use crate::{
     acts::Acts,
     proxy::{Fault, Proxy},
     support::*,
+    wire::Wire,
 };
 
 /// Replaces the newest blocks by as many empty ones.
@@ -111,6 +112,20 @@ async fn a_node_that_fails_in_any_way_is_waited_for_and_the_market_catches_up() 
         market = assert_faithful(&mut follower, &chain).await;
         let status = status_when(&mut follower, is_following).await;
         assert_eq!(status.last_error, None, "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_websocket_that_is_cut_is_opened_again() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 10);
+    let wire = Wire::to(chain.port()).await;
+    let mut follower = follow(&format!("ws://127.0.0.1:{}", wire.port)).await;
+    let mut market = at_head(&mut follower, &chain).await;
+    for _ in 0..5 {
+        wire.cut();
+        acts.several(&market, 3).await;
+        market = assert_faithful(&mut follower, &chain).await;
     }
 }
 

@@ -1,0 +1,48 @@
+//! A wire between service and node that can be cut.
+
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinHandle,
+};
+
+/// Forwards bytes on a port of its own; ends when dropped.
+pub(crate) struct Wire {
+    pub(crate) port: u16,
+    cuts: watch::Sender<u64>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Wire {
+    pub(crate) async fn to(upstream: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (cuts, cut) = watch::channel(0);
+        let task = tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut cut = cut.clone();
+                cut.mark_unchanged();
+                tokio::spawn(async move {
+                    let mut far = TcpStream::connect(("127.0.0.1", upstream)).await.unwrap();
+                    tokio::select! {
+                        _ = cut.changed() => {}
+                        _ = copy_bidirectional(&mut near, &mut far) => {}
+                    }
+                });
+            }
+        });
+        Self { port, cuts, task }
+    }
+
+    /// Cuts every connection; new ones are let through.
+    pub(crate) fn cut(&self) {
+        self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+}
