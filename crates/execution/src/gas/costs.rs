@@ -1,6 +1,6 @@
 //! What the proxy and plain tokens cost apart from accounts and storage, in gas units.
 //!
-//! Measured: `tests/random_routes.rs` holds the model to the receipts of hundreds of transactions on the local chain.
+//! Measured: `tests/it/random_routes.rs` holds the model to the receipts of hundreds of transactions on the local chain.
 
 /// Entering, decoding and leaving: what every order pays.
 pub(super) const CALL: u64 = 5_000;

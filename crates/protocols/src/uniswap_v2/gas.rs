@@ -3,5 +3,5 @@
 /// One swap: reserves read, lock, reserves and price accumulators written, two balances read, and the transfers of
 /// [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS); net of the refund for the lock.
 ///
-/// Measured in call traces on the local chain; `crates/execution/tests/random_routes.rs` holds whole routes to their receipts.
+/// Measured in call traces on the local chain; `crates/execution/tests/it/random_routes.rs` holds whole routes to their receipts.
 pub const SWAP_GAS_UNITS: u64 = 66_100;

@@ -3,7 +3,7 @@
 /// The least that a swap costs, one that ends in the tick where it began: the call, the callback, slot0 and fee growth
 /// written, and the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 ///
-/// Measured in call traces on the local chain; `crates/execution/tests/random_routes.rs` holds whole routes to their receipts.
+/// Measured in call traces on the local chain; `crates/execution/tests/it/random_routes.rs` holds whole routes to their receipts.
 pub const SWAP_GAS_UNITS: u64 = 68_300;
 
 /// A swap that ends in another tick also writes the oracle's observation.

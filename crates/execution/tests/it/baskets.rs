@@ -3,22 +3,6 @@
 //!
 //! No solver takes part: the shapes are wilder than what one would choose. Amounts come from the pools' own arithmetic and
 //! the proxy's rule of shares; every minimum is the whole of what was computed, so a wei less reverts.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    unreachable_pub,
-    missing_docs
-)]
-
-mod basket;
-mod chain;
-mod gas_table;
-
 use alloy::primitives::Address;
 use alloy::providers::{Provider, ProviderBuilder};
 use alloy::signers::{SignerSync, local::PrivateKeySigner};
@@ -31,9 +15,9 @@ use braid_simulation::{Fork, NodeState};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-use self::basket::{Basket, PARTNER};
-use self::chain::Chain;
-use self::gas_table::{Measured, Table};
+use crate::basket::{Basket, PARTNER};
+use crate::chain::Chain;
+use crate::gas_table::{Measured, Table};
 
 const BASKETS: usize = 1_500;
 const SEED: u64 = 7;
@@ -89,7 +73,7 @@ fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Ad
     endow(&mut overlay, order, spender);
     let tokens: Vec<Address> = order.tokens().collect();
     let holders = [TAKER, order.recipient, PARTNER];
-    let mut read = |overlay: &mut Overlay<'_>| {
+    let read = |overlay: &mut Overlay<'_>| {
         holders.map(|who| tokens.iter().map(|t| balance(overlay, *t, who)).collect::<Vec<_>>())
     };
     let before = read(&mut overlay);

@@ -2,21 +2,6 @@
 //! what the taker gives, to the wei, and the proxy keeps nothing. The model of gas is held to the receipts.
 //!
 //! Every way of paying takes part: allowances, Permit2 signatures by the node's wallet, ether in and out, partner fees on either side.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    unreachable_pub,
-    missing_docs
-)]
-
-mod chain;
-mod gas_table;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,8 +17,8 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use self::chain::Chain;
-use self::gas_table::{Measured, Table};
+use crate::chain::Chain;
+use crate::gas_table::{Measured, Table};
 
 const ROUTES: usize = 500;
 const SEED: u64 = 20_260_702;

@@ -1,0 +1,16 @@
+//! The exactness of whole transactions: calldata made here, run by the proxy's bytecode over the real pools.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod basket;
+mod baskets;
+mod chain;
+mod gas_table;
+mod random_routes;
