@@ -1,10 +1,8 @@
-//! State read from a node over JSON-RPC, pinned to a block hash.
+//! State read from a node, pinned to a block hash.
 
 use std::time::Duration;
 
-use alloy::eips::BlockId;
-use alloy::providers::{DynProvider, Provider};
-use alloy::transports::{RpcError, TransportErrorKind};
+use braid_ethereum::{Node, NodeError};
 use braid_primitives::{Address, B256, U256};
 use tokio::runtime::Handle;
 
@@ -15,27 +13,20 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The state of one block of a node.
 pub struct NodeState {
-    provider: DynProvider,
-    block: BlockId,
+    node: Node,
+    block_hash: B256,
     runtime: Handle,
 }
 
 impl NodeState {
-    /// The state after the block of that hash. `runtime` drives the requests; the calling threads wait for them.
-    pub fn new(provider: DynProvider, block_hash: B256, runtime: Handle) -> Self {
-        Self { provider, block: BlockId::hash(block_hash), runtime }
+    /// The state after the block of that hash. `runtime` drives the requests while the calling threads wait for them.
+    pub fn new(node: Node, block_hash: B256, runtime: Handle) -> Self {
+        Self { node, block_hash, runtime }
     }
 
-    fn wait<T>(
-        &self,
-        what: &'static str,
-        read: impl Future<Output = Result<T, RpcError<TransportErrorKind>>>,
-    ) -> Result<T, SourceError> {
-        let answer = self.runtime.block_on(async { tokio::time::timeout(READ_TIMEOUT, read).await });
-        match answer {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(RpcError::ErrorResp(error))) => Err(SourceError { what, why: error.message.to_string() }),
-            Ok(Err(_)) => Err(SourceError { what, why: "the connection failed".into() }),
+    fn wait<T>(&self, what: &'static str, read: impl Future<Output = Result<T, NodeError>>) -> Result<T, SourceError> {
+        match self.runtime.block_on(async { tokio::time::timeout(READ_TIMEOUT, read).await }) {
+            Ok(answer) => answer.map_err(|error| SourceError { what, why: error.to_string() }),
             Err(_) => Err(SourceError { what, why: "it took too long".into() }),
         }
     }
@@ -43,23 +34,17 @@ impl NodeState {
 
 impl StateSource for NodeState {
     fn account(&self, address: Address) -> Result<Account, SourceError> {
-        self.wait("an account", async {
-            let (balance, nonce, code) = tokio::try_join!(
-                async { self.provider.get_balance(address).block_id(self.block).await },
-                async { self.provider.get_transaction_count(address).block_id(self.block).await },
-                async { self.provider.get_code_at(address).block_id(self.block).await },
-            )?;
-            Ok(Account { balance_wei: balance, nonce, code })
-        })
+        let state = self.wait("an account", self.node.account(self.block_hash, address))?;
+        Ok(Account { balance_wei: state.balance_wei, nonce: state.nonce, code: state.code })
     }
 
     fn storage(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        self.wait("a storage word", async { self.provider.get_storage_at(address, slot).block_id(self.block).await })
+        self.wait("a storage word", self.node.storage(self.block_hash, address, slot))
     }
 
     fn block_hash(&self, number: u64) -> Result<B256, SourceError> {
-        let block = self.wait("a block hash", async { self.provider.get_block_by_number(number.into()).await })?;
-        let missing = || SourceError { what: "a block hash", why: "the block is unknown".into() };
-        block.map(|block| block.header.hash).ok_or_else(missing)
+        let block = self.wait("a block hash", self.node.block_at(number))?;
+        let unknown = || SourceError { what: "a block hash", why: "the block is unknown".into() };
+        block.map(|block| block.hash).ok_or_else(unknown)
     }
 }

@@ -27,8 +27,7 @@ const REBASED: &str = "60030260029004";
 /// Returns the word on the stack.
 const RETURN: &str = "60005260206000f3";
 /// Reads two administrative words first, then delegates to the implementation.
-const PROXY: &str =
-    "6007545060085450365f5f375f5f365f7322222222222222222222222222222222222222225af43d5f5f3e3d5ff3";
+const PROXY: &str = "6007545060085450365f5f375f5f365f7322222222222222222222222222222222222222225af43d5f5f3e3d5ff3";
 
 struct World {
     accounts: HashMap<Address, Account>,

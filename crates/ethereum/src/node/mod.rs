@@ -5,6 +5,7 @@ mod endpoint;
 mod http;
 pub(crate) mod multicall;
 mod read;
+mod state;
 mod wire;
 
 use std::{sync::Arc, time::Duration};
@@ -17,6 +18,7 @@ use serde_json::{Value, json, value::RawValue};
 pub use client::Traffic;
 pub use endpoint::Endpoint;
 pub use multicall::MULTICALL3;
+pub use state::AccountState;
 pub use wire::{FeeHistory, LogFilter, PlacedLog};
 
 use client::{Connection, Request};
