@@ -1,5 +1,6 @@
 //! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid market`, `braid bench`.
 
+mod bench;
 mod bench_http;
 mod keys;
 mod logging;
@@ -34,6 +35,10 @@ enum Command {
     /// Look at and keep markets.
     #[command(subcommand)]
     Market(MarketCommand),
+    /// Print the OpenAPI document of the service.
+    Openapi,
+    /// Measure how good routes are and what they cost to find.
+    Bench(bench::BenchArgs),
     /// Measure quotes per second over HTTP on a market file.
     BenchHttp(bench_http::Args),
 }
@@ -44,6 +49,8 @@ enum MarketCommand {
     Show(offline::ShowArgs),
     /// Read a node's market and write it to a file.
     Save(offline::SaveArgs),
+    /// Make up a market like mainnet's in shape and write it to a file.
+    Generate(bench::GenerateArgs),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +60,9 @@ fn main() -> ExitCode {
         Command::Keys(args) => keys::run(&args),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
+        Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
+        Command::Market(MarketCommand::Generate(args)) => bench::generate(&args),
+        Command::Bench(args) => bench::bench(&args),
         Command::BenchHttp(args) => bench_http::run(&args),
     };
     match outcome {

@@ -7,19 +7,32 @@ use crate::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::support::Support;
 
-/// The flow that `chunks` equal parts make, over at most `max_pools` pools; empty if the first finds no chain.
-pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, chunks: u16, max_pools: usize) -> Vec<Flow> {
-    let part = problem.amount / f64::from(chunks);
+/// How finely a flow is cut, and how far it may spread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// Equal parts.
+    pub(crate) chunks: u16,
+    /// Most pools.
+    pub(crate) pools: usize,
+    /// Most chains that add a pool.
+    pub(crate) chains: usize,
+}
+
+/// The flow that equal parts make; empty if the first finds no chain.
+pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) -> Vec<Flow> {
+    let part = problem.amount / f64::from(cut.chunks);
     let mut support = Support::default();
-    for _ in 0..chunks {
-        // When nothing takes another part, the rest follows the proportions reached so far.
-        let Some(next) = best_paths(problem, potentials, part, &support, 3)
-            .into_iter()
-            .find_map(|path| support.with(&path.flows, problem.hops).filter(|next| next.len() <= max_pools))
-        else {
-            break;
-        };
+    let mut chains = 0;
+    for _ in 0..cut.chunks {
+        let grown = best_paths(problem, potentials, part, &support, 3).into_iter().find_map(|path| {
+            let next = support.with(&path.flows, problem.hops)?;
+            let fresh = usize::from(next.len() > support.len());
+            (next.len() <= cut.pools && chains + fresh <= cut.chains).then_some((next, fresh))
+        });
+        // Where nothing takes another part, the rest follows the proportions reached so far.
+        let Some((next, fresh)) = grown else { break };
         support = next;
+        chains += fresh;
     }
     support.flows().to_vec()
 }

@@ -5,6 +5,7 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+pub mod baseline;
 mod certify;
 mod dual;
 pub mod error;

@@ -56,7 +56,13 @@ fn convert_only(prepared: &Prepared, request: &Request, output: TokenId) -> Resu
 }
 
 impl<'a> Problem<'a> {
-    fn single(prepared: &'a Prepared, request: &Request, input: TokenId, amount: U256, output: TokenId) -> Self {
+    pub(crate) fn single(
+        prepared: &'a Prepared,
+        request: &Request,
+        input: TokenId,
+        amount: U256,
+        output: TokenId,
+    ) -> Self {
         let price = prepared.wei_per_unit(node(output));
         #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
         let gas_price = request.gas_price_wei as f64;
@@ -74,10 +80,10 @@ impl<'a> Problem<'a> {
     }
 }
 
-struct Single<'a> {
-    prepared: &'a Prepared,
-    request: &'a Request,
-    problem: Problem<'a>,
+pub(crate) struct Single<'a> {
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) request: &'a Request,
+    pub(crate) problem: Problem<'a>,
 }
 
 /// A route and its value net of gas, in the problem's unit of value.
@@ -107,7 +113,9 @@ impl Single<'_> {
         let universe = self.universe(best.as_ref());
         let bound = if below_gas { self.below_gas(&universe, best.as_ref()) } else { self.split(&universe, &mut best) };
         if best.is_none() {
-            let flows = greedy::chunked(problem, &potentials, CHUNKS, usize::from(self.request.max_steps));
+            let pools = usize::from(self.request.max_steps);
+            let cut = greedy::Cut { chunks: CHUNKS, pools, chains: usize::MAX };
+            let flows = greedy::chunked(problem, &potentials, cut);
             self.offer(&mut best, &flows);
         }
         if best.is_none() {
@@ -268,7 +276,7 @@ impl Single<'_> {
         }
     }
 
-    fn net(&self, route: &Route) -> f64 {
+    pub(crate) fn net(&self, route: &Route) -> f64 {
         let out = route.amounts_out.iter().map(|amount| f64::from(*amount)).sum::<f64>();
         #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
         let gas = route.gas_units() as f64 * self.problem.gas_price;
@@ -276,7 +284,7 @@ impl Single<'_> {
     }
 
     /// Replays a flow; where a pool refuses its amount, the others at that token take the difference.
-    fn mended_replay(&self, flows: &[Flow]) -> Option<Route> {
+    pub(crate) fn mended_replay(&self, flows: &[Flow]) -> Option<Route> {
         let mut flows = flows.to_vec();
         for _ in 0..REPAIRS {
             match plan::replay(self.prepared.market(), self.request, &flows, &[]) {

@@ -1,0 +1,141 @@
+//! Tables for people, lines of JSON for machines.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::out;
+use braid_market::Market;
+use braid_routing::baseline::Baseline;
+use eyre::{Result, WrapErr};
+use serde_json::json;
+
+use super::run::{Answer, Row};
+
+/// Bands of trade size, by value in ether from 0 on.
+const BANDS: [(&str, f64); 5] =
+    [("< 0.3", 0.3), ("0.3 – 3", 3.0), ("3 – 30", 30.0), ("30 – 300", 300.0), ("> 300", f64::INFINITY)];
+
+/// The machine's processor and number of cores.
+pub(crate) fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{}, {cores} cores", model.map_or("unknown processor", |(_, name)| name.trim()))
+}
+
+/// Prints what a run came to.
+pub(crate) fn table(
+    title: &str,
+    market: &Market,
+    rows: &[Row],
+    prepare: (Duration, Duration),
+    gas_price_wei: u64,
+) -> Result<()> {
+    let solved: Vec<(&Row, &Answer)> = rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?))).collect();
+    out::line(format_args!(
+        "\n{title}: {} pools, {} tokens, {} requests, gas {} wei",
+        market.pools().len(),
+        market.tokens().len(),
+        rows.len(),
+        gas_price_wei
+    ))?;
+    out::line(format_args!(
+        "prepared in {:.1} ms, again in {:.1} ms",
+        prepare.0.as_secs_f64() * 1e3,
+        prepare.1.as_secs_f64() * 1e3
+    ))?;
+    for (error, count) in errors(rows) {
+        out::line(format_args!("without a route: {count} ({error})"))?;
+    }
+    out::line(format_args!("{:<22}{:>6}  {:>9} {:>9} {:>9} {:>9} {:>9}", "", "n", "p50", "p90", "p95", "p99", "max"))?;
+    line("solve, µs", solved.iter().map(|(row, _)| row.solve_us).collect())?;
+    line("tokens searched", solved.iter().map(|(_, a)| f64::from(a.pools_visited)).collect())?;
+    #[allow(clippy::cast_precision_loss, reason = "counts of steps")]
+    line("steps", solved.iter().map(|(_, a)| a.steps as f64).collect())?;
+    line("gap, bps", solved.iter().filter_map(|(_, a)| a.gap_bps).collect())?;
+    let open = solved.iter().filter(|(_, a)| a.gap_bps.is_none()).count();
+    if open > 0 {
+        out::line(format_args!("no certificate: {open}"))?;
+    }
+    let mut low = 0.0;
+    for (name, high) in BANDS {
+        let within = |a: &Answer| a.gross_value_wei.is_some_and(|wei| wei / 1e18 >= low && wei / 1e18 < high);
+        let band: Vec<&(&Row, &Answer)> = solved.iter().filter(|(_, a)| within(a)).collect();
+        line(&format!("gap, {name} ETH"), band.iter().filter_map(|(_, a)| a.gap_bps).collect())?;
+        line(&format!("µs, {name} ETH"), band.iter().map(|(row, _)| row.solve_us).collect())?;
+        low = high;
+    }
+    for (at, baseline) in Baseline::ALL.iter().enumerate() {
+        let losses: Vec<f64> = solved.iter().filter_map(|(_, a)| *a.losses_bps.get(at)?).collect();
+        let beaten = |a: &Answer| {
+            a.losses_bps.get(at).copied().flatten().is_some_and(|l| l < -(a.gap_bps.unwrap_or(0.0) + 1e-6))
+        };
+        let beyond = solved.iter().filter(|(_, a)| beaten(a)).count();
+        let better = losses.iter().filter(|loss| **loss < -1e-6).count();
+        if !losses.is_empty() {
+            line(&format!("– {}", baseline.name()), losses)?;
+            out::line(format_args!("    better than ours: {better}, beyond the certificate: {beyond}"))?;
+        }
+    }
+}
+
+fn errors(rows: &[Row]) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for error in rows.iter().filter_map(|row| row.outcome.as_ref().err()) {
+        let text = match error {
+            braid_routing::SolveError::NoRoute(_) => "no route".to_owned(),
+            other => other.to_string(),
+        };
+        match counts.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((text, 1)),
+        }
+    }
+    counts
+}
+
+fn line(name: &str, mut values: Vec<f64>) -> Result<()> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    values.sort_by(f64::total_cmp);
+    let mut text = format!("{name:<22}{:>6} ", values.len());
+    for share in [50, 90, 95, 99, 100] {
+        let at = ((values.len() - 1) * share).div_ceil(100);
+        let _ = write!(text, " {:>9}", figure(values[at]));
+    }
+    out::line(text)
+}
+
+fn figure(value: f64) -> String {
+    match value.abs() {
+        small if small < 10.0 => format!("{value:.4}"),
+        middle if middle < 1000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// Writes one JSON object a line.
+pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).wrap_err_with(context)?);
+    for row in rows {
+        let value = match &row.outcome {
+            Ok(answer) => json!({
+                "id": row.id,
+                "amount_out": answer.amount_out.to_string(),
+                "gas_units": answer.gas_units,
+                "net_value_wei": answer.net_value_wei.map(|wei| format!("{wei:.0}")),
+                "upper_bound_value_wei": answer.upper_bound_value_wei.map(|wei| wei.to_string()),
+                "gap_bps": answer.gap_bps,
+                "steps": answer.steps,
+                "solve_us": row.solve_us,
+            }),
+            Err(error) => json!({ "id": row.id, "error": error.to_string(), "solve_us": row.solve_us }),
+        };
+        writeln!(file, "{value}").wrap_err_with(context)?;
+    }
+    file.flush().wrap_err_with(context)
+}

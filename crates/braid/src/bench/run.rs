@@ -1,0 +1,82 @@
+//! One request, solved and compared.
+
+use std::time::Instant;
+
+use braid_primitives::U256;
+use braid_routing::baseline::Baseline;
+use braid_routing::{PoolFilter, Prepared, Request, SolveError, solve};
+
+use super::requests::Asked;
+
+/// What all requests of a run share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) max_hops: u8,
+    pub(crate) max_steps: u16,
+    pub(crate) gas_price_wei: u64,
+    pub(crate) baselines: bool,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) id: String,
+    pub(crate) solve_us: f64,
+    pub(crate) outcome: Result<Answer, SolveError>,
+}
+
+/// A solved request.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) amount_out: U256,
+    pub(crate) gas_units: u64,
+    pub(crate) steps: usize,
+    pub(crate) pools_visited: u32,
+    /// Values in wei; `None` without a reference price.
+    pub(crate) gross_value_wei: Option<f64>,
+    pub(crate) net_value_wei: Option<f64>,
+    pub(crate) upper_bound_value_wei: Option<U256>,
+    pub(crate) gap_bps: Option<f64>,
+    /// How much less each baseline is worth, in basis points of the gross value; empty where none ran.
+    pub(crate) losses_bps: Vec<Option<f64>>,
+}
+
+/// Solves one request and, if asked, what simpler routers would answer.
+#[allow(clippy::cast_precision_loss, reason = "values, not amounts")]
+pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row {
+    let request = Request {
+        inputs: vec![(asked.input, asked.amount)],
+        outputs: vec![(asked.output, 10_000)],
+        max_hops: settings.max_hops,
+        filter: PoolFilter::default(),
+        gas_price_wei: settings.gas_price_wei,
+        max_steps: settings.max_steps,
+        at: prepared.market().block().next(),
+    };
+    let started = Instant::now();
+    let solved = solve(prepared, &request);
+    let solve_us = started.elapsed().as_secs_f64() * 1e6;
+    let outcome = solved.map(|solution| {
+        let amount_out = solution.route.amounts_out.first().copied().unwrap_or_default();
+        let gas_units = solution.route.gas_units();
+        let gross = prepared.value_wei(asked.output, amount_out);
+        let net = gross.map(|gross| gross - gas_units as f64 * settings.gas_price_wei as f64);
+        let baselines: &[Baseline] = if settings.baselines { &Baseline::ALL } else { &[] };
+        let loss = |baseline: &Baseline| {
+            let other = baseline.net_value_wei(prepared, &request)?;
+            Some((net? - other) / gross? * 1e4)
+        };
+        Answer {
+            amount_out,
+            gas_units,
+            steps: solution.route.steps.len(),
+            pools_visited: solution.pools_visited,
+            gross_value_wei: gross,
+            net_value_wei: net,
+            upper_bound_value_wei: solution.certificate.as_ref().map(|c| c.upper_bound_value_wei),
+            gap_bps: solution.certificate.as_ref().map(|c| c.gap_bps),
+            losses_bps: baselines.iter().map(loss).collect(),
+        }
+    });
+    Row { id: asked.id.clone(), solve_us, outcome }
+}
