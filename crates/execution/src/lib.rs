@@ -15,7 +15,6 @@ pub mod permit2;
 pub mod program;
 pub mod proxy;
 pub mod revert;
-pub mod revert;
 
 pub use abi::{execute_calldata, execute_with_permit2_calldata};
 pub use amounts::{MAX_SLIPPAGE_BPS, minimum_amount};

@@ -48,6 +48,13 @@ pub struct Program {
     pub steps: Vec<ProgramStep>,
 }
 
+impl Program {
+    /// The route's step behind a step of the program, as the proxy's errors count it.
+    pub fn route_step(&self, program_step: usize) -> Option<usize> {
+        self.steps.get(program_step).map(|place| place.route_step)
+    }
+}
+
 /// Why a route cannot be made into a program for an order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {

@@ -1,16 +1,69 @@
-//! What a reverted transaction says, in words: the proxy's own errors, Permit2's, and what pools and tokens give as reasons.
+//! What a reverted execution says, in words.
+//!
+//! The proxy's own errors are decoded whole; inside those that carry a pool's or a token's reason, the reason is read too:
+//! `Error(string)`, `Panic(uint256)`, or bare text as old tokens give it.
 
-use alloy_primitives::hex;
-use alloy_sol_types::{ContractError, GenericContractError, SolInterface, sol};
-use braid_primitives::U256;
+use alloy_sol_types::{SolError, SolInterface};
+use braid_primitives::{Address, Bytes, U256};
 
-use crate::abi::IExecutionProxy::IExecutionProxyErrors as Proxy;
+use crate::abi::IExecutionProxy::{self as Proxy, IExecutionProxyErrors as Errors};
 
-sol! {
-    /// The errors that Permit2 answers a signature transfer with.
-    #[derive(Debug, PartialEq, Eq)]
-    #[allow(missing_docs)]
-    interface IPermit2Errors {
+/// A decoded revert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revert {
+    /// The first four bytes of the data; `None` if there are fewer.
+    pub selector: Option<[u8; 4]>,
+    /// The error's name, if it is known.
+    pub name: Option<String>,
+    /// What happened, for a person.
+    pub message: String,
+    /// Which step failed, counted from 0, where the error says so.
+    pub step: Option<u64>,
+}
+
+/// Reads the data of a revert.
+///
+/// ```
+/// # use braid_execution::revert::decode;
+/// let revert = decode(&[]);
+/// assert_eq!(revert.message, "it reverted without a reason");
+/// ```
+pub fn decode(data: &[u8]) -> Revert {
+    let selector = data.first_chunk::<4>().copied();
+    if let Ok(error) = Errors::abi_decode(data) {
+        let (message, step) = proxy_error(&error);
+        let name = selector.and_then(Errors::name_by_selector).map(str::to_owned);
+        // Settlement counts as one step more than there are; only the caller knows how many there are.
+        return Revert { selector, name, message, step: step.and_then(|step| u64::try_from(step).ok()) };
+    }
+    let (name, message) = plain(data);
+    Revert { selector, name, message, step: None }
+}
+
+/// A standard error, bare text, or what is left when it is neither: a name and words.
+fn plain(data: &[u8]) -> (Option<String>, String) {
+    if data.is_empty() {
+        return (None, "it reverted without a reason".into());
+    }
+    if let Ok(error) = alloy_sol_types::Revert::abi_decode(data) {
+        return (Some("Error".into()), printable(&error.reason));
+    }
+    if let Ok(panic) = alloy_sol_types::Panic::abi_decode(data) {
+        return (Some("Panic".into()), format!("panic code {:#04x}", panic.code));
+    }
+    if let Some((name, message)) = permit2_error(data) {
+        return (Some(name.into()), message.into());
+    }
+    let text: Vec<u8> = data.iter().copied().filter(|byte| *byte != 0).collect();
+    match std::str::from_utf8(&text) {
+        Ok(text) if !text.is_empty() && text.chars().all(|c| !c.is_control()) => (None, printable(text)),
+        _ => (None, format!("it reverted with {}", shortened(data))),
+    }
+}
+
+mod permit2 {
+    #![allow(missing_docs)]
+    alloy_sol_types::sol! {
         error SignatureExpired(uint256 signatureDeadline);
         error InvalidNonce();
         error InvalidSigner();
@@ -22,231 +75,158 @@ sol! {
     }
 }
 
-/// Why a transaction to the proxy reverted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revert {
-    /// The first four bytes, where there are so many.
-    pub selector: Option<[u8; 4]>,
-    /// The error's name, where it is known.
-    pub name: Option<String>,
-    /// What happened, for a person.
-    pub message: String,
-    /// The step of the program at which it happened, from 0, where the error names one.
-    pub step: Option<usize>,
-}
-
-/// Reads the data of a revert. Never fails: what is not understood is said to be so, with its first bytes.
-pub fn explain(data: &[u8]) -> Revert {
-    let selector = data.first_chunk::<4>().copied();
-    let (name, message, step) = match Proxy::abi_decode(data) {
-        Ok(error) => (Some(name_of(data)), words(&error), step_of(&error)),
-        Err(_) => match IPermit2Errors::IPermit2ErrorsErrors::abi_decode(data) {
-            Ok(error) => (Some(name_of(data)), permit2_words(&error), None),
-            Err(_) => (name_of_foreign(data), reason(data), None),
-        },
-    };
-    Revert { selector, name, message, step }
-}
-
-fn name_of(data: &[u8]) -> String {
-    let selector = data.first_chunk::<4>().copied().unwrap_or_default();
-    let signature = Proxy::signature_by_selector(selector)
-        .or_else(|| IPermit2Errors::IPermit2ErrorsErrors::signature_by_selector(selector));
-    signature.and_then(|text| text.split('(').next()).unwrap_or_default().to_owned()
-}
-
-fn name_of_foreign(data: &[u8]) -> Option<String> {
-    match GenericContractError::abi_decode(data) {
-        Ok(ContractError::Revert(_)) => Some("Error".into()),
-        Ok(ContractError::Panic(_)) => Some("Panic".into()),
-        _ => None,
-    }
-}
-
-/// The reason that a pool or a token gave, itself perhaps one of the proxy's errors from inside a callback.
-fn reason(data: &[u8]) -> String {
-    if data.is_empty() {
-        return "it gave no reason".into();
-    }
-    if let Ok(error) = Proxy::abi_decode(data) {
-        return words(&error);
-    }
-    match GenericContractError::abi_decode(data) {
-        Ok(ContractError::Revert(text)) => format!("it said \"{}\"", printable(&text.reason)),
-        Ok(ContractError::Panic(panic)) => format!("it panicked with code {}", panic.code),
-        _ => format!("it answered 0x{}", hex::encode(data.get(..36).unwrap_or(data))),
-    }
-}
-
-/// A contract's words without control characters, and not too many of them.
-fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
-}
-
-fn words(error: &Proxy) -> String {
-    match error {
-        Proxy::OutputBelowMinimum(e) => {
-            format!("the recipient would get {} of {}, less than the minimum of {}", e.got, e.token, e.expected)
-        }
-        Proxy::DeadlinePassed(e) => format!("the deadline {} has passed, it is {}", e.deadline, e.timestamp),
-        Proxy::TransferFailed(e) => format!(
-            "{} of {} could not be moved from {} to {} (balance and allowance?): {}",
-            e.amount,
-            e.token,
-            e.from,
-            e.to,
-            reason(&e.reason)
+/// The errors of Permit2 that a signed transfer can meet.
+fn permit2_error(data: &[u8]) -> Option<(&'static str, &'static str)> {
+    let selector = *data.first_chunk::<4>()?;
+    let known = [
+        (permit2::SignatureExpired::SELECTOR, "SignatureExpired", "the Permit2 signature is past its deadline"),
+        (permit2::InvalidNonce::SELECTOR, "InvalidNonce", "the Permit2 nonce is used: the signature was sent before"),
+        (permit2::InvalidSigner::SELECTOR, "InvalidSigner", "the Permit2 signature is not the owner's for this order"),
+        (permit2::InvalidSignature::SELECTOR, "InvalidSignature", "the Permit2 signature is malformed"),
+        (permit2::InvalidSignatureLength::SELECTOR, "InvalidSignatureLength", "the Permit2 signature is malformed"),
+        (
+            permit2::InvalidContractSignature::SELECTOR,
+            "InvalidContractSignature",
+            "the owner's contract does not accept the Permit2 signature",
         ),
-        Proxy::EtherTransferFailed(e) => format!("{} refused {} wei: {}", e.to, e.amountWei, reason(&e.reason)),
-        Proxy::ApprovalFailed(e) => format!("{} refused an approval: {}", e.token, reason(&e.reason)),
-        Proxy::BalanceUnavailable(e) => format!("{} did not tell a balance: {}", e.token, reason(&e.reason)),
-        Proxy::PoolCallFailed(e) => format!("pool {} refused the swap: {}", e.pool, reason(&e.reason)),
-        Proxy::InvalidPoolAnswer(e) => format!("pool {} answered nonsense", e.pool),
-        Proxy::CallbackMissing(e) => format!("pool {} did not ask for its input", e.pool),
-        Proxy::CallbackAmountMismatch(e) => {
-            format!("the pool asked for {} instead of {}: its liquidity ends before", e.got, e.expected)
-        }
-        Proxy::UnexpectedCallback(e) => format!("{} called back, expected {}", e.caller, e.expected),
-        Proxy::UnexpectedEther(e) => format!("{} sent ether, expected {}", e.sender, e.expected),
-        Proxy::NothingAtHand(e) => format!("nothing of {} is there to be spent", e.token),
-        Proxy::AmountTooLarge(e) => format!("an amount of {} is above {}", e.got, e.maximum),
-        Proxy::ValueMismatch(e) => format!("{} wei were sent, the order says {}", e.gotWei, e.expectedWei),
-        Proxy::NothingToPermit(_) => "the order sells only ether, which needs no signature".into(),
-        Proxy::InvalidRecipient(e) => format!("{} cannot be the recipient", e.recipient),
-        Proxy::InvalidPartner(e) => format!("{} cannot be the partner", e.partner),
-        Proxy::PartnerFeeTooHigh(e) => format!("a partner fee of {} bps is above {}", e.gotBps, e.maximumBps),
-        Proxy::InvalidInputAmount(e) => format!("input {} has the amount {}", e.index, e.got),
-        Proxy::ZeroMinimum(e) => format!("output {} has a minimum of zero", e.index),
-        Proxy::DuplicateToken(e) => format!("{} is in the order twice", e.token),
-        Proxy::EmptyOrder(e) => format!("the order has {} inputs and {} outputs", e.inputs, e.outputs),
-        Proxy::TooManyTokens(e) => format!("{} tokens are more than {}", e.got, e.maximum),
-        Proxy::Reentered(_) => "the proxy was called while an order ran".into(),
-        Proxy::ProgramTruncated(_)
-        | Proxy::UnknownOpcode(_)
-        | Proxy::UnknownToken(_)
-        | Proxy::WrongToken(_)
-        | Proxy::InvalidDestination(_)
-        | Proxy::NotPrepayable(_)
-        | Proxy::InvalidFee(_) => "the program is malformed".into(),
+        (permit2::InvalidAmount::SELECTOR, "InvalidAmount", "the Permit2 signature is for a smaller amount"),
+        (permit2::LengthMismatch::SELECTOR, "LengthMismatch", "the Permit2 signature is for other tokens"),
+    ];
+    known.into_iter().find(|(known, _, _)| *known == selector).map(|(_, name, message)| (name, message))
+}
+
+/// Longest text that is repeated from a contract, in characters.
+const MOST_TEXT: usize = 200;
+
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MOST_TEXT).collect()
+}
+
+fn shortened(data: &[u8]) -> String {
+    let shown = Bytes::copy_from_slice(data.get(..32).unwrap_or(data));
+    if data.len() > 32 { format!("{shown}… ({} bytes)", data.len()) } else { shown.to_string() }
+}
+
+/// The reason inside another error: an error of the proxy's own callbacks, or a plain one.
+fn reason(data: &[u8]) -> String {
+    match Errors::abi_decode(data) {
+        Ok(error) => proxy_error(&error).0,
+        Err(_) => plain(data).1,
     }
 }
 
-fn permit2_words(error: &IPermit2Errors::IPermit2ErrorsErrors) -> String {
-    use IPermit2Errors::IPermit2ErrorsErrors as Permit2;
+fn proxy_error(error: &Errors) -> (String, Option<U256>) {
+    use Errors as E;
+    let named = |address: &Address| address.to_checksum(None);
+    let at = |step: U256| (step != U256::MAX).then_some(step);
     match error {
-        Permit2::SignatureExpired(e) => format!("the Permit2 signature expired at {}", e.signatureDeadline),
-        Permit2::InvalidNonce(_) => "the Permit2 signature was used before".into(),
-        Permit2::InvalidSigner(_) => "the Permit2 signature is not the owner's".into(),
-        Permit2::InvalidContractSignature(_) => "the owner's contract does not stand by the signature".into(),
-        Permit2::InvalidSignature(_) | Permit2::InvalidSignatureLength(_) => "the signature is malformed".into(),
-        Permit2::InvalidAmount(e) => format!("the signature permits at most {}", e.maxAmount),
-        Permit2::LengthMismatch(_) => "the signature permits another number of tokens".into(),
+        E::Reentered(_) => ("the proxy was called while an order runs".into(), None),
+        E::DeadlinePassed(Proxy::DeadlinePassed { deadline, timestamp }) => {
+            (format!("the deadline {deadline} has passed: the block's time is {timestamp}"), None)
+        }
+        E::EmptyOrder(e) => (format!("the order has {} inputs and {} outputs", e.inputs, e.outputs), None),
+        E::TooManyTokens(e) => (format!("{} tokens, at most {} are possible", e.got, e.maximum), None),
+        E::InvalidRecipient(e) => (format!("{} cannot be the recipient", named(&e.recipient)), None),
+        E::InvalidPartner(e) => (format!("{} cannot be paid the partner fee", named(&e.partner)), None),
+        E::PartnerFeeTooHigh(e) => (format!("a partner fee of {} bps, at most {}", e.gotBps, e.maximumBps), None),
+        E::InvalidInputAmount(e) => (format!("input {} has the amount {}, 1 to {}", e.index, e.got, e.maximum), None),
+        E::ZeroMinimum(e) => (format!("output {} has no minimum", e.index), None),
+        E::DuplicateToken(e) => (format!("{} stands twice in the order", named(&e.token)), None),
+        E::ValueMismatch(e) => (format!("{} wei sent, expected {}", e.gotWei, e.expectedWei), None),
+        E::NothingToPermit(_) => ("there is no token to permit".into(), None),
+        E::ProgramTruncated(e) => (format!("the program ends at {}, needed {}", e.length, e.needed), at(e.step)),
+        E::UnknownOpcode(e) => (format!("no step has the opcode {:#04x}", e.opcode), at(e.step)),
+        E::UnknownToken(e) => (format!("token {} of {}", e.index, e.count), at(e.step)),
+        E::WrongToken(e) => (format!("token {}, expected {}", named(&e.got), named(&e.expected)), at(e.step)),
+        E::InvalidDestination(e) => (format!("the step cannot pay to destination {}", e.to), at(e.step)),
+        E::NotPrepayable(e) => (format!("a step of opcode {:#04x} cannot be paid ahead", e.opcode), at(e.step)),
+        E::InvalidFee(e) => (format!("a pool fee of {} bps, below {}", e.gotBps, e.limitBps), at(e.step)),
+        E::NothingAtHand(e) => (format!("nothing is left of {}", named(&e.token)), at(e.step)),
+        E::AmountTooLarge(e) => (format!("the amount {} is above {}", e.got, e.maximum), at(e.step)),
+        E::PoolCallFailed(e) => (format!("pool {} refused: {}", named(&e.pool), reason(&e.reason)), at(e.step)),
+        E::InvalidPoolAnswer(e) => (format!("pool {} gave an impossible answer", named(&e.pool)), at(e.step)),
+        E::CallbackMissing(e) => (format!("pool {} did not ask for its input", named(&e.pool)), at(e.step)),
+        E::UnexpectedCallback(e) => {
+            (format!("{} called back, expected {}", named(&e.caller), named(&e.expected)), None)
+        }
+        E::CallbackAmountMismatch(e) => {
+            (format!("the pool asked for {}, expected {}: its liquidity is used up", e.got, e.expected), None)
+        }
+        E::UnexpectedEther(e) => (format!("{} sent ether, expected {}", named(&e.sender), named(&e.expected)), None),
+        E::InputNotTaken(e) => (format!("pool {} left {} of its input", named(&e.pool), e.left), at(e.step)),
+        E::TransferFailed(e) => {
+            let what = format!("{} of token {} from {}", e.amount, named(&e.token), named(&e.from));
+            (format!("the transfer of {what} failed: {}", reason(&e.reason)), at(e.step))
+        }
+        E::ApprovalFailed(e) => {
+            (format!("the approval of token {} failed: {}", named(&e.token), reason(&e.reason)), at(e.step))
+        }
+        E::BalanceUnavailable(e) => {
+            (format!("token {} does not tell its balance: {}", named(&e.token), reason(&e.reason)), None)
+        }
+        E::EtherTransferFailed(e) => {
+            (format!("{} did not accept {} wei: {}", named(&e.to), e.amountWei, reason(&e.reason)), at(e.step))
+        }
+        E::OutputBelowMinimum(e) => {
+            (format!("{} of {} arrived, the minimum is {}", e.got, named(&e.token), e.expected), None)
+        }
     }
-}
-
-/// The step that an error names; `None` where it stands for "inside a callback", and where no step is named.
-fn step_of(error: &Proxy) -> Option<usize> {
-    let step: U256 = match error {
-        Proxy::ProgramTruncated(e) => e.step,
-        Proxy::UnknownOpcode(e) => e.step,
-        Proxy::UnknownToken(e) => e.step,
-        Proxy::WrongToken(e) => e.step,
-        Proxy::InvalidDestination(e) => e.step,
-        Proxy::NotPrepayable(e) => e.step,
-        Proxy::InvalidFee(e) => e.step,
-        Proxy::NothingAtHand(e) => e.step,
-        Proxy::AmountTooLarge(e) => e.step,
-        Proxy::PoolCallFailed(e) => e.step,
-        Proxy::InvalidPoolAnswer(e) => e.step,
-        Proxy::CallbackMissing(e) => e.step,
-        Proxy::TransferFailed(e) => e.step,
-        Proxy::ApprovalFailed(e) => e.step,
-        Proxy::EtherTransferFailed(e) => e.step,
-        _ => return None,
-    };
-    usize::try_from(step).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use alloy_sol_types::{Revert as Text, SolError};
-    use braid_primitives::{Address, WETH};
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::abi::IExecutionProxy;
 
     #[test]
-    fn a_missed_minimum_is_told_with_its_amounts() {
-        let error = IExecutionProxy::OutputBelowMinimum {
-            index: U256::ZERO,
-            token: WETH,
-            got: U256::from(41),
-            expected: U256::from(42),
-        };
-        let revert = explain(&error.abi_encode());
-        assert_eq!(revert.name.as_deref(), Some("OutputBelowMinimum"));
-        assert_eq!(revert.selector, Some(IExecutionProxy::OutputBelowMinimum::SELECTOR));
-        assert!(revert.message.contains("41") && revert.message.contains("42") && revert.message.contains("minimum"));
-        assert_eq!(revert.step, None);
+    fn a_pools_reason_is_read_inside_the_proxys_error() {
+        let inner = alloy_sol_types::Revert::from("UniswapV2: K").abi_encode();
+        let pool = Address::repeat_byte(7);
+        let data = Proxy::PoolCallFailed { step: U256::from(2), pool, reason: inner.into() }.abi_encode();
+        let revert = decode(&data);
+        assert_eq!(revert.name.as_deref(), Some("PoolCallFailed"));
+        assert_eq!(revert.step, Some(2));
+        assert!(revert.message.ends_with("refused: UniswapV2: K"), "{}", revert.message);
     }
 
     #[test]
-    fn the_reason_of_a_pool_comes_through_with_the_step() {
-        let inner = Text::from("UniswapV2: K").abi_encode();
-        let error = IExecutionProxy::PoolCallFailed {
-            step: U256::from(3),
-            pool: Address::repeat_byte(7),
-            reason: inner.into(),
-        };
-        let revert = explain(&error.abi_encode());
-        assert_eq!(revert.step, Some(3));
-        assert!(revert.message.contains("UniswapV2: K"), "{}", revert.message);
-    }
-
-    #[test]
-    fn a_callback_error_inside_a_pools_reason_is_read_too() {
-        let inner =
-            IExecutionProxy::CallbackAmountMismatch { got: U256::from(5), expected: U256::from(9) }.abi_encode();
-        let error = IExecutionProxy::PoolCallFailed { step: U256::ZERO, pool: WETH, reason: inner.into() };
-        assert!(explain(&error.abi_encode()).message.contains("asked for 5 instead of 9"));
-    }
-
-    #[test]
-    fn permit2_and_plain_reverts_have_names() {
-        let nonce = explain(&IPermit2Errors::InvalidNonce {}.abi_encode());
-        assert_eq!((nonce.name.as_deref(), nonce.step), (Some("InvalidNonce"), None));
-        let plain = explain(&Text::from("nope\u{7}").abi_encode());
-        assert_eq!((plain.name.as_deref(), plain.message.as_str()), (Some("Error"), "it said \"nope\""));
-        assert_eq!(explain(&[]).message, "it gave no reason");
-        assert_eq!(explain(&[1, 2, 3, 4, 5]).message, "it answered 0x0102030405");
-    }
-
-    #[test]
-    fn the_step_inside_a_callback_is_no_step() {
-        let error = IExecutionProxy::TransferFailed {
+    fn an_error_inside_a_callback_is_told_with_the_step_around_it() {
+        let inner = Proxy::CallbackAmountMismatch { got: U256::from(1), expected: U256::from(2) }.abi_encode();
+        let data = Proxy::PoolCallFailed { step: U256::ZERO, pool: Address::ZERO, reason: inner.into() }.abi_encode();
+        assert!(decode(&data).message.contains("asked for 1, expected 2"));
+        let transfer = Proxy::TransferFailed {
             step: U256::MAX,
-            token: WETH,
-            from: WETH,
-            to: WETH,
-            amount: U256::ONE,
-            reason: Default::default(),
+            token: Address::ZERO,
+            from: Address::ZERO,
+            to: Address::ZERO,
+            amount: U256::from(3),
+            reason: Bytes::new(),
         };
-        assert_eq!(explain(&error.abi_encode()).step, None);
+        assert_eq!(decode(&transfer.abi_encode()).step, None);
     }
 
-    proptest! {
-        #[test]
-        fn no_bytes_panic(data in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = explain(&data);
-        }
+    #[test]
+    fn errors_of_others_are_named_where_they_are_known() {
+        assert_eq!(decode(&permit2::InvalidNonce {}.abi_encode()).name.as_deref(), Some("InvalidNonce"));
+        let panic = alloy_sol_types::Panic { code: U256::from(0x11) }.abi_encode();
+        assert_eq!(decode(&panic).message, "panic code 0x11");
+        assert_eq!(decode(b"SPL").message, "SPL");
+        assert_eq!(decode(&[0xde, 0xad, 0xbe, 0xef]).message, "it reverted with 0xdeadbeef");
+        assert_eq!(decode(&[0xff; 100]).message, format!("it reverted with 0x{}… (100 bytes)", "ff".repeat(32)));
+    }
 
-        #[test]
-        fn no_cut_panics(cut in 0usize..200, step: u64) {
-            let inner = Text::from("a reason").abi_encode();
-            let error = IExecutionProxy::PoolCallFailed { step: U256::from(step), pool: WETH, reason: inner.into() };
-            let data = error.abi_encode();
-            let _ = explain(&data[..cut.min(data.len())]);
+    #[test]
+    fn no_data_makes_it_panic() {
+        for length in 0..200usize {
+            decode(&vec![0x41; length]);
+            let mut cut = Proxy::OutputBelowMinimum::default_like().abi_encode();
+            cut.truncate(length);
+            decode(&cut);
+        }
+    }
+
+    impl Proxy::OutputBelowMinimum {
+        fn default_like() -> Self {
+            Self { index: U256::ZERO, token: Address::ZERO, got: U256::ZERO, expected: U256::ONE }
         }
     }
 }
