@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Test} from "forge-std/Test.sol";
+import {AMOUNT_LIMIT} from "../src/Constants.sol";
+import {ExecutionProxy} from "../src/ExecutionProxy.sol";
+import {Account, Accounts} from "../src/Ledger.sol";
+import {Run, Runs} from "../src/Run.sol";
+
+/// The shared arithmetic, laid bare.
+contract Bare {
+    function take(uint256 at, uint256 end, uint256 size) external pure returns (uint256 from, uint256 cursor) {
+        Run memory run;
+        (run.at, run.end) = (at, end);
+        from = Runs.take(run, size);
+        cursor = run.at;
+    }
+
+    function account(uint256 count, uint256 index) external pure returns (uint256 offset) {
+        Run memory run;
+        run.accounts = count;
+        offset = Account.unwrap(Runs.account(run, index)) - Account.unwrap(run.first);
+    }
+
+    /// Of what is held at the proxy alone, so that no token is called.
+    function spend(uint256 held, uint32 share) external returns (uint256 spent, uint256 left, bool fromPayer) {
+        Run memory run;
+        Account from = Accounts.open(1);
+        from.setHeld(held);
+        Runs.spend(run, from, share);
+        return (run.amountIn, from.held() + from.due(), run.fromPayer);
+    }
+
+    /// Of what is still with the payer.
+    function draw(uint256 due, uint32 share) external returns (uint256 spent, uint256 left, bool fromPayer) {
+        Run memory run;
+        Account from = Accounts.open(1);
+        from.setDue(due);
+        Runs.spend(run, from, share);
+        return (run.amountIn, from.held() + from.due(), run.fromPayer);
+    }
+}
+
+/// For every input, not for random ones. Run by contracts/symbolic.sh.
+contract Symbolic is Test {
+    ExecutionProxy private proxy;
+    Bare private bare;
+
+    function setUp() public {
+        proxy = new ExecutionProxy();
+        bare = new Bare();
+    }
+
+    /// The cursor never leaves the program, and what is taken lies inside it.
+    function check_take_stays_inside(uint256 at, uint256 end, uint256 size) public view {
+        vm.assume(at <= end);
+        try bare.take(at, end, size) returns (uint256 from, uint256 cursor) {
+            assert(from == at);
+            assert(size <= end - at);
+            assert(cursor == at + size && cursor <= end);
+        } catch {
+            assert(size > end - at);
+        }
+    }
+
+    /// A token index beyond the ledger never reads memory.
+    function check_account_stays_inside(uint256 count, uint256 index) public view {
+        vm.assume(count <= 255);
+        try bare.account(count, index) returns (uint256 offset) {
+            assert(index < count && offset == index * 96);
+        } catch {
+            assert(index >= count);
+        }
+    }
+
+    /// A share never spends more than is at hand, loses nothing, and everything is everything.
+    function check_spend_keeps_the_sum(uint256 held, uint32 share) public {
+        vm.assume(held <= AMOUNT_LIMIT);
+        try bare.spend(held, share) returns (uint256 spent, uint256 left, bool fromPayer) {
+            assert(spent != 0 && spent + left == held && spent <= held);
+            assert(share != 0 || left == 0);
+            assert(!fromPayer);
+        } catch {
+            assert(held == 0 || (share != 0 && (held * share) >> 32 == 0));
+        }
+    }
+
+    function check_draw_keeps_the_sum(uint256 due, uint32 share) public {
+        vm.assume(due <= AMOUNT_LIMIT);
+        try bare.draw(due, share) returns (uint256 spent, uint256 left, bool fromPayer) {
+            assert(spent != 0 && spent + left == due && spent <= due);
+            assert(share != 0 || left == 0);
+            assert(fromPayer);
+        } catch {
+            assert(due == 0 || (share != 0 && (due * share) >> 32 == 0));
+        }
+    }
+
+    /// While no step waits, no caller's callback does anything but revert.
+    function check_idle_callbacks_revert(address caller, int256 a, int256 b, address x, address y, address z) public {
+        vm.assume(caller != address(0));
+        vm.prank(caller);
+        try proxy.uniswapV3SwapCallback(a, b, "") {
+            assert(false);
+        } catch {}
+        vm.prank(caller);
+        try proxy.balancerV3Callback(x, y, z) {
+            assert(false);
+        } catch {}
+    }
+
+    /// While no step waits, ether from anyone comes back.
+    function check_idle_ether_reverts(address caller, uint256 value) public {
+        vm.assume(caller != address(0) && caller != address(proxy));
+        vm.deal(caller, value);
+        vm.prank(caller);
+        (bool ok,) = address(proxy).call{value: value}("");
+        assert(!ok);
+    }
+}
