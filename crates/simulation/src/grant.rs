@@ -8,6 +8,7 @@ use alloy_sol_types::{SolCall, sol};
 use braid_primitives::{Address, Bytes, U256, is_native_ether};
 use revm::DatabaseRef;
 use revm::Inspector;
+use revm::bytecode::Bytecode;
 use revm::bytecode::opcode::SLOAD;
 use revm::database_interface::Database;
 use revm::interpreter::interpreter_types::{InputsTr, Jumps};
@@ -21,8 +22,15 @@ sol! {
 }
 
 /// Something to grant before a simulation runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
+    /// This code at an account.
+    Code {
+        /// The account.
+        account: Address,
+        /// Runtime code.
+        code: Bytes,
+    },
     /// At least this balance of a token, or of native ether in wei.
     Balance {
         /// The token.
@@ -62,6 +70,7 @@ pub enum Granted {
 /// [`RunError`] when the state could not be read.
 pub fn grant(overlay: &mut Overlay<'_>, grant: &Grant) -> Result<Granted, RunError> {
     match *grant {
+        Grant::Code { account, ref code } => grant_code(overlay, account, code),
         Grant::Balance { token, owner, amount } if is_native_ether(token) => grant_ether(overlay, owner, amount),
         Grant::Balance { token, owner, amount } => {
             grant_word(overlay, token, balanceOfCall { owner }.abi_encode().into(), amount)
@@ -70,6 +79,18 @@ pub fn grant(overlay: &mut Overlay<'_>, grant: &Grant) -> Result<Granted, RunErr
             grant_word(overlay, token, allowanceCall { owner, spender }.abi_encode().into(), amount)
         }
     }
+}
+
+fn grant_code(overlay: &mut Overlay<'_>, account: Address, code: &Bytes) -> Result<Granted, RunError> {
+    let mut info = overlay.basic(account).map_err(RunError::Database)?.unwrap_or_default();
+    let wanted = Bytecode::new_raw(code.clone());
+    if info.code_hash == wanted.hash_slow() {
+        return Ok(Granted::NotNeeded);
+    }
+    info.code_hash = wanted.hash_slow();
+    info.code = Some(wanted);
+    overlay.insert_account_info(account, info);
+    Ok(Granted::Overridden)
 }
 
 fn grant_ether(overlay: &mut Overlay<'_>, owner: Address, amount: U256) -> Result<Granted, RunError> {

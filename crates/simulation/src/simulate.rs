@@ -43,6 +43,8 @@ pub struct Outcome {
     pub status: Status,
     /// Gas used by the whole transaction, refunds taken off, in gas units.
     pub gas_used: u64,
+    /// Gas spent before refunds: what the gas limit must cover, in gas units.
+    pub gas_spent: u64,
     /// What the receiver gained of each watched token, in the order asked for; zero after a revert.
     pub gains: Vec<(Address, U256)>,
     /// What came of each grant, in the order given.
@@ -84,7 +86,7 @@ pub fn simulate(
     let mut overlay: Overlay<'_> = CacheDB::new(fork);
     let mut granted = Vec::with_capacity(grants.len());
     for wanted in grants {
-        granted.push((*wanted, grant(&mut overlay, wanted)?));
+        granted.push((wanted.clone(), grant(&mut overlay, wanted)?));
     }
     let before = balances(&mut overlay, receiver, watched)?;
     let message = Message {
@@ -97,13 +99,14 @@ pub fn simulate(
     let result = run(&mut overlay, &message, true)?;
     let after = balances(&mut overlay, receiver, watched)?;
     let gas_used = result.tx_gas_used();
+    let gas_spent = result.gas().total_gas_spent().max(gas_used);
     let status = match result {
         ExecutionResult::Success { .. } => Status::Success,
         ExecutionResult::Revert { output, .. } => Status::Reverted(output),
         ExecutionResult::Halt { reason, .. } => Status::Halted(format!("{reason:?}")),
     };
     let gains = watched.iter().zip(before.into_iter().zip(after)).map(|(token, (b, a))| (*token, a.saturating_sub(b)));
-    Ok(Outcome { status, gas_used, gains: gains.collect(), grants: granted })
+    Ok(Outcome { status, gas_used, gas_spent, gains: gains.collect(), grants: granted })
 }
 
 fn balances(overlay: &mut Overlay<'_>, owner: Address, tokens: &[Address]) -> Result<Vec<U256>, SimulationError> {

@@ -122,7 +122,18 @@ fn ether_sent_arrives_and_the_grant_is_listed() {
     assert_eq!(outcome.status, Status::Success);
     assert_eq!(outcome.gas_used, 21_000);
     assert_eq!(outcome.gains, [(NATIVE_ETHER, U256::from(5))]);
-    assert_eq!(outcome.grants, [(grants[0], Granted::Overridden)]);
+    assert_eq!(outcome.grants, [(grants[0].clone(), Granted::Overridden)]);
+}
+
+#[test]
+fn code_is_placed_where_it_is_missing() {
+    let answers_nine = code(&["6009", RETURN]).code;
+    let fork = fork_of([]);
+    let place = Grant::Code { account: TOKEN, code: answers_nine };
+    let mut overlay = evm::Overlay::new(&fork);
+    assert_eq!(grant(&mut overlay, &place).unwrap(), Granted::Overridden);
+    assert_eq!(grant(&mut overlay, &place).unwrap(), Granted::NotNeeded);
+    assert_eq!(grant(&mut overlay, &balance_grant(9)).unwrap(), Granted::NotNeeded);
 }
 
 #[test]
