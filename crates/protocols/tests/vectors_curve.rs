@@ -1,5 +1,5 @@
 //! Curve's pools against what the chain paid: every recorded row, to the wei.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 use std::path::Path;
 
