@@ -30,9 +30,9 @@ impl Node {
             let missing = || NodeError::Malformed { method, why: "there is no answer".into() };
             answers.next().unwrap_or_else(|| Err(missing()))
         };
-        let balance_wei = parse(METHODS[0], &*next(METHODS[0])?)?;
-        let nonce: alloy::primitives::U64 = parse(METHODS[1], &*next(METHODS[1])?)?;
-        let code = parse(METHODS[2], &*next(METHODS[2])?)?;
+        let balance_wei = parse(METHODS[0], &next(METHODS[0])?)?;
+        let nonce: alloy::primitives::U64 = parse(METHODS[1], &next(METHODS[1])?)?;
+        let code = parse(METHODS[2], &next(METHODS[2])?)?;
         Ok(AccountState { balance_wei, nonce: nonce.to(), code })
     }
 
