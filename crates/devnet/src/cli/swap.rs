@@ -141,6 +141,9 @@ fn describe_route(quote: &Value) {
     let steps = quote.pointer("/path/steps").and_then(Value::as_array).cloned().unwrap_or_default();
     say(format!("quote {}: {} step(s)", quote["quote_id"].as_str().unwrap_or("?"), steps.len()));
     let field = |step: &Value, name: &str| step[name].as_str().unwrap_or("?").to_owned();
+    for warning in quote["warnings"].as_array().into_iter().flatten() {
+        say(format!("  warning: {}", field(warning, "message")));
+    }
     for step in &steps {
         let (tokens, pool) = ((field(step, "token_in"), field(step, "token_out")), field(step, "pool"));
         let symbol = |name: &str| asset(name).map_or_else(|_| name.to_owned(), |asset| asset.symbol);

@@ -59,8 +59,13 @@ impl<'a> Wallet<'a> {
         self.signer.address()
     }
 
-    /// Signs, sends and waits for the receipt of a transaction that succeeded.
+    /// Signs, sends and waits for the receipt of a transaction that succeeded. A call of an address without code would
+    /// succeed and do nothing: it is not sent.
     pub(crate) async fn send(&self, what: &str, unsigned: Unsigned) -> eyre::Result<Receipt> {
+        let code: Bytes = self.rpc.get("eth_getCode", json!([unsigned.to, "latest"])).await?;
+        if code.is_empty() {
+            bail!("the {what} goes to {}, where there is no contract on this node's chain", unsigned.to);
+        }
         let raw = self.sign(&unsigned).await.wrap_err_with(|| format!("cannot prepare the {what}"))?;
         let hash: B256 = self.rpc.get("eth_sendRawTransaction", json!([raw])).await?;
         let receipt = tokio::time::timeout(RECEIPT_TIMEOUT, self.receipt(hash))
