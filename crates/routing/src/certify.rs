@@ -81,10 +81,10 @@ fn settle(guess: f64, (low, high): (f64, f64), (low_gas, high_gas): (f64, f64)) 
     if low_gas <= high_gas && guessed { guess.clamp(low_gas, high_gas) } else { (low_gas * high_gas).sqrt() }
 }
 
-/// The bound at a board's prices, and the pools outside the given ones that earn more than `least`.
+/// The bound at a board's prices, and the pools that earn more than `least`, with what they earn.
 pub(crate) struct Evaluation {
     pub(crate) bound: f64,
-    pub(crate) earning: Vec<u32>,
+    pub(crate) earning: Vec<(f64, u32)>,
 }
 
 /// Evaluates the dual over every open pool; see the module's text.
@@ -204,7 +204,7 @@ struct Sum<'a, 'p> {
     least: f64,
     bound: f64,
     noise: f64,
-    earning: Vec<u32>,
+    earning: Vec<(f64, u32)>,
 }
 
 impl Sum<'_, '_> {
@@ -220,7 +220,7 @@ impl Sum<'_, '_> {
         self.noise += noise(direction, price_in, price_out, self.caps[from]);
         self.bound += earned;
         if earned > self.least {
-            self.earning.push(pool);
+            self.earning.push((earned, pool));
         }
     }
 

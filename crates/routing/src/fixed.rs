@@ -67,7 +67,7 @@ impl<'p> Fixed<'p> {
         newton.damping = 1e-2;
         let tolerance = Tolerance { excess, decrease: 1e-13 * scale, steps: 60 };
         let outcome = newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
-        if !(outcome.excess <= UNBALANCED * scale) {
+        if outcome.excess.is_nan() || outcome.excess > UNBALANCED * scale {
             return None;
         }
         let mut gas = 0.0;

@@ -10,6 +10,8 @@ use crate::rounding;
 
 /// Tokens that the first subproblem takes besides those of the best chain.
 const FIRST_TOKENS: usize = 24;
+/// Most tokens of a subproblem.
+const MOST_TOKENS: usize = 56;
 /// Most rounds of taking in tokens whose pools earn more than their gas.
 const ROUNDS: usize = 5;
 /// Gas of a plain swap, for scale.
@@ -56,7 +58,7 @@ impl<'p> FlowSearch<'_, 'p> {
             }
             let found = self.bound_at(&sub, &local);
             least = least.min(found.bound);
-            if round + 1 == ROUNDS || !self.take_in(&mut members, &found.earning) {
+            if round + 1 == ROUNDS || self.newton.is_spent() || !self.take_in(&mut members, &found.earning) {
                 break;
             }
         }
@@ -141,14 +143,20 @@ impl<'p> FlowSearch<'_, 'p> {
         certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, 1e-8 * self.scale)
     }
 
-    /// Adds the tokens of earning pools; whether any was new.
-    fn take_in(&self, members: &mut [bool], earning: &[u32]) -> bool {
+    /// Adds the tokens of the pools that earn most, as far as there is room; whether any was new.
+    fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> bool {
+        let mut earning = earning.to_vec();
+        earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut room = MOST_TOKENS.saturating_sub(members.iter().filter(|member| **member).count());
         let mut grew = false;
-        for pool in earning {
+        for (_, pool) in &earning {
             for token in self.problem.prepared.graph().ends(*pool) {
                 let member = &mut members[token as usize];
-                grew |= !*member;
-                *member = true;
+                if !*member && room > 0 {
+                    room -= 1;
+                    grew = true;
+                    *member = true;
+                }
             }
         }
         grew

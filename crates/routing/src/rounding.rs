@@ -120,7 +120,7 @@ impl<'p> Rounding<'_, 'p> {
         }
         moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, pool, add) in moves {
-            if self.trials >= TRIALS {
+            if self.trials >= TRIALS || search.newton.is_spent() {
                 return None;
             }
             self.trials += 1;

@@ -79,6 +79,7 @@ pub(crate) fn table(
             out::line(format_args!("    better than ours: {better}, beyond the certificate: {beyond}"))?;
         }
     }
+    Ok(())
 }
 
 fn errors(rows: &[Row]) -> Vec<(String, usize)> {

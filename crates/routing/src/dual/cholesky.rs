@@ -42,17 +42,16 @@ impl Factor {
     pub(crate) fn solve(&self, size: usize, first: &[usize], x: &mut [f64]) {
         let n = self.n;
         for i in 0..size {
-            let mut sum = x[i];
-            for j in first[i]..i {
-                sum -= self.rows[i * n + j] * x[j];
-            }
-            x[i] = sum / self.rows[i * n + i];
+            let row = &self.rows[i * n + first[i]..i * n + i];
+            let sum: f64 = row.iter().zip(&x[first[i]..i]).map(|(a, b)| a * b).sum();
+            x[i] = (x[i] - sum) / self.rows[i * n + i];
         }
         for i in (0..size).rev() {
             x[i] /= self.rows[i * n + i];
             let xi = x[i];
-            for j in first[i]..i {
-                x[j] -= self.rows[i * n + j] * xi;
+            let row = &self.rows[i * n + first[i]..i * n + i];
+            for (entry, a) in x[first[i]..i].iter_mut().zip(row) {
+                *entry -= a * xi;
             }
         }
     }

@@ -45,10 +45,18 @@ pub(crate) struct Newton {
     /// Weight of the metric; carried over from one stage to the next.
     pub(crate) damping: f64,
     /// Evaluations of a pool, the unit of work.
-    pub(crate) work: u64,
+    work: u64,
 }
 
+/// Evaluations of a pool that one request may cost; a few milliseconds.
+const BUDGET: u64 = 120_000;
+
 impl Newton {
+    /// Whether the budget of work is used up.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.work > BUDGET
+    }
+
     /// Moves `prices` towards the minimum. The last token's price stays. `scale` is the value of the whole trade.
     pub(crate) fn minimise(
         &mut self,
@@ -65,7 +73,7 @@ impl Newton {
         let mut excess = f64::INFINITY;
         for _ in 0..tolerance.steps {
             excess = largest(&self.slopes.gradient[..size]);
-            if excess <= tolerance.excess {
+            if excess <= tolerance.excess || self.work > 2 * BUDGET {
                 break;
             }
             if !self.factor_damped(sub, size, scale) {
