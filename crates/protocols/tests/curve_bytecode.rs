@@ -3,22 +3,17 @@
 //! A pre-release of StableSwap-NG (its invariant still rounds as the classic pools do), the first two-coin CryptoSwap, and the
 //! maths contract of Tricrypto-NG. They are compiled on the first run, which needs Python 3 and its package registry; where
 //! they cannot be had, the tests say so and do nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::cast_possible_truncation, missing_docs)]
 
 use std::{collections::BTreeMap, path::Path, process::Command, sync::OnceLock};
 
 use alloy_primitives::{Address, Bytes, FixedBytes, I256, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
-use braid_protocols::SwapError;
 use braid_protocols::curve_finance::crypto::{self, AmpGamma, ClassicTwo, Kind, Repricing};
+use braid_protocols::curve_finance::read::{CryptoReading, StableReading};
 use braid_protocols::curve_finance::stable::{Amplification, BasePool, ProductRule, Rates, Rules, State};
+use braid_protocols::{Call, SwapError};
 use revm::{
     Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
     bytecode::Bytecode,
@@ -156,6 +151,18 @@ impl Chain {
         answer::<C>(self.evm.transact(tx).unwrap().result)
     }
 
+    /// The answers to one round of calls.
+    fn answer(&mut self, calls: Vec<Call>) -> Vec<Option<Bytes>> {
+        let mut ask = |call: Call| {
+            let tx = TxEnv { kind: TxKind::Call(call.to), data: call.data, ..transaction() };
+            match self.evm.transact(tx).unwrap().result {
+                ExecutionResult::Success { output, .. } => Some(output.into_data()),
+                ExecutionResult::Revert { .. } | ExecutionResult::Halt { .. } => None,
+            }
+        };
+        calls.into_iter().map(&mut ask).collect()
+    }
+
     fn word(&mut self, to: Address, call: &impl SolCall<Return = U256>) -> U256 {
         self.ask(to, call).unwrap()
     }
@@ -241,6 +248,14 @@ fn stableswap_ng_pays_what_its_bytecode_pays() {
             admin_fee: 5_000_000_000,
             rules: Rules::standard(ProductRule::TimesN),
         };
+        let reading = StableReading {
+            pool,
+            rates: decimals.iter().map(|decimals| e(36 - decimals)).collect(),
+            rules: state.rules,
+        };
+        let answers = chain.answer(reading.calls());
+        assert_eq!(reading.state(&answers), Ok(state.clone()));
+        assert!(reading.state(&answers[1..]).is_err() && reading.state(&vec![None; answers.len()]).is_err());
         for step in 0..500 {
             let at = chain.at();
             if step % 25 == 0 {
@@ -337,6 +352,10 @@ fn the_first_two_coin_cryptoswap_pays_and_reprices_as_its_bytecode_does() {
         let size = e(18) * u(random.between(10_000, 10_000_000));
         let amounts = [size, size * e(18) / price];
         chain.send(pool, &TwoCoins::add_liquidityCall { amounts, least: U256::ZERO }).unwrap();
+        let reading = CryptoReading { pool, shares: SHARES, kind: fixed.kind, precisions: fixed.precisions };
+        let answers = chain.answer(reading.calls());
+        assert_eq!(reading.state(&answers), Ok(two_coins(&mut chain, pool, &fixed, None)));
+        assert!(reading.state(&answers[1..]).is_err() && reading.state(&vec![None; answers.len()]).is_err());
         let mut not_adjusted = Some(false);
         for _ in 0..1_000 {
             let before = two_coins(&mut chain, pool, &fixed, not_adjusted);

@@ -6,4 +6,5 @@
 mod arith;
 pub mod crypto;
 pub mod presets;
+pub mod read;
 pub mod stable;

@@ -73,18 +73,17 @@ impl State {
             return Ok(());
         }
         let seconds = int(at.timestamp - now.last_prices_timestamp);
+        now.last_prices_timestamp = at.timestamp;
+        let Some(oracle) = &mut now.price_oracle else { return Ok(()) };
         let power = mul_div(seconds, WAD, int(now.averaging_seconds))?;
         let classic = self.kind.is_classic();
         let weight = if classic { half_power(power)? } else { exp_of_minus(power)? };
         for k in 0..self.prices() {
             let last = now.last_prices[k];
             let last = if classic { last } else { last.min(mul(int(2), self.price_scale[k])?) };
-            if let Some(oracle) = &mut now.price_oracle {
-                let sum = add(mul(last, sub(WAD, weight)?)?, mul(oracle[k], weight)?)?;
-                oracle[k] = div(sum, WAD)?;
-            }
+            let sum = add(mul(last, sub(WAD, weight)?)?, mul(oracle[k], weight)?)?;
+            oracle[k] = div(sum, WAD)?;
         }
-        now.last_prices_timestamp = at.timestamp;
         Ok(())
     }
 
