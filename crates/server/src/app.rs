@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use braid_ethereum::Node;
 use braid_store::{KeyStore, QuoteStore};
@@ -18,10 +18,11 @@ use crate::config::Config;
 use crate::feed::MarketFeed;
 use crate::http::envelope::{REQUEST_ID, envelope, method_not_allowed, not_found, panicked};
 use crate::http::limits::Limits;
+use crate::metrics::Metrics;
 use crate::proxy::ProxyWatch;
 use crate::request::Rules;
 use crate::work::WorkPool;
-use crate::{data, flow, routes};
+use crate::{data, flow, metrics, openapi, routes};
 
 /// Everything a handler needs.
 pub struct App {
@@ -43,6 +44,8 @@ pub struct App {
     pub limits: Limits,
     /// Threads that solve.
     pub work: WorkPool,
+    /// Requests, counted.
+    pub metrics: Metrics,
     /// When the service started, unix milliseconds.
     pub started_ms: u64,
 }
@@ -70,7 +73,19 @@ impl App {
         let limits = Limits::new(config.limits);
         let work = WorkPool::new(config.solve_threads, config.solve_queue);
         let started_ms = clock.now_ms();
-        Arc::new(Self { config, clock, feed, node, proxy: Arc::default(), keys, quotes, limits, work, started_ms })
+        Arc::new(Self {
+            config,
+            clock,
+            feed,
+            node,
+            proxy: Arc::default(),
+            metrics: Metrics::default(),
+            keys,
+            quotes,
+            limits,
+            work,
+            started_ms,
+        })
     }
 
     /// What validation must know.
@@ -92,6 +107,8 @@ pub fn router(app: &Arc<App>) -> Router {
         .route("/v1/network", get(data::network::get))
         .route("/v1/balances", post(data::accounts::balances))
         .route("/v1/allowances", post(data::accounts::allowances))
+        .route("/metrics", get(metrics::get))
+        .route("/openapi.json", get(openapi::get))
         .route("/health", get(routes::health))
         .route("/ready", get(routes::ready))
         .fallback(not_found)
@@ -105,7 +122,7 @@ pub fn router(app: &Arc<App>) -> Router {
         }))
         .layer(compression())
         .layer(cors(&app.config.cors_origins))
-        .layer(from_fn(envelope))
+        .layer(from_fn_with_state(Arc::clone(app), envelope))
 }
 
 fn compression() -> CompressionLayer<SizeAbove> {

@@ -16,6 +16,8 @@ use crate::model::{Checks, Health, Ready, ReadyBlock, ReadyStatus};
 use crate::problem::{Code, Problem};
 
 /// `GET /health`.
+#[utoipa::path(get, path = "/health", tag = "service", summary = "Health",
+    responses((status = 200, description = "The process lives.", body = Health)))]
 pub async fn health(State(app): State<Arc<App>>) -> Json<Health> {
     let uptime_ms = app.clock.now_ms().saturating_sub(app.started_ms);
     Json(Health {
@@ -27,6 +29,9 @@ pub async fn health(State(app): State<Arc<App>>) -> Json<Health> {
 }
 
 /// `GET /ready`.
+#[utoipa::path(get, path = "/ready", tag = "service", summary = "Readiness",
+    responses((status = 200, description = "Quotes are answered.", body = Ready),
+        (status = 503, description = "Quotes are not answered.", body = Ready)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Response {
     let ready = readiness(&app);
     let status = match ready.status {

@@ -9,6 +9,7 @@ use braid_execution::approvals::{allowance_calldata, balance_calldata};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::Call;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::flow::accounts::word;
@@ -17,6 +18,8 @@ use crate::http::auth::MayRead;
 use crate::http::body::read_json;
 use crate::json::{Item, Object, Reader};
 use crate::model::Amount;
+use crate::openapi::ReadProblems;
+use crate::openapi::requests::{AllowancesBody, BalancesBody};
 use crate::problem::{Code, Problem};
 use crate::request::AskedToken;
 
@@ -24,14 +27,14 @@ use crate::request::AskedToken;
 const MAX_ENTRIES: usize = 100;
 
 /// What an account holds, by token; a read that failed is absent.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Balances {
     /// Atomic units.
     pub balances: BTreeMap<String, Amount>,
 }
 
 /// What an account allows, by `token:spender`; a read that failed is absent.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Allowances {
     /// Atomic units.
     pub allowances: BTreeMap<String, Amount>,
@@ -41,6 +44,8 @@ pub struct Allowances {
 ///
 /// # Errors
 /// Every problem that such a request can have; `NOT_READY` where the node does not answer.
+#[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", request_body = BalancesBody,
+    responses((status = 200, description = "What an account holds.", body = Data<Balances>), ReadProblems))]
 pub async fn balances(_: MayRead, State(app): State<Arc<App>>, body: Request<Body>) -> Result<Data<Balances>, Problem> {
     let body = read_json(body, app.config.body_limit_bytes).await?;
     let mut r = Reader::default();
@@ -70,6 +75,8 @@ pub async fn balances(_: MayRead, State(app): State<Arc<App>>, body: Request<Bod
 ///
 /// # Errors
 /// As [`balances`].
+#[utoipa::path(post, path = "/v1/allowances", tag = "market", summary = "Allowances", request_body = AllowancesBody,
+    responses((status = 200, description = "What an account allows.", body = Data<Allowances>), ReadProblems))]
 pub async fn allowances(
     _: MayRead,
     State(app): State<Arc<App>>,

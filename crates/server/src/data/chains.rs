@@ -6,15 +6,17 @@ use axum::extract::State;
 use braid_primitives::block::SLOT_SECONDS;
 use braid_primitives::{CHAIN_ID, WETH};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::feed::Freshness;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::model::Eip55;
+use crate::openapi::ReadProblems;
 
 /// A chain that is served.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Chain {
     /// Id.
     pub chain_id: u64,
@@ -39,6 +41,8 @@ pub struct Chain {
 }
 
 /// The handler.
+#[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains",
+    responses((status = 200, description = "Chains that are served.", body = Data<Vec<Chain>>), ReadProblems))]
 pub async fn get(_: MayRead, State(app): State<Arc<App>>) -> Data<[Chain; 1]> {
     let healthy = matches!(app.feed.freshness(&app.config), Freshness::Fresh | Freshness::Aging);
     Data::new([Chain {

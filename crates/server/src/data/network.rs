@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use braid_primitives::{CHAIN_ID, GasTier};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Query;
 use crate::app::App;
@@ -13,10 +14,11 @@ use crate::flow::costs;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::json::Reader;
+use crate::openapi::ReadProblems;
 use crate::problem::Problem;
 
 /// What gas costs in the next block.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Network {
     /// Chain.
     pub chain_id: u64,
@@ -29,7 +31,7 @@ pub struct Network {
 }
 
 /// What a tier bids, in wei per unit.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct GasPrice {
     /// EIP-1559.
     pub max_priority_fee_per_gas: u64,
@@ -41,6 +43,8 @@ pub struct GasPrice {
 ///
 /// # Errors
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+#[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+    responses((status = 200, description = "What gas costs in the next block.", body = Data<Network>), ReadProblems))]
 pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Network>, Problem> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Query;
 use crate::app::App;
@@ -13,6 +14,7 @@ use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::json::{Item, Json, Reader};
 use crate::model::BlockRef;
+use crate::openapi::ReadProblems;
 use crate::problem::{FieldCode, Problem};
 use crate::request::AskedToken;
 
@@ -20,7 +22,7 @@ use crate::request::AskedToken;
 const MAX_ADDRESSES: usize = 100;
 
 /// Prices at one block. A token without a price is absent.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Prices {
     /// Dollars per whole token.
     pub prices: BTreeMap<String, f64>,
@@ -34,6 +36,9 @@ pub struct Prices {
 ///
 /// # Errors
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+#[utoipa::path(get, operation_id = "prices", path = "/v1/prices", tag = "market", summary = "Prices",
+    params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."), ("addresses" = String, Query, description = "1 to 100 tokens, with commas.")),
+    responses((status = 200, description = "Prices in dollars and ether.", body = Data<Prices>), ReadProblems))]
 pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Prices>, Problem> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);

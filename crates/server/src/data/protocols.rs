@@ -6,16 +6,18 @@ use axum::extract::State;
 use braid_primitives::CHAIN_ID;
 use braid_protocols::Product;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Query;
 use crate::app::App;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::json::Reader;
+use crate::openapi::ReadProblems;
 use crate::problem::Problem;
 
 /// A family of products.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Family {
     /// The name that leaves out all products of the family.
     pub name: &'static str,
@@ -24,7 +26,7 @@ pub struct Family {
 }
 
 /// One kind of pool.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ProductRow {
     /// What `exclude_protocols` takes.
     pub id: &'static str,
@@ -40,6 +42,8 @@ pub struct ProductRow {
 ///
 /// # Errors
 /// `VALIDATION_FAILED` for another chain.
+#[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+    responses((status = 200, description = "Protocols by family.", body = Data<Vec<Family>>), ReadProblems))]
 pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Vec<Family>>, Problem> {
     let mut reader = Reader::default();
     let chain = query.chain(&mut reader);

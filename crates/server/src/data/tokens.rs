@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use braid_primitives::CHAIN_ID;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{Query, directory};
 use crate::app::App;
@@ -12,6 +13,7 @@ use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::json::Reader;
 use crate::model::Eip55;
+use crate::openapi::ReadProblems;
 use crate::problem::Problem;
 
 /// Tokens on one page.
@@ -21,7 +23,7 @@ const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: i128 = 200;
 
 /// A page of tokens.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Page {
     /// The tokens.
     pub tokens: Vec<TokenRow>,
@@ -30,7 +32,7 @@ pub struct Page {
 }
 
 /// A token.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TokenRow {
     /// Address.
     pub address: Eip55,
@@ -49,7 +51,7 @@ pub struct TokenRow {
 }
 
 /// Where a page stands.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct Pagination {
     /// Most tokens on this page.
     pub limit: usize,
@@ -63,6 +65,13 @@ pub struct Pagination {
 ///
 /// # Errors
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+#[utoipa::path(get, operation_id = "tokens", path = "/v1/tokens", tag = "market", summary = "Search tokens",
+    params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."),
+        ("search" = Option<String>, Query, description = "Part of a symbol or name, or an address."),
+        ("tags" = Option<String>, Query, description = "Any of these, with commas."),
+        ("limit" = Option<u32>, Query, description = "1 to 200, default 50.", minimum = 1, maximum = 200),
+        ("offset" = Option<u32>, Query, description = "Tokens to pass over.")),
+    responses((status = 200, description = "A page of tokens.", body = Data<Page>), ReadProblems))]
 pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Page>, Problem> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);

@@ -20,6 +20,8 @@ use crate::http::Data;
 use crate::http::auth::MayBuild;
 use crate::http::body::read_json;
 use crate::model::{BuildAnswer, BuiltOutput, Eip55, Issues, Quantity, RpcTransaction, Transaction};
+use crate::openapi::BuildProblems;
+use crate::openapi::requests::BuildBody;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::request::BuildRequest;
 
@@ -30,6 +32,8 @@ const DEADLINE_S: u64 = 600;
 ///
 /// # Errors
 /// Every problem that a build can have.
+#[utoipa::path(post, operation_id = "build", path = "/v1/build", tag = "swap", summary = "Turn a quote into a transaction", security(("api_key" = [])),
+    request_body = BuildBody, responses((status = 200, description = "An unsigned transaction.", body = Data<BuildAnswer>), BuildProblems))]
 pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>) -> Result<Data<BuildAnswer>, Problem> {
     let body = read_json(body, app.config.body_limit_bytes).await?;
     let request = BuildRequest::read(&body)?;

@@ -21,8 +21,12 @@ use super::resolve::{self, Shown, Tokens};
 use super::stored::{self, Plan, StoredQuote};
 use crate::app::App;
 use crate::feed::Published;
+use crate::http::Data;
 use crate::http::auth::MayQuote;
 use crate::http::body::read_json;
+use crate::model::QuoteAnswer;
+use crate::openapi::QuoteProblems;
+use crate::openapi::requests::QuoteBody;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::request::QuoteRequest;
 
@@ -68,6 +72,8 @@ pub struct Draft {
 ///
 /// # Errors
 /// Every problem that a quote can have.
+#[utoipa::path(post, operation_id = "quote", path = "/v1/quote", tag = "swap", summary = "Find a route", security(("api_key" = [])),
+    request_body = QuoteBody, responses((status = 200, description = "A quote.", body = Data<QuoteAnswer>), QuoteProblems))]
 pub async fn post(_: MayQuote, State(app): State<Arc<App>>, body: Request<Body>) -> Result<Response, Problem> {
     let body = read_json(body, app.config.body_limit_bytes).await?;
     let request = QuoteRequest::read(&body, &app.rules())?;

@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use super::reprice::StoredStep;
 use crate::app::App;
+use crate::http::Data;
 use crate::http::auth::MayQuote;
+use crate::model::QuoteAnswer;
+use crate::openapi::StoredProblems;
 use crate::problem::{Code, Problem};
 use crate::request::parse_quote_id;
 
@@ -87,6 +90,9 @@ pub async fn open(app: &Arc<App>, id: Uuid) -> Result<StoredQuote, Problem> {
 ///
 /// # Errors
 /// As [`open`].
+#[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security(("api_key" = [])),
+    params(("quote_id" = String, Path, description = "The quote's id.")),
+    responses((status = 200, description = "The quote, word for word.", body = Data<QuoteAnswer>), StoredProblems))]
 pub async fn get(_: MayQuote, State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, Problem> {
     let id = parse_quote_id(&id).ok_or_else(|| Problem::new(Code::QuoteNotFound, "no quote has this id"))?;
     let quote = open(&app, id).await?;

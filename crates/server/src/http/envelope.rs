@@ -3,13 +3,14 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::extract::Request;
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use uuid::Uuid;
 
 use super::limits::Standing;
+use crate::app::App;
 use crate::problem::{Code, Problem};
 
 /// Header of the request id.
@@ -30,11 +31,13 @@ impl Notes {
 }
 
 /// The layer.
-pub async fn envelope(mut request: Request, next: Next) -> Response {
+pub async fn envelope(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers().get(REQUEST_ID));
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
+    let route =
+        request.extensions().get::<MatchedPath>().map_or_else(|| "other".into(), |path| path.as_str().to_owned());
     let notes = Notes::default();
     request.extensions_mut().insert(notes.clone());
 
@@ -52,6 +55,7 @@ pub async fn envelope(mut request: Request, next: Next) -> Response {
     }
     let status = response.status().as_u16();
     let code = problem.map_or("", |problem| problem.code.meaning().name);
+    app.metrics.count(&route, status, started.elapsed());
     let took_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     if path == "/health" || path == "/ready" {
         tracing::debug!(%method, path, status, code, took_us, request_id = id, "request");

@@ -8,9 +8,10 @@ pub mod limits;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A successful answer: `{"data": …}`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Data<T> {
     data: T,
 }

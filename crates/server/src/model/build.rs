@@ -2,12 +2,13 @@
 
 use braid_primitives::Bytes;
 use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Amount, Approval, Eip55, Issues, Quantity, Simulation, Warning};
 
 /// An unsigned transaction and what belongs to it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BuildAnswer {
     /// The quote that was built.
     pub quote_id: Uuid,
@@ -32,7 +33,7 @@ pub struct BuildAnswer {
 }
 
 /// What an output pays on the newest market.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BuiltOutput {
     /// Token.
     pub token: Eip55,
@@ -45,7 +46,7 @@ pub struct BuiltOutput {
 }
 
 /// An EIP-1559 transaction without a signature.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Transaction {
     /// Chain.
     pub chain_id: u64,
@@ -57,6 +58,7 @@ pub struct Transaction {
     /// The proxy.
     pub to: Eip55,
     /// Calldata.
+    #[schema(value_type = String)]
     pub data: Bytes,
     /// Wei, 0x-hex.
     pub value: Quantity,
@@ -69,7 +71,7 @@ pub struct Transaction {
 }
 
 /// The transaction in JSON-RPC's names and forms.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RpcTransaction {
     /// The taker.
@@ -77,6 +79,7 @@ pub struct RpcTransaction {
     /// The proxy.
     pub to: Eip55,
     /// Calldata.
+    #[schema(value_type = String)]
     pub data: Bytes,
     /// Wei.
     pub value: Quantity,

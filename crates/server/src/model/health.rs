@@ -1,9 +1,10 @@
 //! Health and readiness.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// `GET /health`: the process lives.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Health {
     /// Always `ok`.
     pub status: &'static str,
@@ -16,7 +17,7 @@ pub struct Health {
 }
 
 /// `GET /ready`: whether quotes are answered.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Ready {
     /// The verdict.
     pub status: ReadyStatus,
@@ -33,7 +34,7 @@ pub struct Ready {
 }
 
 /// The verdict of readiness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadyStatus {
     /// Quotes are answered on a fresh market.
@@ -47,7 +48,7 @@ pub enum ReadyStatus {
 }
 
 /// A market's block and its age.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct ReadyBlock {
     /// Height.
     pub number: u64,
@@ -56,7 +57,7 @@ pub struct ReadyBlock {
 }
 
 /// The parts of the service, each `ok` or what is the matter.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct Checks {
     /// The market.
     pub market: &'static str,

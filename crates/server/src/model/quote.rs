@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Amount, Eip55};
 
 /// A quote.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct QuoteAnswer {
     /// Names the quote to `POST /v1/build`.
     pub quote_id: Uuid,
@@ -58,18 +59,19 @@ pub struct QuoteAnswer {
 }
 
 /// A block by number, hash and time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct BlockRef {
     /// Height.
     pub number: u64,
     /// Hash.
+    #[schema(value_type = String)]
     pub hash: braid_primitives::B256,
     /// Unix seconds.
     pub timestamp: u64,
 }
 
 /// An input as asked.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct InputEcho {
     /// Chain.
     pub chain_id: u64,
@@ -80,7 +82,7 @@ pub struct InputEcho {
 }
 
 /// An output as asked.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OutputEcho {
     /// Chain.
     pub chain_id: u64,
@@ -91,7 +93,7 @@ pub struct OutputEcho {
 }
 
 /// What an output pays.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EstimatedOutput {
     /// Token, in the form that the request used.
     pub token: Eip55,
@@ -118,7 +120,7 @@ pub struct EstimatedOutput {
 }
 
 /// Ether per whole token.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ReferencePrice {
     /// Always `ETH`.
     pub numeraire: &'static str,
@@ -127,7 +129,7 @@ pub struct ReferencePrice {
 }
 
 /// Gas, in units, per unit and in total.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Costs {
     /// The tier that priced the gas.
     pub gas_priority: &'static str,
@@ -154,7 +156,7 @@ pub struct Costs {
 }
 
 /// Gas of one step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CostStep {
     /// Step id, or `transaction` for what surrounds the steps.
     pub step: String,
@@ -163,7 +165,7 @@ pub struct CostStep {
 }
 
 /// The route.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Path {
     /// Every token of the route.
     pub tokens: Vec<PathToken>,
@@ -172,7 +174,7 @@ pub struct Path {
 }
 
 /// A token of the route.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PathToken {
     /// Address, in the form that the request used.
     pub address: Eip55,
@@ -187,7 +189,7 @@ pub struct PathToken {
 }
 
 /// One traversal of one pool.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PathStep {
     /// Id within the quote.
     pub id: String,
@@ -216,7 +218,7 @@ pub struct PathStep {
 }
 
 /// Fees.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FeeConfig {
     /// The service takes nothing.
     pub protocol_fee_bps: u16,
@@ -231,7 +233,7 @@ pub struct FeeConfig {
 }
 
 /// What a spender must be allowed to take.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Approval {
     /// Token.
     pub token: Eip55,
@@ -250,24 +252,26 @@ pub struct Approval {
 }
 
 /// A transaction that the taker sends.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ApprovalCall {
     /// Contract.
     pub to: Eip55,
     /// Calldata.
+    #[schema(value_type = String)]
     pub data: braid_primitives::Bytes,
     /// Wei.
     pub value: Amount,
 }
 
 /// What to sign instead of approving the proxy.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Permit2 {
     /// Permit2.
     pub contract: Eip55,
     /// Allowances of Permit2 itself, once per token.
     pub approvals: Vec<Approval>,
     /// What the signature signs.
+    #[schema(value_type = String)]
     pub hash: braid_primitives::B256,
     /// Unix seconds.
     pub deadline: u64,
@@ -276,7 +280,7 @@ pub struct Permit2 {
 }
 
 /// What the taker lacks, and names that are not known.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Issues {
     /// Inputs that the taker does not hold.
     pub balance: Vec<BalanceIssue>,
@@ -287,7 +291,7 @@ pub struct Issues {
 }
 
 /// An input that the taker does not hold.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BalanceIssue {
     /// Token.
     pub token: Eip55,
@@ -298,7 +302,7 @@ pub struct BalanceIssue {
 }
 
 /// An input that the proxy may not take yet.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct AllowanceIssue {
     /// Token.
     pub token: Eip55,
@@ -311,7 +315,7 @@ pub struct AllowanceIssue {
 }
 
 /// How close to the best the route is.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Certificate {
     /// No route over the covered pools could have been worth more.
     pub upper_bound_value_wei: Amount,
@@ -324,7 +328,7 @@ pub struct Certificate {
 }
 
 /// What a simulation saw.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Simulation {
     /// How it ended.
     pub status: SimulationStatus,
@@ -341,7 +345,7 @@ pub struct Simulation {
 }
 
 /// How a simulation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimulationStatus {
     /// The transaction went through.
@@ -353,7 +357,7 @@ pub enum SimulationStatus {
 }
 
 /// What an output paid in a simulation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SimulatedOutput {
     /// Token.
     pub token: Eip55,
@@ -362,7 +366,7 @@ pub struct SimulatedOutput {
 }
 
 /// Why a simulated transaction reverted.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Revert {
     /// First four bytes of the revert data.
     pub selector: Option<String>,
@@ -375,7 +379,7 @@ pub struct Revert {
 }
 
 /// What a caller should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Warning {
     /// Stable code.
     pub code: &'static str,

@@ -2,6 +2,9 @@
 
 use braid_primitives::{Address, U256};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A token amount, a wei total or a 256-bit integer: a decimal string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +43,34 @@ impl Serialize for Quantity {
         serializer.collect_str(&format_args!("{:#x}", self.0))
     }
 }
+
+/// A string of a pattern.
+fn text(pattern: &str, description: &str, example: &str) -> RefOr<Schema> {
+    let object = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
+    object.description(Some(description)).examples([example]).into()
+}
+
+impl PartialSchema for Amount {
+    fn schema() -> RefOr<Schema> {
+        text("^(0|[1-9][0-9]*)$", "Atomic units or wei, decimal.", "1000000000")
+    }
+}
+
+impl PartialSchema for Eip55 {
+    fn schema() -> RefOr<Schema> {
+        text("^0x[0-9a-fA-F]{40}$", "Address with its EIP-55 checksum.", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+    }
+}
+
+impl PartialSchema for Quantity {
+    fn schema() -> RefOr<Schema> {
+        text("^0x(0|[1-9a-f][0-9a-f]*)$", "Integer as JSON-RPC writes it.", "0x88b80")
+    }
+}
+
+impl ToSchema for Amount {}
+impl ToSchema for Eip55 {}
+impl ToSchema for Quantity {}
 
 impl From<U256> for Amount {
     fn from(value: U256) -> Self {

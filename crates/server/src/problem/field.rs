@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Code;
 
 /// A wrong field: where it is, what is wrong, in a code and in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FieldError {
     /// JSON pointer (RFC 6901) into the request.
     pub pointer: String,
@@ -32,7 +33,7 @@ impl fmt::Display for FieldError {
 }
 
 /// The kinds of mistakes in a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FieldCode {
     /// The field is needed and absent or null.

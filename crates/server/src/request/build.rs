@@ -6,7 +6,8 @@ use uuid::Uuid;
 use crate::json::{Item, Json, Object, Reader};
 use crate::problem::{FieldCode, Problem};
 
-const FIELDS: &[&str] = &["quote_id", "permit2_signature", "simulate", "deadline"];
+/// The fields that a build request may have.
+pub const BUILD_FIELDS: &[&str] = &["quote_id", "permit2_signature", "simulate", "deadline"];
 
 /// Longest signature that is read, in bytes: room for contract wallets with many owners.
 const MAX_SIGNATURE_BYTES: usize = 8_192;
@@ -31,7 +32,7 @@ impl BuildRequest {
     /// A problem that names every wrong field.
     pub fn read(body: &Json) -> Result<Self, Problem> {
         let mut reader = Reader::default();
-        let request = reader.object(body, "", FIELDS).and_then(|object| read(&mut reader, &object));
+        let request = reader.object(body, "", BUILD_FIELDS).and_then(|object| read(&mut reader, &object));
         reader.finish(request)
     }
 }

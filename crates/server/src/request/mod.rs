@@ -5,7 +5,7 @@ mod fields;
 mod quote;
 
 pub use braid_execution::PartnerFee;
-pub use build::BuildRequest;
 pub(crate) use build::parse_quote_id;
+pub use build::{BUILD_FIELDS, BuildRequest};
 pub use fields::{AskedToken, Rules};
-pub use quote::{InputEntry, MAX_ENTRIES, OutputEntry, QuoteRequest};
+pub use quote::{InputEntry, MAX_ENTRIES, OutputEntry, QUOTE_FIELDS, QuoteRequest};

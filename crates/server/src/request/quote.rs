@@ -13,7 +13,8 @@ pub const MAX_ENTRIES: usize = 6;
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
 
-const FIELDS: &[&str] = &[
+/// The fields that a quote request may have.
+pub const QUOTE_FIELDS: &[&str] = &[
     "inputs",
     "outputs",
     "taker",
@@ -94,7 +95,7 @@ impl QuoteRequest {
     /// A problem that names every wrong field.
     pub fn read(body: &Json, rules: &Rules) -> Result<Self, Problem> {
         let mut reader = Reader::default();
-        let request = reader.object(body, "", FIELDS).and_then(|object| read(&mut reader, &object, rules));
+        let request = reader.object(body, "", QUOTE_FIELDS).and_then(|object| read(&mut reader, &object, rules));
         reader.finish(request)
     }
 }

@@ -6,6 +6,7 @@ mod build;
 mod keys;
 mod limits;
 mod market_data;
+mod openapi;
 mod quote;
 mod service;
 mod support;

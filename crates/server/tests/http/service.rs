@@ -128,3 +128,21 @@ async fn a_stopped_service_finishes_what_it_has_begun() {
     service.stop().await;
     assert!(client.get(format!("{base}/health")).send().await.is_err());
 }
+
+#[tokio::test]
+async fn requests_are_counted_by_route_and_status() {
+    let service = Service::start().await;
+    service.quote(&request()).await;
+    service.refused_quote(&Value::Null).await;
+    service.get("/made/up/by/a/client").send().await.unwrap();
+    let text = service.get("/metrics").send().await.unwrap().text().await.unwrap();
+    for line in [
+        "braid_http_request_seconds_count{route=\"/v1/quote\",status=\"200\"} 1",
+        "braid_http_request_seconds_count{route=\"/v1/quote\",status=\"422\"} 1",
+        "braid_http_request_seconds_count{route=\"other\",status=\"404\"} 1",
+        "braid_market_block 20000000",
+        "braid_market_pools 7",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+}

@@ -1,0 +1,90 @@
+//! `GET /metrics`: what a Prometheus server reads.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+
+/// Upper bounds of the latency histogram, in microseconds.
+const BOUNDS_US: [u64; 10] = [500, 1_000, 2_500, 5_000, 10_000, 20_000, 50_000, 100_000, 500_000, 2_000_000];
+
+/// Requests by route and status, with how long they took.
+#[derive(Debug, Default)]
+pub struct Metrics(Mutex<BTreeMap<(String, u16), Series>>);
+
+/// One route's answers of one status.
+#[derive(Clone, Copy, Debug, Default)]
+struct Series {
+    count: u64,
+    sum_us: u64,
+    buckets: [u64; BOUNDS_US.len()],
+}
+
+impl Metrics {
+    /// Counts an answer. `route` is the route's template, never what a client wrote, so that the number of series is bounded.
+    pub fn count(&self, route: &str, status: u16, took: Duration) {
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let series = all.entry((route.to_owned(), status)).or_default();
+        series.count += 1;
+        series.sum_us = series.sum_us.saturating_add(took_us);
+        for (bucket, bound) in series.buckets.iter_mut().zip(BOUNDS_US) {
+            *bucket += u64::from(took_us <= bound);
+        }
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        writeln!(
+            text,
+            "# HELP braid_http_request_seconds Time to answer.\n# TYPE braid_http_request_seconds histogram"
+        )?;
+        for ((route, status), series) in &all {
+            let labels = format!("route=\"{route}\",status=\"{status}\"");
+            for (bound_us, count) in BOUNDS_US.iter().zip(series.buckets) {
+                let bound = seconds(*bound_us);
+                writeln!(text, "braid_http_request_seconds_bucket{{{labels},le=\"{bound}\"}} {count}")?;
+            }
+            writeln!(text, "braid_http_request_seconds_bucket{{{labels},le=\"+Inf\"}} {}", series.count)?;
+            writeln!(text, "braid_http_request_seconds_sum{{{labels}}} {}", seconds(series.sum_us))?;
+            writeln!(text, "braid_http_request_seconds_count{{{labels}}} {}", series.count)?;
+        }
+        Ok(())
+    }
+}
+
+fn seconds(micros: u64) -> f64 {
+    Duration::from_micros(micros).as_secs_f64()
+}
+
+/// The handler.
+pub async fn get(State(app): State<Arc<App>>) -> Response {
+    let mut text = String::new();
+    // writing to a string does not fail
+    let _ = app.metrics.write(&mut text).and_then(|()| market(&app, &mut text));
+    let mut response = text.into_response();
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+fn market(app: &App, text: &mut String) -> std::fmt::Result {
+    let mut gauge = |name: &str, help: &str, value: f64| {
+        writeln!(text, "# HELP braid_{name} {help}\n# TYPE braid_{name} gauge\nbraid_{name} {value}")
+    };
+    let status = app.feed.status();
+    gauge("market_left_out_pools", "Known pools that quotes do not use.", status.left_out as f64)?;
+    gauge("reorganisations", "Reorganisations since the start.", status.reorganisations as f64)?;
+    let Some(published) = app.feed.latest() else { return Ok(()) };
+    let head = &published.head;
+    gauge("market_block", "Height of the newest market.", head.block().number as f64)?;
+    gauge("market_age_seconds", "Time since that block reached us.", head.received_at.elapsed().as_secs_f64())?;
+    gauge("market_pools", "Pools in the newest market.", head.market.pools().len() as f64)?;
+    gauge("market_tokens", "Tokens in the newest market.", head.market.tokens().len() as f64)
+}

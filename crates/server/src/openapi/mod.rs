@@ -1,0 +1,96 @@
+//! The contract as an OpenAPI 3.1 document, generated from the types that write the answers.
+
+mod problems;
+pub mod requests;
+
+use std::sync::LazyLock;
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{Modify, OpenApi};
+
+pub use problems::{BuildProblems, ProblemBody, ProblemRepeated, QuoteProblems, ReadProblems, StoredProblems};
+
+use crate::{data, flow, routes};
+
+/// The document.
+#[derive(Debug, OpenApi)]
+#[openapi(
+    info(
+        title = "Braid",
+        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(
+        flow::quote::post,
+        flow::stored::get,
+        flow::build::post,
+        data::chains::get,
+        data::protocols::get,
+        data::tokens::get,
+        data::prices::get,
+        data::network::get,
+        data::accounts::balances,
+        data::accounts::allowances,
+        routes::health,
+        routes::ready
+    ),
+    components(schemas(ProblemBody, ProblemRepeated)),
+    modifiers(&ApiKeyHeader, &AlwaysPresent, &PlainWords)
+)]
+pub struct Document;
+
+/// The header that carries the key.
+struct ApiKeyHeader;
+
+impl Modify for ApiKeyHeader {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        if let Some(components) = &mut document.components {
+            let scheme = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("X-API-Key")));
+            components.add_security_scheme("api_key", scheme);
+        }
+    }
+}
+
+/// Every field of an answer is always written, `null` or not: all of them are required, and none may be added.
+struct AlwaysPresent;
+
+impl Modify for AlwaysPresent {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let schemas = document.components.iter_mut().flat_map(|components| &mut components.schemas);
+        for (name, schema) in schemas {
+            if let (false, RefOr::T(Schema::Object(object))) = (requests::NAMES.contains(&name.as_str()), schema) {
+                object.required = object.properties.keys().cloned().collect();
+            }
+        }
+    }
+}
+
+/// Operations are told by their summaries: what the handlers' documentation says of Rust is not for clients.
+struct PlainWords;
+
+impl Modify for PlainWords {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        for item in document.paths.paths.values_mut() {
+            for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
+                operation.description = None;
+            }
+        }
+    }
+}
+
+static TEXT: LazyLock<String> = LazyLock::new(text);
+
+/// The document as it is served and committed.
+pub fn text() -> String {
+    Document::openapi().to_pretty_json().unwrap_or_default() + "\n"
+}
+
+/// `GET /openapi.json`.
+pub async fn get() -> Response {
+    let mut response = TEXT.as_str().into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,158 @@
+//! The OpenAPI document and the service say the same.
+
+use std::collections::BTreeSet;
+
+use braid_primitives::WETH;
+use braid_server::openapi;
+use braid_server::request::{BUILD_FIELDS, QUOTE_FIELDS};
+use serde_json::{Value, json};
+
+use crate::support::{Service, USDC, request};
+
+fn document() -> Value {
+    serde_json::from_str(&openapi::text()).unwrap()
+}
+
+fn properties(document: &Value, schema: &str) -> BTreeSet<String> {
+    let fields = document["components"]["schemas"][schema]["properties"].as_object();
+    fields.unwrap_or_else(|| panic!("no schema {schema}")).keys().cloned().collect()
+}
+
+/// Everything that is wrong with a value in the eyes of a schema.
+fn faults(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap();
+        return faults(document, &document["components"]["schemas"][name], value, at);
+    }
+    if let Some(options) = schema["oneOf"].as_array() {
+        let fits = options.iter().any(|option| faults(document, option, value, at).is_empty());
+        return if fits { Vec::new() } else { vec![format!("{at}: fits none of {options:?}: {value}")] };
+    }
+    if let Some(allowed) = schema["enum"].as_array() {
+        return if allowed.contains(value) { Vec::new() } else { vec![format!("{at}: {value} is not in {allowed:?}")] };
+    }
+    if !schema["type"].is_null() && !type_fits(&schema["type"], value) {
+        return vec![format!("{at}: {value} is no {}", schema["type"])];
+    }
+    match value {
+        Value::Object(members) => object_faults(document, schema, members, at),
+        Value::Array(items) if schema["items"].is_object() => items
+            .iter()
+            .enumerate()
+            .flat_map(|(n, item)| faults(document, &schema["items"], item, &format!("{at}/{n}")))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn object_faults(document: &Value, schema: &Value, members: &serde_json::Map<String, Value>, at: &str) -> Vec<String> {
+    if let Some(any) = schema.get("additionalProperties").filter(|any| any.is_object()) {
+        return members.iter().flat_map(|(key, value)| faults(document, any, value, &format!("{at}/{key}"))).collect();
+    }
+    let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let missing = required.iter().filter_map(Value::as_str).filter(|key| !members.contains_key(*key));
+    let mut found: Vec<String> = missing.map(|key| format!("{at}/{key} is missing")).collect();
+    for (key, value) in members {
+        match properties.get(key) {
+            Some(schema) => found.extend(faults(document, schema, value, &format!("{at}/{key}"))),
+            None => found.push(format!("{at}/{key} is not in the document")),
+        }
+    }
+    found
+}
+
+fn type_fits(kinds: &Value, value: &Value) -> bool {
+    let kinds = kinds.as_array().cloned().unwrap_or_else(|| vec![kinds.clone()]);
+    kinds.iter().filter_map(Value::as_str).any(|kind| match kind {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    })
+}
+
+async fn check(service: &Service, document: &Value, call: reqwest::RequestBuilder, path: &str, method: &str) -> Value {
+    let response = call.send().await.unwrap();
+    let (status, kind) = (response.status().as_u16().to_string(), response.headers()["content-type"].clone());
+    let body: Value = response.json().await.unwrap();
+    let content = &document["paths"][path][method]["responses"][&status]["content"][kind.to_str().unwrap()];
+    assert!(
+        content.is_object(),
+        "{method} {path} answered {status}, which the document does not have ({})",
+        service.base
+    );
+    let found = faults(document, &content["schema"], &body, "");
+    assert!(found.is_empty(), "{method} {path}: {found:#?}");
+    body
+}
+
+#[tokio::test]
+async fn answers_are_what_the_document_says() {
+    let service = Service::start().await;
+    let document = document();
+    let mut full = request();
+    for flag in ["simulate", "include_usd_pricing", "explain"] {
+        full[flag] = json!(true);
+    }
+    full["partner_fee"] = json!({"partner_fee_bps": 10, "partner_recipient": USDC});
+    check(&service, &document, service.post("/v1/quote", &request()), "/v1/quote", "post").await;
+    let quote = check(&service, &document, service.post("/v1/quote", &full), "/v1/quote", "post").await;
+    let id = quote["data"]["quote_id"].as_str().unwrap();
+    check(&service, &document, service.get(&format!("/v1/quote/{id}")), "/v1/quote/{quote_id}", "get").await;
+    let build = json!({"quote_id": id, "simulate": true});
+    check(&service, &document, service.post("/v1/build", &build), "/v1/build", "post").await;
+    for wrong in [json!({}), json!(5), json!({"quote_id": "0190163d-8694-739b-aea5-966c26f8ad91"})] {
+        check(&service, &document, service.post("/v1/quote", &wrong), "/v1/quote", "post").await;
+        check(&service, &document, service.post("/v1/build", &wrong), "/v1/build", "post").await;
+    }
+    let prices = format!("/v1/prices?addresses={USDC},{WETH}");
+    for path in ["/v1/chains", "/v1/protocols", "/v1/tokens?search=u", &prices, "/v1/network", "/health", "/ready"] {
+        let template = path.split('?').next().unwrap();
+        check(&service, &document, service.get(path), template, "get").await;
+    }
+    let balances = json!({"chain_id": 1, "owner": USDC, "tokens": [USDC]});
+    check(&service, &document, service.post("/v1/balances", &balances), "/v1/balances", "post").await;
+}
+
+#[test]
+fn requests_have_the_fields_that_validation_knows() {
+    let document = document();
+    let set = |fields: &[&str]| fields.iter().map(|field| (*field).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(properties(&document, "QuoteBody"), set(QUOTE_FIELDS));
+    assert_eq!(properties(&document, "BuildBody"), set(BUILD_FIELDS));
+}
+
+#[tokio::test]
+async fn required_fields_are_those_that_validation_asks_for() {
+    let service = Service::start().await;
+    let (_, body) = service.refused_quote(&json!({})).await;
+    let asked: BTreeSet<&str> =
+        body["errors"].as_array().unwrap().iter().map(|e| &e["pointer"].as_str().unwrap()[1..]).collect();
+    let document = document();
+    let required = document["components"]["schemas"]["QuoteBody"]["required"].as_array().unwrap();
+    assert_eq!(required.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), asked);
+}
+
+#[tokio::test]
+async fn the_document_is_served_as_it_is_committed() {
+    let service = Service::start().await;
+    let served =
+        service.client.get(format!("{}/openapi.json", service.base)).send().await.unwrap().text().await.unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    assert_eq!(
+        served,
+        std::fs::read_to_string(path).unwrap(),
+        "run `cargo run -p braid -- openapi > docs/openapi.json`"
+    );
+    let document = document();
+    assert_eq!(document["openapi"], "3.1.0");
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    let ids: Vec<&str> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "operation ids are unique: {ids:?}");
+}
