@@ -4,7 +4,6 @@
 //! No solver takes part: the shapes are wilder than what one would choose. Amounts come from the pools' own arithmetic and
 //! the proxy's rule of shares; every minimum is the whole of what was computed, so a wei less reverts.
 use alloy::primitives::Address;
-use alloy::providers::{Provider, ProviderBuilder};
 use alloy::signers::{SignerSync, local::PrivateKeySigner};
 use braid_devnet::accounts::{TAKER, TAKER_KEY};
 use braid_execution::{Authorization, Order, Permit, Program, encode_program, gas, permit2, proxy};
@@ -106,9 +105,8 @@ fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Ad
 fn random_baskets_pay_every_output_to_the_wei() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let chain = runtime.block_on(Chain::start());
-    let provider = ProviderBuilder::new().connect_http(chain.devnet.http_url().parse().unwrap()).erased();
     let block = *chain.market.block();
-    let fork = Fork::new(block, Box::new(NodeState::new(provider, block.hash, runtime.handle().clone())));
+    let fork = Fork::new(block, Box::new(NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone())));
     let mut dice = StdRng::seed_from_u64(SEED);
     let mut table = Table::default();
     let (mut several_in, mut several_out, mut by_signature) = (0, 0, 0);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The chain and what is known of it.
 pub struct Chain {
     pub devnet: Devnet,
-    node: Node,
+    pub node: Node,
     known: Vec<Discovered>,
     tokens: Arc<Tokens>,
     pub market: Arc<Market>,
@@ -35,6 +35,8 @@ impl Chain {
         devnet.rpc().call("anvil_setBlockTimestampInterval", json!([12])).await.unwrap();
         let node = Node::connect(&devnet.http_url()).await.unwrap();
         let block = node.latest_block().await.unwrap();
+        let code = node.code(block.hash, braid_execution::proxy::address()).await.unwrap();
+        assert_eq!(&code, braid_execution::proxy::runtime_code(), "and runs the code that the artifact says");
         let known = discover(&node, &block).await;
         let mut table = Tokens::new();
         for token in tokens::TOKENS {

@@ -100,7 +100,7 @@ impl Table {
         for m in sorted.iter().take(15) {
             println!("{:>7.2}%  {} modelled, {} used: {}", m.error() * 100.0, m.modelled, m.used, m.shape);
         }
-        println!("within {}%: {:.1}% of {} routes", TOLERANCE * 100.0, self.share_within() * 100.0, self.0.len());
+        println!("within {:.0}%: {:.1}% of {} routes", TOLERANCE * 100.0, self.share_within() * 100.0, self.0.len());
     }
 
     /// The bar: 95% of routes within 7% of the receipt, and every limit with room to spare.
