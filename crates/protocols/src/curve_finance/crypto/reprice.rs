@@ -78,11 +78,11 @@ impl State {
         let power = mul_div(seconds, WAD, int(now.averaging_seconds))?;
         let classic = self.kind.is_classic();
         let weight = if classic { half_power(power)? } else { exp_of_minus(power)? };
-        for k in 0..self.prices() {
-            let last = now.last_prices[k];
-            let last = if classic { last } else { last.min(mul(int(2), self.price_scale[k])?) };
-            let sum = add(mul(last, sub(WAD, weight)?)?, mul(oracle[k], weight)?)?;
-            oracle[k] = div(sum, WAD)?;
+        let places = now.last_prices.iter().zip(&self.price_scale).zip(oracle).take(self.prices());
+        for ((last, scale), average) in places {
+            let last = if classic { *last } else { (*last).min(mul(int(2), *scale)?) };
+            let sum = add(mul(last, sub(WAD, weight)?)?, mul(*average, weight)?)?;
+            *average = div(sum, WAD)?;
         }
         Ok(())
     }
