@@ -35,6 +35,7 @@ contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from i
 
 bench: tools ## Measures solving at several market sizes and quotes per second over HTTP
 	cargo run --release -p braid -- bench
+	cargo run --release -p braid -- bench-http
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh

@@ -19,6 +19,12 @@ use crate::out;
 
 const KEY: &str = "bench-key";
 
+/// A recorded market of mainnet, where it is at hand.
+const RECORDED: &str = "../shared/markets/mainnet_24721394.json";
+
+/// Pools of the market that stands in for it.
+const GENERATED_POOLS: usize = 1_500;
+
 /// Distinct requests that are sent round and round.
 const REQUESTS: u64 = 512;
 
@@ -27,9 +33,10 @@ const BASE_FEE_WEI: u64 = 1_000_000_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Market file: one of `braid market`, or a recorded one in JSON
+    /// Market file: one that Braid wrote, or a recorded one in JSON. By default the recorded one in ../shared/markets, or a
+    /// generated one where that is absent
     #[arg(long, value_name = "FILE")]
-    market: PathBuf,
+    market: Option<PathBuf>,
     /// Connections that ask one quote after the other; may be given several times
     #[arg(long, value_name = "N", default_values_t = [1, 32, 256])]
     connections: Vec<usize>,
@@ -44,14 +51,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 async fn bench(args: &Args) -> Result<()> {
-    let market = braid_market::open(&args.market)?.market;
+    let market = market(args)?;
     out::line(format_args!(
         "{} pools, {} tokens, block {}",
         market.pools().len(),
         market.tokens().len(),
         market.block().number
     ))?;
-    out::line(format_args!("server and clients share this machine: {}", machine()))?;
+    out::line(format_args!("server and clients share this machine: {}", crate::bench::machine()))?;
     let dir = std::env::temp_dir().join(format!("braid-bench-{}", std::process::id()));
     braid_store::prepare_dir(&dir)?;
     let server = Server::start(market, &dir).await?;
@@ -67,12 +74,19 @@ async fn bench(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Processor and number of cores.
-fn machine() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    format!("{}, {cores} cores", name.trim_matches([' ', '\t', ':']))
+fn market(args: &Args) -> Result<Market> {
+    let recorded = PathBuf::from(RECORDED);
+    let file = args.market.clone().or_else(|| recorded.exists().then_some(recorded));
+    match file {
+        Some(file) => {
+            out::line(format_args!("market: {}", file.display()))?;
+            Ok(braid_market::open(&file)?.market)
+        }
+        None => {
+            out::line(format_args!("market: generated ({RECORDED} is not there)"))?;
+            crate::bench::generated_market(GENERATED_POOLS, 1)
+        }
+    }
 }
 
 struct Server {

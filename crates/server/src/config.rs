@@ -67,7 +67,7 @@ impl Default for Config {
             account_timeout: Duration::from_millis(1_500),
             solve_threads: threads,
             solve_queue: 64 * threads,
-            max_steps: 64,
+            max_steps: 40,
             cors_origins: Vec::new(),
             degraded_after: Duration::from_secs(60),
             stale_after: Duration::from_secs(600),

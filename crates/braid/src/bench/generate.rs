@@ -153,7 +153,7 @@ fn pair(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> (Coin, 
     if at < hubs.len() - 1 {
         return (hubs[at + 1], hubs[0]);
     }
-    if at % 8 == 0 {
+    if at.is_multiple_of(8) {
         let a = hub(random);
         let others: Vec<Coin> = hubs.iter().filter(|other| other.id != a.id).copied().collect();
         return (a, random.pick(&others));

@@ -14,7 +14,8 @@ use braid_market::Market;
 use braid_routing::Prepared;
 use eyre::{Result, WrapErr};
 
-pub(crate) use generate::{GenerateArgs, generate};
+pub(crate) use generate::{GenerateArgs, generate, market as generated_market};
+pub(crate) use report::machine;
 use requests::Asked;
 use run::{Row, Settings};
 

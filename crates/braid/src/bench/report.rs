@@ -70,13 +70,18 @@ pub(crate) fn table(
     for (at, baseline) in Baseline::ALL.iter().enumerate() {
         let losses: Vec<f64> = solved.iter().filter_map(|(_, a)| *a.losses_bps.get(at)?).collect();
         let beaten = |a: &Answer| {
-            a.losses_bps.get(at).copied().flatten().is_some_and(|l| l < -(a.gap_bps.unwrap_or(0.0) + 1e-6))
+            a.losses_bps.get(at).copied().flatten().is_some_and(|l| a.gap_bps.is_some_and(|gap| l < -(gap + 1e-6)))
         };
         let beyond = solved.iter().filter(|(_, a)| beaten(a)).count();
+        let bare =
+            |a: &Answer| a.gap_bps.is_none() && a.losses_bps.get(at).copied().flatten().is_some_and(|l| l < -1e-6);
+        let bare = solved.iter().filter(|(_, a)| bare(a)).count();
         let better = losses.iter().filter(|loss| **loss < -1e-6).count();
         if !losses.is_empty() {
             line(&format!("– {}", baseline.name()), losses)?;
-            out::line(format_args!("    better than ours: {better}, beyond the certificate: {beyond}"))?;
+            out::line(format_args!(
+                "    better than ours: {better}, beyond the certificate: {beyond}, without a certificate: {bare}"
+            ))?;
         }
     }
     Ok(())
