@@ -44,6 +44,8 @@ impl PriceBoard {
         // Bounds by a crumb of gas, and the wider ones by all of it.
         let (mut low, mut high) = (0.0_f64, f64::INFINITY);
         let (mut low_gas, mut high_gas) = (0.0_f64, f64::INFINITY);
+        // Pools that leave the guess where it is need no closer look.
+        let (floor, ceiling) = if guess > 0.0 { (guess, guess) } else { (0.0, f64::INFINITY) };
         for arrow in problem.prepared.graph().arrows(token) {
             let to = arrow.to as usize;
             if !self.known[to] || self.price[to] <= 0.0 || !problem.is_open(arrow.pool) {
@@ -53,12 +55,16 @@ impl PriceBoard {
             let Some(curve) = problem.curve(arrow.pool) else { continue };
             let gas = curve.gas_units * problem.gas_price;
             let direction = curve.direction(arrow.coin).filter(|_| to != problem.source);
-            if let Some(direction) = direction.filter(|direction| other * direction.spot() > low_gas.min(low)) {
+            if let Some(direction) =
+                direction.filter(|direction| other * direction.spot() > low_gas.min(low).max(floor))
+            {
                 low = low.max(direction.average_rate(other, f64::INFINITY, gas * CRUMB));
                 low_gas = low_gas.max(direction.average_rate(other, f64::INFINITY, gas));
             }
             let direction = curve.direction(arrow.coin_to).filter(|_| to != problem.target);
-            if let Some(direction) = direction.filter(|direction| other / direction.spot() < high_gas.max(high)) {
+            if let Some(direction) =
+                direction.filter(|direction| other / direction.spot() < high_gas.max(high).min(ceiling))
+            {
                 high = high.min(direction.average_cost(other, f64::INFINITY, gas * CRUMB));
                 high_gas = high_gas.min(direction.average_cost(other, f64::INFINITY, gas));
             }
@@ -195,6 +201,26 @@ impl Many<'_, '_> {
             }
         }
     }
+}
+
+/// Open pools of `all` that `universe` leaves out and that earn more than their gas at a board's prices.
+pub(crate) fn earning_outside(all: &Problem<'_>, universe: &Problem<'_>, caps: &[f64], price: &[f64]) -> Vec<u32> {
+    let graph = all.prepared.graph();
+    let pools = (0..all.prepared.pool_count()).map(crate::prepare::index32);
+    let outside =
+        pools.filter(|pool| !universe.is_open(*pool) && all.is_open(*pool) && graph.ends(*pool)[0] != u32::MAX);
+    let earns = |pool: &u32| {
+        let (ends, Some(curve)) = (graph.ends(*pool), all.curve(*pool)) else { return false };
+        let open = all.open_ways(ends);
+        let gas = curve.gas_units * all.gas_price;
+        (0..2).any(|side| {
+            let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
+            let direction =
+                curve.directions[side].as_ref().filter(|_| open[side] && price[from] > 0.0 && price[to] > 0.0);
+            direction.is_some_and(|d| d.most_earned(price[from], price[to], caps[from], gas, all.gas_price) > 0.0)
+        })
+    };
+    outside.filter(earns).collect()
 }
 
 struct Sum<'a, 'p> {

@@ -23,6 +23,8 @@ const LAST_TAU: f64 = 0.01;
 pub(crate) struct Found {
     pub(crate) flows: Vec<Flow>,
     pub(crate) bound: f64,
+    /// Prices of all tokens at the flow found.
+    pub(crate) prices: Vec<f64>,
 }
 
 /// One problem on the way to its flow.
@@ -64,14 +66,14 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
         let rounded = rounding::round(self, &sub, &relaxed, chain);
-        let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least } };
+        let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least, prices } };
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
             board.set(*token as usize, *price);
         }
         board.fill(self.problem, self.alive, self.start);
         let last = certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
-        Found { flows: fixed.flows, bound: least.min(last.bound) }
+        Found { flows: fixed.flows, bound: least.min(last.bound), prices: board.price }
     }
 
     /// The input, the output, the chain's tokens, and those that promise most by depth and distance from the best price.

@@ -20,6 +20,8 @@ use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuati
 const CHAINS: usize = 3;
 /// Equal parts of the first split.
 const CHUNKS: u16 = 24;
+/// Gap, as a share of the bound, above which a flow by chunks is tried too: amounts beyond the market's liquidity.
+const FAR: f64 = 2e-3;
 /// Gap, as a share of the bound, below which nothing more is tried.
 const CLOSE: f64 = 5e-8;
 /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
@@ -86,6 +88,13 @@ pub(crate) struct Single<'a> {
     pub(crate) problem: Problem<'a>,
 }
 
+/// What a split left: a bound, and the prices and caps that go with it.
+struct Split {
+    bound: f64,
+    prices: Vec<f64>,
+    caps: Vec<f64>,
+}
+
 /// A route and its value net of gas, in the problem's unit of value.
 struct Candidate {
     route: Route,
@@ -111,11 +120,18 @@ impl Single<'_> {
             self.offer(&mut best, &chain.flows);
         }
         let universe = self.universe(best.as_ref());
-        let bound = if below_gas { self.below_gas(&universe, best.as_ref()) } else { self.split(&universe, &mut best) };
-        if best.is_none() {
+        let (universe, bound) = if below_gas {
+            let bound = self.below_gas(&universe, best.as_ref());
+            (universe, bound)
+        } else {
+            self.split_and_reopen(universe, &mut best)
+        };
+        let far = best.as_ref().is_none_or(|found| bound - found.net > FAR * bound.abs());
+        if far {
+            let potentials = Potentials::new(&universe, if below_gas { 0.0 } else { 1.0 });
             let pools = usize::from(self.request.max_steps);
             let cut = greedy::Cut { chunks: CHUNKS, pools, chains: usize::MAX };
-            let flows = greedy::chunked(problem, &potentials, cut);
+            let flows = greedy::chunked(&universe, &potentials, cut);
             self.offer(&mut best, &flows);
         }
         if best.is_none() {
@@ -175,13 +191,34 @@ impl Single<'_> {
         few.map_or(bound, |few| few.min(bound))
     }
 
-    /// Looks for a better flow over the universe; returns a bound on every route over it.
-    fn split(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> f64 {
+    /// Splits over the universe; then, if pools that were set aside would earn their gas at the prices found, over the
+    /// universe with those. Returns the universe that the best flow needs, and a bound over it.
+    fn split_and_reopen<'u>(&'u self, universe: Problem<'u>, best: &mut Option<Candidate>) -> (Problem<'u>, f64) {
+        let first = self.split(&universe, best);
+        let earning = certify::earning_outside(&self.problem, &universe, &first.caps, &first.prices);
+        if earning.is_empty() {
+            return (universe, first.bound);
+        }
+        let mut wider = universe.clone();
+        for pool in earning {
+            wider.closed[pool as usize] = false;
+        }
+        let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
+        let second = self.split(&wider, best);
+        match best {
+            Some(found) if found.net > before => (wider, second.bound),
+            _ => (universe, first.bound),
+        }
+    }
+
+    /// Looks for a better flow over the universe, and for a bound on every route over it.
+    fn split(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> Split {
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
         let mut bound = potentials.bound(universe);
         let net = best.as_ref().map_or(0.0, |found| found.net);
         if self.is_close(bound, best) {
-            return bound;
+            let prices = potentials.start_prices(universe);
+            return Split { bound, prices, caps: potentials.cap };
         }
         if self.tighten(universe, &mut potentials, net) {
             bound = bound.min(potentials.bound(universe));
@@ -195,14 +232,14 @@ impl Single<'_> {
         board.fill(universe, &alive, &start);
         bound = bound.min(certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound);
         if self.is_close(bound, best) {
-            return bound;
+            return Split { bound, prices: board.price, caps: potentials.cap };
         }
         let chain = best.as_ref().map_or_else(Vec::new, |found| flows_of(&found.route));
         if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
             let few = few::bound(universe, &potentials, &alive, &chain, net);
             bound = few.map_or(bound, |few| few.min(bound));
             if self.is_close(bound, best) {
-                return bound;
+                return Split { bound, prices: board.price, caps: potentials.cap };
             }
         }
         let mut search = FlowSearch {
@@ -217,7 +254,7 @@ impl Single<'_> {
         };
         let found = search.run(&chain, net, bound);
         self.offer(best, &found.flows);
-        found.bound
+        Split { bound: found.bound, prices: found.prices, caps: potentials.cap }
     }
 
     /// Tightens the caps by what a route better than `net` can hold.
