@@ -203,10 +203,12 @@ impl Row {
 }
 
 async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
+    // making a client costs more than a quote: one serves all connections, which it keeps open
+    let client = reqwest::Client::builder().pool_max_idle_per_host(connections).tcp_nodelay(true).build()?;
     let started = Instant::now();
     let workers = (0..connections).map(|worker| {
-        let (address, bodies) = (server.address, Arc::clone(&server.bodies));
-        tokio::spawn(async move { ask(address, &bodies, worker, started + length).await })
+        let (address, bodies, client) = (server.address, Arc::clone(&server.bodies), client.clone());
+        tokio::spawn(async move { ask(&client, address, &bodies, worker, started + length).await })
     });
     let mut row = Row::default();
     for worker in workers.collect::<Vec<_>>() {
@@ -221,8 +223,13 @@ async fn load(server: &Server, connections: usize, length: Duration) -> Result<R
 }
 
 /// One connection: asks until the time is over. Answers without a route count as answers; those turned away do not.
-async fn ask(address: SocketAddr, bodies: &[String], worker: usize, until: Instant) -> Result<Row> {
-    let client = reqwest::Client::builder().pool_max_idle_per_host(1).tcp_nodelay(true).build()?;
+async fn ask(
+    client: &reqwest::Client,
+    address: SocketAddr,
+    bodies: &[String],
+    worker: usize,
+    until: Instant,
+) -> Result<Row> {
     let url = format!("http://{address}/v1/quote");
     let mut row = Row::default();
     for body in bodies.iter().cycle().skip(worker * 7) {

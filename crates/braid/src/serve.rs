@@ -134,7 +134,7 @@ fn config(args: &Args) -> Config {
         ..Config::default()
     };
     match args.solve_threads.map(usize::from) {
-        Some(threads) => Config { solve_threads: threads, solve_queue: 64 * threads, ..config },
+        Some(threads) => Config { solve_threads: threads, solve_queue: 256 * threads, ..config },
         None => config,
     }
 }

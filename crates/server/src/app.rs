@@ -46,6 +46,8 @@ pub struct App {
     pub work: WorkPool,
     /// Requests, counted.
     pub metrics: Metrics,
+    /// Blocks' states, for simulations.
+    pub forks: flow::simulation::Forks,
     /// When the service started, unix milliseconds.
     pub started_ms: u64,
 }
@@ -84,6 +86,7 @@ impl App {
             quotes,
             limits,
             work,
+            forks: flow::simulation::Forks::default(),
             started_ms,
         })
     }

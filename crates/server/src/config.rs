@@ -66,7 +66,7 @@ impl Default for Config {
             request_timeout: Duration::from_secs(15),
             account_timeout: Duration::from_millis(1_500),
             solve_threads: threads,
-            solve_queue: 64 * threads,
+            solve_queue: 256 * threads,
             max_steps: 40,
             cors_origins: Vec::new(),
             degraded_after: Duration::from_secs(60),

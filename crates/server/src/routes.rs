@@ -66,7 +66,7 @@ fn readiness(app: &App) -> Ready {
         checks: Checks {
             market,
             gas: if published.is_some() { "ok" } else { "syncing" },
-            simulator: "unavailable",
+            simulator: if app.node.is_some() { "ok" } else { "unavailable" },
             store: if app.quotes.is_healthy() { "ok" } else { "failing" },
         },
     }

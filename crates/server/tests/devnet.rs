@@ -255,3 +255,64 @@ async fn balances_and_allowances_are_read_from_the_chain() {
     let key = format!("{}:{}", usdc.to_checksum(None), proxy.as_str().unwrap());
     assert_eq!(answer["data"]["allowances"][key], units("USDC", 5).to_string());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_simulation_sees_what_the_chain_then_does() {
+    let mut world = World::start().await;
+    for (from, whole, to) in [("USDC", 20_000, "WETH"), ("USDT", 5_000, "WBTC"), ("ETH", 3, "DAI")] {
+        let (sold, bought) = (token(from), token(to));
+        let simulated = json!({
+            "inputs": [{"chain_id": 1, "address": sold, "amount": units(from, whole).to_string()}],
+            "outputs": [{"chain_id": 1, "address": bought, "ratio_bps": 10000}],
+            "taker": accounts::TAKER, "simulate": true,
+        });
+        let (_, answer) = world.post("/v1/quote", &simulated).await;
+        let quote = answer["data"].clone();
+        let seen = &quote["simulation"];
+        assert_eq!(seen["status"], "success", "{quote:#}");
+        assert_eq!(seen["outputs"][0]["amount"], quote["estimated_outputs"][0]["expected_amount"]);
+        assert_eq!(seen["overrides"], if from == "ETH" { json!([]) } else { json!(["allowance"]) });
+        assert_eq!(quote["costs"]["total_gas_units"], seen["gas_used"]);
+
+        world.approve(&quote["approvals"]).await;
+        let built = world.build(&json!({"quote_id": quote["quote_id"], "simulate": true})).await;
+        assert_eq!(built["simulation"]["overrides"], json!([]));
+        let gas_used = built["simulation"]["gas_used"].as_u64().unwrap();
+        let (before, receipt) = (world.holds(bought).await, world.send(&built["rpc_transaction"]).await);
+        assert_eq!(number(&receipt["gasUsed"]), U256::from(gas_used), "the same gas to the unit");
+        assert_eq!(world.holds(bought).await - before, decimal(&built["simulation"]["outputs"][0]["amount"]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_that_would_revert_says_why_and_is_still_answered() {
+    let world = World::start().await;
+    let quote = world.quote(token("USDC"), units("USDC", 10), token("WETH")).await;
+    let built = world.build(&json!({"quote_id": quote["quote_id"], "simulate": true})).await;
+    let seen = &built["simulation"];
+    assert_eq!(seen["status"], "reverted", "nothing is approved");
+    assert_eq!((seen["outputs"].clone(), seen["overrides"].clone()), (json!([]), json!([])));
+    let revert = &seen["revert"];
+    assert!(revert["name"] == "TransferFailed" || revert["name"] == "PoolCallFailed", "{revert:#}");
+    assert_eq!(revert["step"], "s1");
+    assert!(revert["message"].as_str().unwrap().contains("fail"), "{revert:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taker_with_nothing_is_granted_what_it_lacks() {
+    let world = World::start().await;
+    let stranger = Address::repeat_byte(0x5a);
+    for (from, whole) in [("USDT", 1_000), ("WBTC", 1), ("ETH", 2)] {
+        let body = json!({
+            "inputs": [{"chain_id": 1, "address": token(from), "amount": units(from, whole).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token("USDC"), "ratio_bps": 10000}],
+            "taker": stranger, "simulate": true,
+        });
+        let (_, answer) = world.post("/v1/quote", &body).await;
+        let seen = &answer["data"]["simulation"];
+        assert_eq!(seen["status"], "success", "{seen:#}");
+        let granted = if from == "ETH" { json!(["balance"]) } else { json!(["balance", "allowance"]) };
+        assert_eq!(seen["overrides"], granted);
+        assert_eq!(seen["outputs"][0]["amount"], answer["data"]["estimated_outputs"][0]["expected_amount"]);
+    }
+}

@@ -27,12 +27,12 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     let holdings = draft.holdings.as_ref().unwrap_or(&unread);
     let approvals = approvals::for_spender(&draft.order, holdings, proxy::address(), |holding| holding.to_proxy);
     let total_impact = total_impact_bps(draft);
-    let simulated = request.simulate.then(warnings::no_simulation);
+    let simulated = draft.simulated.as_ref();
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(app));
     notes.extend(warnings::impact(total_impact));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
-    notes.extend(simulated.as_ref().map(|(_, warning)| warning.clone()));
+    notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
     notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
     notes.extend(request.explain.then(warnings::no_explanation));
     QuoteAnswer {
@@ -60,7 +60,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         approvals,
         permit2: permit(draft, holdings),
         certificate: draft.solution.certificate.as_ref().and_then(certificate),
-        simulation: simulated.map(|(simulation, _)| simulation),
+        simulation: simulated.map(|simulated| simulated.answer.clone()),
         warnings: notes,
         explanation: None,
     }

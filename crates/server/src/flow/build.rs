@@ -13,7 +13,7 @@ use super::accounts::{self, Holdings};
 use super::costs;
 use super::resolve::Shown;
 use super::stored::{self, Plan};
-use super::{approvals, reprice, signature, warnings};
+use super::{approvals, reprice, signature, simulation, warnings};
 use crate::app::App;
 use crate::feed::Published;
 use crate::http::Data;
@@ -46,8 +46,21 @@ pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>)
         signature::verify(&app, &published, &plan, bytes).await?;
     }
     let holdings = holdings(&app, &published, &plan).await;
-    let transaction = transaction(&published, &plan, &order, &route, request.permit2_signature.as_ref());
-    Ok(Data::new(answer(&app, &request, &plan, &order, &holdings, &expected, transaction)))
+    let mut transaction = transaction(&published, &plan, &order, &route, request.permit2_signature.as_ref());
+    let mut simulated = None;
+    if request.simulate {
+        let seen =
+            simulation::of_build(&app, &published, &transaction, &order, Shown::with_ether(plan.ether_shown_as)).await;
+        if let Some(measured) = seen.gas {
+            transaction.gas = measured.limit();
+        }
+        simulated = Some(seen);
+    }
+    let simulation = simulated.as_ref().map(|simulated| simulated.answer.clone());
+    let warning = simulated.and_then(|simulated| simulated.warning);
+    let answer = answer(&app, &request, &plan, &order, &holdings, &expected, transaction);
+    let warnings = answer.warnings.into_iter().chain(warning).collect();
+    Ok(Data::new(BuildAnswer { simulation, warnings, ..answer }))
 }
 
 /// The route on the newest market, and what it pays there after fees.
@@ -151,10 +164,8 @@ fn answer(
     } else {
         approvals::for_spender(order, holdings, proxy::address(), |holding| holding.to_proxy)
     };
-    let simulated = request.simulate.then(warnings::no_simulation);
     let mut notes: Vec<_> = warnings::proxy(app).into_iter().collect();
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
-    notes.extend(simulated.as_ref().map(|(_, warning)| warning.clone()));
     let outputs = order.outputs.iter().zip(expected);
     BuildAnswer {
         quote_id: request.quote_id,
@@ -176,7 +187,7 @@ fn answer(
             unknown_protocols: Vec::new(),
         },
         approvals,
-        simulation: simulated.map(|(simulation, _)| simulation),
+        simulation: None,
         warnings: notes,
     }
 }

@@ -13,5 +13,6 @@ pub mod quote;
 pub mod reprice;
 pub mod resolve;
 pub mod signature;
+pub mod simulation;
 pub mod stored;
 pub mod warnings;

@@ -18,6 +18,7 @@ use super::answer;
 use super::costs;
 use super::reprice::StoredStep;
 use super::resolve::{self, Shown, Tokens};
+use super::simulation::{self, Simulated};
 use super::stored::{self, Plan, StoredQuote};
 use crate::app::App;
 use crate::feed::Published;
@@ -66,6 +67,8 @@ pub struct Draft {
     pub fees: Fees,
     /// What the taker holds, where asked for.
     pub holdings: Option<Holdings>,
+    /// What a simulation saw, where asked for.
+    pub simulated: Option<Simulated>,
 }
 
 /// The handler.
@@ -99,7 +102,15 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let solving = app.work.run(move || solve(published, request, tokens, now_ms, ttl_ms, max_steps));
     let reading = async { if reads { Some(accounts::read(app, block_hash, taker, &wanted).await) } else { None } };
     let (draft, holdings) = tokio::join!(solving, reading);
-    Ok(Draft { holdings, ..draft?? })
+    let mut draft = Draft { holdings, ..draft?? };
+    if draft.request.simulate {
+        let simulated = simulation::of_quote(app, &draft).await;
+        if let Some(measured) = simulated.gas {
+            draft.gas = measured.in_place_of(draft.gas);
+        }
+        draft.simulated = Some(simulated);
+    }
+    Ok(draft)
 }
 
 /// Everything between the market and the answer that needs no waiting.
@@ -153,6 +164,7 @@ fn solve(
         gas,
         fees,
         holdings: None,
+        simulated: None,
         published,
     })
 }

@@ -4,16 +4,18 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use braid_ethereum::Node;
-use braid_execution::gas::MAX_GAS_LIMIT;
+use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT};
 use braid_execution::{Order, execute_calldata, proxy, revert};
 use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Fork, Grant, NodeState, Outcome, Status, Transaction, simulate};
 use tokio::runtime::Handle;
 
+use super::quote::Draft;
 use super::resolve::Shown;
 use crate::app::App;
-use crate::model::{Revert, SimulatedOutput, Simulation, SimulationStatus, Warning};
+use crate::feed::Published;
+use crate::model::{self, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning};
 use crate::proxy::ProxyState;
 
 /// How many blocks' states are kept for further simulations.
@@ -61,6 +63,11 @@ pub struct MeasuredGas {
 }
 
 impl MeasuredGas {
+    /// A model's estimate with what was measured in its place; the parts of the steps stay modelled.
+    pub fn in_place_of(self, modelled: GasEstimate) -> GasEstimate {
+        GasEstimate { total_gas_units: self.used, gas_limit: self.limit(), ..modelled }
+    }
+
     /// A limit for the next blocks: a fifth more, since others trade in between, and since a call passes on only 63 of 64
     /// parts of what is left.
     pub fn limit(self) -> u64 {
@@ -68,10 +75,11 @@ impl MeasuredGas {
     }
 }
 
-/// Runs an order as its taker would send it, granting what the taker lacks.
-pub async fn of_quote(app: &App, block: &Block, taker: Address, order: &Order, program: &Bytes, shown: Shown) -> Simulated {
+/// Runs a quote as its taker would send it, granting what the taker lacks.
+pub async fn of_quote(app: &App, draft: &Draft) -> Simulated {
+    let taker = draft.request.taker;
     let mut grants = Vec::new();
-    for input in &order.inputs {
+    for input in &draft.order.inputs {
         let (token, owner, amount) = (input.token, taker, input.amount);
         grants.push(Grant::Balance { token, owner, amount });
         if token != NATIVE_ETHER {
@@ -81,16 +89,29 @@ pub async fn of_quote(app: &App, block: &Block, taker: Address, order: &Order, p
     let transaction = Transaction {
         from: taker,
         to: proxy::address(),
-        data: execute_calldata(order, program),
-        value_wei: order.value_wei(),
+        data: execute_calldata(&draft.order, &draft.program.bytes),
+        value_wei: draft.order.value_wei(),
         gas_limit: MAX_GAS_LIMIT,
     };
-    run(app, block, transaction, grants, order, shown).await
+    run(app, draft.published.head.block(), transaction, grants, &draft.order, Shown::by(&draft.request)).await
 }
 
-/// Runs a transaction exactly as it would be sent.
-pub async fn of_build(app: &App, block: &Block, transaction: Transaction, order: &Order, shown: Shown) -> Simulated {
-    run(app, block, transaction, Vec::new(), order, shown).await
+/// Runs a transaction exactly as it would be sent; only its gas price is left out.
+pub async fn of_build(
+    app: &App,
+    published: &Published,
+    built: &model::Transaction,
+    order: &Order,
+    shown: Shown,
+) -> Simulated {
+    let transaction = Transaction {
+        from: built.from.0,
+        to: built.to.0,
+        data: built.data.clone(),
+        value_wei: built.value.0,
+        gas_limit: MAX_GAS_LIMIT,
+    };
+    run(app, published.head.block(), transaction, Vec::new(), order, shown).await
 }
 
 async fn run(
@@ -154,12 +175,13 @@ fn told(block: &Block, outcome: &Outcome, shown: Shown) -> Simulated {
 }
 
 fn reverted(data: &Bytes) -> Revert {
-    let told = revert::explain(data);
+    let told = revert::decode(data);
+    let step = told.step.and_then(|step| usize::try_from(step).ok());
     Revert {
-        selector: told.selector.map(|selector| Bytes::copy_from_slice(&selector).to_string()),
+        selector: told.selector.map(|selector| Bytes::from(selector).to_string()),
         name: told.name,
         message: told.message,
-        step: told.step.map(super::path::step_id),
+        step: step.map(super::path::step_id),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a caller should know besides the numbers.
 
 use crate::app::App;
-use crate::model::{Simulation, SimulationStatus, Warning};
+use crate::model::Warning;
 use crate::proxy::ProxyState;
 
 /// An impact from which a quote warns, in basis points.
@@ -28,20 +28,6 @@ pub fn impact(impact_bps: Option<i64>) -> Option<Warning> {
 pub fn accounts_unread() -> Warning {
     let message = "balances and allowances could not be read from the node: they are null here";
     Warning { code: "ALLOWANCES_UNAVAILABLE", message: message.into() }
-}
-
-/// The answer to a simulation that cannot be made.
-pub fn no_simulation() -> (Simulation, Warning) {
-    let simulation = Simulation {
-        status: SimulationStatus::Unavailable,
-        block_number: None,
-        gas_used: None,
-        outputs: Vec::new(),
-        overrides: Vec::new(),
-        revert: None,
-    };
-    let message = "this service does not simulate transactions";
-    (simulation, Warning { code: "SIMULATION_UNAVAILABLE", message: message.into() })
 }
 
 /// Says that there is no explanation.
