@@ -39,10 +39,7 @@ pub struct ExecutionBlock {
 impl Block {
     /// The block that follows this one, one slot later: what quotes on this block are exact against.
     pub const fn next(&self) -> ExecutionBlock {
-        ExecutionBlock {
-            number: self.number.saturating_add(1),
-            timestamp: self.timestamp.saturating_add(SLOT_SECONDS),
-        }
+        ExecutionBlock { number: self.number.saturating_add(1), timestamp: self.timestamp.saturating_add(SLOT_SECONDS) }
     }
 
     /// The base fee of the next block by the rule of EIP-1559 (elasticity 2, denominator 8), in wei per gas.
