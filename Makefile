@@ -33,7 +33,8 @@ test-rust: tools $(NPM)
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
 
-bench: tools ## Measures solving at several market sizes and quotes per second over HTTP
+bench: tools ## Measures exact quotes, solving at several market sizes, and quotes per second over HTTP
+	cargo bench -p braid-protocols
 	cargo run --release -p braid -- bench
 	cargo run --release -p braid -- bench-http
 

@@ -80,6 +80,6 @@ pub struct Solution {
     /// How close to the best it is; `None` without a reference price, and where the bound is looser than
     /// [`Certificate::LOOSEST_GAP_BPS`].
     pub certificate: Option<Certificate>,
-    /// How many pools the solver looked at.
+    /// How many pools the solver looked at: those that are open and lie between tokens that lead to the output.
     pub pools_visited: u32,
 }

@@ -140,9 +140,18 @@ impl Single<'_> {
             }
         }
         let Some(found) = best else { return Err(self.why_nothing(&potentials)) };
-        let visited = potentials.worth.iter().filter(|worth| **worth > 0.0).count();
+        let pools_visited = self.visited(&universe, &potentials);
         let certificate = self.certificate(&universe, bound, &found);
-        Ok(Solution { route: found.route, certificate, pools_visited: crate::prepare::index32(visited) })
+        Ok(Solution { route: found.route, certificate, pools_visited })
+    }
+
+    /// How many open pools lie between tokens from which the output can be reached.
+    fn visited(&self, universe: &Problem<'_>, potentials: &Potentials) -> u32 {
+        let graph = self.prepared.graph();
+        let leads_on = |end: &u32| potentials.worth[*end as usize] > 0.0;
+        let open = (0_u32..).take(self.prepared.pool_count());
+        let open = open.filter(|pool| universe.is_open(*pool) && universe.curve(*pool).is_some());
+        crate::prepare::index32(open.filter(|pool| graph.ends(*pool).iter().all(leads_on)).count())
     }
 
     /// The problem over the pools that the bound covers: without those out of line, but with those of the best chain.
@@ -334,9 +343,13 @@ impl Single<'_> {
     }
 
     fn why_nothing(&self, potentials: &Potentials) -> SolveError {
-        let more = self.problem.amount * 1e9;
-        let found = path::best_paths(&self.problem, potentials, more, &Support::default(), 1);
-        if self.problem.amount < 1e6 && !found.is_empty() {
+        // At the best rates not two atomic units would arrive; or what stands in the way is rounding: more would go through.
+        let dust = potentials.bound(&self.problem) < 2.0 * self.problem.price_out;
+        let goes = |times: f64| {
+            let amount = self.problem.amount * times;
+            !path::best_paths(&self.problem, potentials, amount, &Support::default(), 1).is_empty()
+        };
+        if dust || [1e3, 1e6, 1e9, 1e12].into_iter().any(goes) {
             SolveError::AmountTooSmall
         } else {
             SolveError::InsufficientLiquidity

@@ -128,6 +128,20 @@ fn each_reason_for_no_route_has_its_own_error() {
 }
 
 #[test]
+fn dust_of_a_cheap_token_is_too_small_also_over_a_token_in_between() {
+    // As one wei of DAI for WBTC: a unit of token 1 is worth 10¹⁵ units of token 0.
+    let dear = Sketch { tilt: 1e-15, ..plain(0, 1, 1e9) };
+    let market = market(3, &[dear, plain(1, 2, 1e-6)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    for (to, gas) in [(1, 0), (2, 0), (2, 50_000_000_000)] {
+        for amount in [1_u64, 1_000_000, 1_000_000_000_000] {
+            let answer = solve(&prepared, &request(token(0), U256::from(amount), token(to), gas));
+            assert_eq!(answer, Err(SolveError::AmountTooSmall), "{amount} to {to}");
+        }
+    }
+}
+
+#[test]
 fn a_closed_pool_is_not_used() {
     let market = market(2, &[plain(0, 1, 1e4), plain(0, 1, 1e2)]);
     let prepared = Prepared::new(Arc::clone(&market));

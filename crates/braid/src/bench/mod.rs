@@ -21,7 +21,7 @@ use run::{Row, Settings};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without --market: generated markets of 60, 200, 2,000 and 10,000 pools, and the recorded ones in \
+    after_help = "Without --market: generated markets of 60, 200, 1,500, 2,000 and 10,000 pools, and the recorded ones in \
                         ../shared/markets where they are."
 )]
 pub(crate) struct BenchArgs {
@@ -52,7 +52,7 @@ pub(crate) struct BenchArgs {
 }
 
 /// Sizes of the generated markets.
-const SIZES: [usize; 4] = [60, 200, 2_000, 10_000];
+const SIZES: [usize; 5] = [60, 200, 1_500, 2_000, 10_000];
 /// Recorded markets, and the requests that go with them.
 const RECORDED: [(&str, &str); 2] =
     [("mainnet_24721394.json", "requests_24721394.json"), ("mainnet_2023_09.json", "mainnet_2023_09.json")];

@@ -51,7 +51,7 @@ pub(crate) fn table(
     }
     out::line(format_args!("{:<22}{:>6}  {:>9} {:>9} {:>9} {:>9} {:>9}", "", "n", "p50", "p90", "p95", "p99", "max"))?;
     line("solve, µs", solved.iter().map(|(row, _)| row.solve_us).collect())?;
-    line("tokens searched", solved.iter().map(|(_, a)| f64::from(a.pools_visited)).collect())?;
+    line("pools visited", solved.iter().map(|(_, a)| f64::from(a.pools_visited)).collect())?;
     #[allow(clippy::cast_precision_loss, reason = "counts of steps")]
     line("steps", solved.iter().map(|(_, a)| a.steps as f64).collect())?;
     line("gap, bps", solved.iter().filter_map(|(_, a)| a.gap_bps).collect())?;
