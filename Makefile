@@ -34,7 +34,7 @@ contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from i
 	$(CONTRACTS)/build.sh
 
 bench: tools ## Measures exact quotes, solving at several market sizes, and quotes per second over HTTP
-	cargo bench -p braid-protocols
+	cargo bench -p braid-protocols --bench quote --bench curve
 	cargo run --release -p braid -- bench
 	cargo run --release -p braid -- bench-http
 
@@ -46,8 +46,8 @@ lint: tools deny $(NPM) ## Checks formatting, lints, licences, and that the prox
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(CONTRACTS)/build.sh --check
 
-deny: ## Checks licences, sources and bans of the dependency tree, without any network
-	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses sources bans; \
+deny: ## Checks licences, sources and bans of the dependency tree
+	@if command -v cargo-deny >/dev/null; then cargo deny check licenses sources bans; \
 	else echo "cargo-deny is not installed (cargo install cargo-deny): the dependency tree is not checked."; fi
 
 fmt: tools ## Formats the Rust code
