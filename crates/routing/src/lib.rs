@@ -25,6 +25,7 @@ pub mod route;
 mod solve;
 mod support;
 mod valuation;
+mod walk;
 
 pub use error::SolveError;
 pub use prepare::Prepared;

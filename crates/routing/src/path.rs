@@ -31,9 +31,14 @@ struct Label {
     pool: u32,
     coin_in: u8,
     coin_out: u8,
+    /// The label of the same token and layer that was made before this one.
+    sibling: u32,
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Most labels of one token that go on from one layer to the next.
+const LABELS: usize = 4;
 
 /// The best chains for `amount`, best first, at most `keep`.
 pub(crate) fn best_paths(
@@ -68,13 +73,13 @@ struct Search<'a, 'p> {
     labels: Vec<Label>,
     /// Ends at the output, best first.
     ends: Vec<u32>,
-    /// Best promise of each token in the layer being built.
-    promise: Vec<f64>,
+    /// The newest label of each token in the layer being built; older ones follow as its siblings.
+    newest: Vec<u32>,
 }
 
 impl<'a, 'p> Search<'a, 'p> {
     fn new(problem: &'a Problem<'p>, potentials: &'a Potentials, amount: f64, used: &'a Support, keep: usize) -> Self {
-        let promise = vec![f64::NEG_INFINITY; potentials.worth.len()];
+        let newest = vec![NONE; potentials.worth.len()];
         Self {
             problem,
             worth: &potentials.worth,
@@ -84,7 +89,7 @@ impl<'a, 'p> Search<'a, 'p> {
             narrow: false,
             labels: Vec::new(),
             ends: Vec::new(),
-            promise,
+            newest,
         }
     }
 
@@ -97,6 +102,7 @@ impl<'a, 'p> Search<'a, 'p> {
             gas: 0.0,
             promise: f64::INFINITY,
             parent: NONE,
+            sibling: NONE,
             pool: 0,
             coin_in: 0,
             coin_out: 0,
@@ -121,12 +127,10 @@ impl<'a, 'p> Search<'a, 'p> {
                     }
                 }
             }
-            let (labels, promise) = (&self.labels, &mut self.promise);
-            next.retain(|&at| promise[labels[at as usize].token as usize] <= labels[at as usize].promise);
+            let labels = &self.labels;
+            next.retain(|&at| !self.outdone(&labels[at as usize], at));
             next.sort_by(|&a, &b| labels[b as usize].promise.total_cmp(&labels[a as usize].promise).then(a.cmp(&b)));
-            for &at in &next {
-                promise[labels[at as usize].token as usize] = f64::NEG_INFINITY;
-            }
+            self.newest.fill(NONE);
             frontier = next;
             if frontier.is_empty() {
                 break;
@@ -157,29 +161,55 @@ impl<'a, 'p> Search<'a, 'p> {
         let gas = label.gas + gas_units * problem.gas_price;
         let narrow = self.narrow && to != problem.target;
         let promise = if narrow { -amount } else { amount * worth - gas };
-        if promise <= floor || (to != problem.target && promise <= self.promise[to]) {
-            return;
-        }
         let index = crate::prepare::index32(self.labels.len());
-        self.labels.push(Label {
+        let label = Label {
             token: arrow.to,
             amount,
             gas,
             promise,
             parent: at,
+            sibling: if to == problem.target { NONE } else { self.newest[to] },
             pool: arrow.pool,
             coin_in: arrow.coin,
             coin_out: arrow.coin_to,
-        });
+        };
+        if promise <= floor || (to != problem.target && self.outdone(&label, index)) {
+            return;
+        }
+        self.labels.push(label);
         if to == problem.target {
             let labels = &self.labels;
             let place = self.ends.partition_point(|&end| labels[end as usize].promise >= promise);
             self.ends.insert(place, index);
             self.ends.truncate(self.keep);
         } else {
-            self.promise[to] = promise;
+            self.newest[to] = index;
             next.push(index);
         }
+    }
+
+    /// Whether another label of the token in this layer leaves no use for this one: it holds as much for as little gas, or
+    /// enough others promise more. What an amount is worth further on depends on its size, so that of two labels of which
+    /// one holds more and the other paid less gas, neither outdoes the other.
+    fn outdone(&self, label: &Label, index: u32) -> bool {
+        let (mut at, mut better) = (self.newest[label.token as usize], 0);
+        while at != NONE {
+            let other = &self.labels[at as usize];
+            let first = at < index;
+            if at != index && self.narrow {
+                better +=
+                    if other.promise > label.promise || (first && other.promise == label.promise) { LABELS } else { 0 };
+            } else if at != index {
+                let no_worse = other.amount >= label.amount && other.gas <= label.gas;
+                let same = other.amount == label.amount && other.gas == label.gas;
+                if no_worse && (first || !same) {
+                    return true;
+                }
+                better += usize::from(other.promise > label.promise || (first && other.promise == label.promise));
+            }
+            at = other.sibling;
+        }
+        better >= LABELS
     }
 
     /// Whether a label's chain already holds the arrow's token or pool, or leads back to it through pools in use.

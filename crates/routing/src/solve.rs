@@ -14,7 +14,7 @@ use crate::prepare::node;
 use crate::problem::{Flow, Problem, closed_pools};
 use crate::reach::reachable;
 use crate::support::Support;
-use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuation};
+use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuation, walk};
 
 /// How many single chains are replayed exactly; the best of them is the floor under the answer.
 const CHAINS: usize = 3;
@@ -22,6 +22,9 @@ const CHAINS: usize = 3;
 const CHUNKS: u16 = 24;
 /// Gap, as a share of the bound, above which a flow by chunks is tried too: amounts beyond the market's liquidity.
 const FAR: f64 = 2e-3;
+/// Gap, as a share of the bound, and amount, in atomic units, from which exact chains are walked one by one.
+const UNSURE: f64 = 1e-4;
+const DUST: f64 = 1e6;
 /// Gap, as a share of the bound, below which nothing more is tried.
 const CLOSE: f64 = 5e-8;
 /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
@@ -138,6 +141,11 @@ impl Single<'_> {
             for chain in path::narrowest_paths(problem, &potentials, CHAINS) {
                 self.offer(&mut best, &chain.flows);
             }
+        }
+        let unsure = best.as_ref().is_none_or(|found| bound - found.net > UNSURE * bound.abs());
+        if unsure || problem.amount < DUST {
+            let chain = walk::best_chain(problem, self.request, self.request.inputs[0].1).unwrap_or_default();
+            self.offer(&mut best, &chain);
         }
         let Some(found) = best else { return Err(self.why_nothing(&potentials)) };
         let pools_visited = self.visited(&universe, &potentials);

@@ -1,0 +1,73 @@
+//! Exact single chains, one by one, where floating point is a poor guide: dust, and amounts beyond the liquidity.
+//!
+//! The walk deepens by one hop at a time and is bounded by a number of swaps, so that small markets are walked whole and
+//! large ones as far as the shortest chains go.
+
+use braid_primitives::{PoolId, U256};
+use braid_protocols::Pool;
+
+use crate::Request;
+use crate::problem::{Flow, Problem};
+
+/// Most exact swaps of one walk.
+const SWAPS: u32 = 4_000;
+
+/// The flows of the best exact chain that the walk meets.
+pub(crate) fn best_chain(problem: &Problem<'_>, request: &Request, amount: U256) -> Option<Vec<Flow>> {
+    let mut walk = Walk { problem, request, left: SWAPS, chain: Vec::new(), best: None };
+    for hops in 1..=problem.hops {
+        walk.from(problem.source, amount, 0.0, hops);
+    }
+    walk.best.map(|(_, chain)| chain)
+}
+
+struct Walk<'a, 'p> {
+    problem: &'a Problem<'p>,
+    request: &'a Request,
+    left: u32,
+    chain: Vec<Flow>,
+    best: Option<(f64, Vec<Flow>)>,
+}
+
+impl Walk<'_, '_> {
+    fn from(&mut self, token: usize, amount: U256, gas: f64, hops: usize) {
+        let problem = self.problem;
+        for arrow in problem.prepared.graph().arrows(token) {
+            let to = arrow.to as usize;
+            // Shorter chains were walked before.
+            let is_end = to == problem.target;
+            if is_end != (hops == 1) || to == problem.source || self.chain.iter().any(|flow| flow.to == arrow.to) {
+                continue;
+            }
+            let pool = problem.prepared.market().pool(PoolId(arrow.pool)).filter(|_| problem.is_open(arrow.pool));
+            let Some((out, units)) = pool.and_then(|pool| self.swap(pool, arrow.coin, arrow.coin_to, amount)) else {
+                continue;
+            };
+            #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+            let gas = gas + units as f64 * problem.gas_price;
+            self.chain.push(Flow {
+                pool: arrow.pool,
+                coin_in: arrow.coin,
+                coin_out: arrow.coin_to,
+                from: crate::prepare::index32(token),
+                to: arrow.to,
+                amount_in: f64::from(amount),
+            });
+            if is_end {
+                let net = f64::from(out) * problem.price_out - gas;
+                if self.best.as_ref().is_none_or(|(known, _)| net > *known) {
+                    self.best = Some((net, self.chain.clone()));
+                }
+            } else {
+                self.from(to, out, gas, hops - 1);
+            }
+            self.chain.pop();
+        }
+    }
+
+    fn swap(&mut self, pool: &Pool, coin_in: u8, coin_out: u8, amount: U256) -> Option<(U256, u64)> {
+        self.left = self.left.checked_sub(1)?;
+        let swap = pool.swap(&self.request.at, coin_in, coin_out, amount).ok()?;
+        (!swap.amount_out.is_zero()).then_some((swap.amount_out, swap.gas_units))
+    }
+}
