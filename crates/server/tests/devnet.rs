@@ -278,6 +278,10 @@ async fn a_simulation_sees_what_the_chain_then_does() {
         let built = world.build(&json!({"quote_id": quote["quote_id"], "simulate": true})).await;
         assert_eq!(built["simulation"]["overrides"], json!([]));
         let gas_used = built["simulation"]["gas_used"].as_u64().unwrap();
+        // A pool writes an observation once a second: the block comes when the simulation said it would.
+        let newest = world.chain.rpc().call("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
+        let next_s: U256 = number(&newest["timestamp"]) + U256::from(12);
+        world.chain.rpc().call("evm_setNextBlockTimestamp", json!([format!("{next_s:#x}")])).await.unwrap();
         let (before, receipt) = (world.holds(bought).await, world.send(&built["rpc_transaction"]).await);
         assert_eq!(number(&receipt["gasUsed"]), U256::from(gas_used), "the same gas to the unit");
         assert_eq!(world.holds(bought).await - before, decimal(&built["simulation"]["outputs"][0]["amount"]));
