@@ -5,8 +5,8 @@
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
-use braid_protocols::curve_finance::crypto::{AmpGamma, ClassicTwo, Kind, Repricing, State as Crypto};
-use braid_protocols::curve_finance::stable::{
+use braid_protocols::curve::crypto::{AmpGamma, ClassicTwo, Kind, Repricing, State as Crypto};
+use braid_protocols::curve::stable::{
     Amplification, BasePool, MetaGeneration, MetaState, ProductRule, Rates, Rules, State as Stable,
 };
 use divan::{AllocProfiler, Bencher, black_box};

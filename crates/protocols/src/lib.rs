@@ -5,12 +5,12 @@
 //! - **cold**: a `&'static dyn` [`Protocol`] record: names, discovery, which logs and reads keep a pool fresh.
 //!
 //! This crate does no I/O and reads no clock. Amounts are integers and mirror the contract's own rounding;
-//! floating point appears only in [`curve`], which steers the optimiser and never reaches an amount that a user sees.
+//! floating point appears only in [`continuous`], which steers the optimiser and never reaches an amount that a user sees.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod balancer;
+pub mod continuous;
 pub mod curve;
-pub mod curve_finance;
 pub mod erc4626;
 pub mod error;
 pub mod lido;

@@ -107,6 +107,13 @@ impl Pool {
         }
     }
 
+    /// Whether what the pool pays changes from block to block without anything happening to it (interest, ramps, limits).
+    pub fn depends_on_time(&self) -> bool {
+        match &self.state {
+            PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
+        }
+    }
+
     /// The position of a token among the pool's coins.
     pub fn coin_index(&self, token: TokenId) -> Option<u8> {
         let index = self.coins.iter().position(|coin| *coin == token)?;

@@ -10,9 +10,9 @@ use std::{collections::BTreeMap, path::Path, process::Command, sync::OnceLock};
 use alloy_primitives::{Address, Bytes, FixedBytes, I256, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
-use braid_protocols::curve_finance::crypto::{self, AmpGamma, ClassicTwo, Kind, Repricing};
-use braid_protocols::curve_finance::read::{CryptoReading, StableReading};
-use braid_protocols::curve_finance::stable::{Amplification, BasePool, ProductRule, Rates, Rules, State};
+use braid_protocols::curve::crypto::{self, AmpGamma, ClassicTwo, Kind, Repricing};
+use braid_protocols::curve::read::{CryptoReading, StableReading};
+use braid_protocols::curve::stable::{Amplification, BasePool, ProductRule, Rates, Rules, State};
 use braid_protocols::{Call, SwapError};
 use revm::{
     Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,

@@ -4,8 +4,8 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 use braid_protocols::SwapError;
-use braid_protocols::curve_finance::crypto::{self, AmpGamma, ClassicTwo, Kind, Repricing};
-use braid_protocols::curve_finance::stable::{
+use braid_protocols::curve::crypto::{self, AmpGamma, ClassicTwo, Kind, Repricing};
+use braid_protocols::curve::stable::{
     Amplification, BasePool, CachedPrice, CompoundAccrual, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate,
     Rates, Rules, State,
 };
@@ -96,7 +96,7 @@ proptest! {
         let whole = pool.swap(&NOW, 0, 1, amount * u(2));
         let Ok(first) = pool.swap(&NOW, 0, 1, amount) else { return Ok(()) };
         let Some(balances) = first.balances.clone() else { return Ok(()) };
-        if pool.rules.books == braid_protocols::curve_finance::stable::Books::Counted {
+        if pool.rules.books == braid_protocols::curve::stable::Books::Counted {
             prop_assert_eq!(balances[0], pool.balances[0] + amount);
         }
         let after = State { balances, ..pool.clone() };

@@ -131,7 +131,7 @@ fn candidates(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Vec<Flow>> 
     for share in [1.0, 0.5, 0.2, 0.05] {
         let found = best_paths(problem, potentials, problem.amount * share, &Support::default(), CANDIDATES);
         for Path { flows, .. } in found {
-            let same = |known: &Vec<Flow>| known.iter().map(|f| f.pool).eq(flows.iter().map(|f| f.pool));
+            let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
             if !chains.iter().any(same) {
                 chains.push(flows);
             }
@@ -146,7 +146,7 @@ fn amounts(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> Vec<Flow> {
     let mut amount = problem.amount * parts as f64 / PARTS as f64;
     let step = |flow: &Flow| {
         let amount_in = amount;
-        amount = problem.direction(flow.pool, flow.coin_in).map_or(0.0, |(_, direction)| direction.quote(amount_in).0);
+        amount = problem.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(amount_in).0);
         Flow { amount_in, ..*flow }
     };
     chain.iter().map(step).collect()
@@ -157,7 +157,7 @@ fn value(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> f64 {
     let mut gas = 0.0;
     let mut out = 0.0;
     for flow in &flows {
-        let Some((curve, direction)) = problem.direction(flow.pool, flow.coin_in) else { continue };
+        let Some((curve, direction)) = problem.direction(flow.pair, flow.side) else { continue };
         let (paid, on_the_way) = direction.quote(flow.amount_in);
         gas += curve.gas_units + on_the_way;
         out = paid;
@@ -166,5 +166,5 @@ fn value(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> f64 {
 }
 
 fn disjoint(a: &[Flow], b: &[Flow]) -> bool {
-    a.iter().all(|flow| b.iter().all(|other| other.pool != flow.pool))
+    a.iter().all(|flow| b.iter().all(|other| other.pair != flow.pair))
 }

@@ -4,7 +4,7 @@
 //! The sum runs over all open pools between reachable tokens; nothing flows into the input or out of the output; no pool
 //! takes more than the most that a route can hold of its coin. What floating point may have lost is added back.
 
-use braid_protocols::curve::Direction;
+use braid_protocols::continuous::Direction;
 
 use crate::problem::Problem;
 
@@ -48,20 +48,20 @@ impl PriceBoard {
         let (floor, ceiling) = if guess > 0.0 { (guess, guess) } else { (0.0, f64::INFINITY) };
         for arrow in problem.prepared.graph().arrows(token) {
             let to = arrow.to as usize;
-            if !self.known[to] || self.price[to] <= 0.0 || !problem.is_open(arrow.pool) {
+            if !self.known[to] || self.price[to] <= 0.0 || !problem.is_open(arrow.pair) {
                 continue;
             }
             let other = self.price[to];
-            let Some(curve) = problem.curve(arrow.pool) else { continue };
+            let Some(curve) = problem.curve(arrow.pair) else { continue };
             let gas = curve.gas_units * problem.gas_price;
-            let direction = curve.direction(arrow.coin).filter(|_| to != problem.source);
+            let direction = curve.direction(arrow.side).filter(|_| to != problem.source);
             if let Some(direction) =
                 direction.filter(|direction| other * direction.spot() > low_gas.min(low).max(floor))
             {
                 low = low.max(direction.average_rate(other, f64::INFINITY, gas * CRUMB));
                 low_gas = low_gas.max(direction.average_rate(other, f64::INFINITY, gas));
             }
-            let direction = curve.direction(arrow.coin_to).filter(|_| to != problem.target);
+            let direction = curve.direction(1 - arrow.side).filter(|_| to != problem.target);
             if let Some(direction) =
                 direction.filter(|direction| other / direction.spot() < high_gas.max(high).min(ceiling))
             {
@@ -105,9 +105,9 @@ pub(crate) fn evaluate(
     let mut sum = Sum { problem, caps, price: &board.price, least, bound: 0.0, noise: 0.0, earning: Vec::new() };
     sum.bound = board.price[problem.source] * problem.amount;
     let gas_root = problem.gas_price.sqrt();
-    for pair in graph.pairs() {
+    for pair in graph.inner_pairs() {
         let [a, b] = pair.ends.map(|end| end as usize);
-        if !alive[a] || !alive[b] || !problem.is_open(pair.pool) {
+        if !alive[a] || !alive[b] || !problem.is_open(pair.id) {
             continue;
         }
         let (pa, pb) = (board.price[a], board.price[b]);
@@ -115,12 +115,12 @@ pub(crate) fn evaluate(
         if pa < best_a {
             let f = 1.0 - pair.reject[0] * pair.gas_root * gas_root / pb.sqrt();
             if f <= 0.0 || pa < best_a * f * f {
-                sum.add(pair.pool, 0, a, b);
+                sum.add(pair.id, 0, a, b);
             }
         } else if pb < best_b {
             let f = 1.0 - pair.reject[1] * pair.gas_root * gas_root / pa.sqrt();
             if f <= 0.0 || pb < best_b * f * f {
-                sum.add(pair.pool, 1, b, a);
+                sum.add(pair.id, 1, b, a);
             }
         }
     }
@@ -142,19 +142,19 @@ pub(crate) fn evaluate_at_least(
     let mut many =
         Many { problem, caps, price: &board.price, bound: 0.0, noise: 0.0, top: vec![f64::NEG_INFINITY; count] };
     many.bound = board.price[problem.source] * problem.amount;
-    for pair in graph.pairs() {
-        if pair.ends.iter().all(|end| alive[*end as usize]) && problem.is_open(pair.pool) {
-            many.add(pair.pool, pair.ends);
+    for pair in graph.inner_pairs() {
+        if pair.ends.iter().all(|end| alive[*end as usize]) && problem.is_open(pair.id) {
+            many.add(pair.id, pair.ends);
         }
     }
     for end in [problem.source, problem.target] {
         if graph.is_inner(end) {
             continue;
         }
-        for arrow in graph.arrows(end).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pool)) {
+        for arrow in graph.arrows(end).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair)) {
             let both_outer = !graph.is_inner(arrow.to as usize);
             if !(both_outer && end == problem.target) {
-                many.add(arrow.pool, graph.ends(arrow.pool));
+                many.add(arrow.pair, graph.ends(arrow.pair));
             }
         }
     }
@@ -175,9 +175,9 @@ struct Many<'a, 'p> {
 }
 
 impl Many<'_, '_> {
-    fn add(&mut self, pool: u32, ends: [u32; 2]) {
+    fn add(&mut self, pair: u32, ends: [u32; 2]) {
         let problem = self.problem;
-        let Some(curve) = problem.curve(pool) else { return };
+        let Some(curve) = problem.curve(pair) else { return };
         let gas = curve.gas_units * problem.gas_price;
         let open = problem.open_ways(ends);
         let mut earned = 0.0_f64;
@@ -206,11 +206,11 @@ impl Many<'_, '_> {
 /// Open pools of `all` that `universe` leaves out and that earn more than their gas at a board's prices.
 pub(crate) fn earning_outside(all: &Problem<'_>, universe: &Problem<'_>, caps: &[f64], price: &[f64]) -> Vec<u32> {
     let graph = all.prepared.graph();
-    let pools = (0..all.prepared.pool_count()).map(crate::prepare::index32);
+    let pools = (0..all.prepared.pair_count()).map(crate::prepare::index32);
     let outside =
-        pools.filter(|pool| !universe.is_open(*pool) && all.is_open(*pool) && graph.ends(*pool)[0] != u32::MAX);
-    let earns = |pool: &u32| {
-        let (ends, Some(curve)) = (graph.ends(*pool), all.curve(*pool)) else { return false };
+        pools.filter(|pair| !universe.is_open(*pair) && all.is_open(*pair) && graph.ends(*pair)[0] != u32::MAX);
+    let earns = |pair: &u32| {
+        let (ends, Some(curve)) = (graph.ends(*pair), all.curve(*pair)) else { return false };
         let open = all.open_ways(ends);
         let gas = curve.gas_units * all.gas_price;
         (0..2).any(|side| {
@@ -234,19 +234,19 @@ struct Sum<'a, 'p> {
 }
 
 impl Sum<'_, '_> {
-    fn add(&mut self, pool: u32, coin_in: u8, from: usize, to: usize) {
+    fn add(&mut self, pair: u32, side: u8, from: usize, to: usize) {
         let problem = self.problem;
         if from == problem.target || to == problem.source {
             return;
         }
-        let Some((curve, direction)) = problem.direction(pool, coin_in) else { return };
+        let Some((curve, direction)) = problem.direction(pair, side) else { return };
         let gas = curve.gas_units * problem.gas_price;
         let (price_in, price_out) = (self.price[from], self.price[to]);
         let earned = direction.most_earned(price_in, price_out, self.caps[from], gas, problem.gas_price);
         self.noise += noise(direction, price_in, price_out, self.caps[from]);
         self.bound += earned;
         if earned > self.least {
-            self.earning.push((earned, pool));
+            self.earning.push((earned, pair));
         }
     }
 
@@ -259,13 +259,13 @@ impl Sum<'_, '_> {
         let counted_before = end == self.problem.target && !graph.is_inner(other);
         for arrow in graph.arrows(end) {
             let to = arrow.to as usize;
-            if !alive[to] || !self.problem.is_open(arrow.pool) || (to == other && counted_before) {
+            if !alive[to] || !self.problem.is_open(arrow.pair) || (to == other && counted_before) {
                 continue;
             }
             if self.price[end] < arrow.spot * self.price[to] {
-                self.add(arrow.pool, arrow.coin, end, to);
+                self.add(arrow.pair, arrow.side, end, to);
             } else if self.price[to] < arrow.back * self.price[end] {
-                self.add(arrow.pool, arrow.coin_to, to, end);
+                self.add(arrow.pair, 1 - arrow.side, to, end);
             }
         }
     }

@@ -92,11 +92,11 @@ impl Exhaustive<'_, '_> {
         let (problem, to) = (self.problem, arrow.to as usize);
         let worth = self.worth[to];
         let toll = if to == problem.target { 0.0 } else { self.toll };
-        if worth <= 0.0 || amount * arrow.spot * worth - gas - toll <= self.best || !problem.is_open(arrow.pool) {
+        if worth <= 0.0 || amount * arrow.spot * worth - gas - toll <= self.best || !problem.is_open(arrow.pair) {
             return Some(());
         }
         self.left = self.left.checked_sub(1)?;
-        let Some((curve, direction)) = problem.direction(arrow.pool, arrow.coin) else { return Some(()) };
+        let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side) else { return Some(()) };
         let (out, on_the_way) = direction.quote(amount);
         let out = outward(out);
         let gas = gas + (curve.gas_units + on_the_way) * problem.gas_price;
@@ -118,8 +118,8 @@ impl Exhaustive<'_, '_> {
 /// The most that any open pool earns at prices without arbitrage.
 fn most_profit(problem: &Problem<'_>) -> f64 {
     let standing = problem.prepared.standing();
-    let open = (0..problem.prepared.pool_count()).filter(|pool| problem.is_open(crate::prepare::index32(*pool)));
-    open.map(|pool| standing.profit(pool)).fold(0.0, f64::max)
+    let open = (0..problem.prepared.pair_count()).filter(|pair| problem.is_open(crate::prepare::index32(*pair)));
+    open.map(|pair| standing.profit(pair)).fold(0.0, f64::max)
 }
 
 /// At least what the contract pays: whole units, and what floating point may have lost.
@@ -132,9 +132,9 @@ fn outward(out: f64) -> f64 {
 fn best_pair(problem: &Problem<'_>) -> f64 {
     let graph = problem.prepared.graph();
     let direct = graph.arrows(problem.source).iter().filter(|arrow| arrow.to as usize == problem.target);
-    let direct = direct.filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pool));
+    let direct = direct.filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pair));
     let costs: Vec<(f64, f64)> = direct
-        .filter_map(|arrow| Some((arrow.spot, problem.curve(arrow.pool)?.gas_units * problem.gas_price)))
+        .filter_map(|arrow| Some((arrow.spot, problem.curve(arrow.pair)?.gas_units * problem.gas_price)))
         .collect();
     let mut best = f64::NEG_INFINITY;
     for (k, (rate, gas)) in costs.iter().enumerate() {
@@ -155,7 +155,7 @@ fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
         let mut next = Vec::new();
         for &x in &frontier {
             for arrow in
-                graph.arrows(x).iter().filter(|a| a.spot > 0.0 && alive[a.to as usize] && problem.is_open(a.pool))
+                graph.arrows(x).iter().filter(|a| a.spot > 0.0 && alive[a.to as usize] && problem.is_open(a.pair))
             {
                 let to = arrow.to as usize;
                 if to == problem.target {
@@ -178,7 +178,7 @@ fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]) -> Option
     let mut price = problem.price_out;
     board.set(problem.target, price);
     for flow in chain.iter().rev() {
-        let (_, direction) = problem.direction(flow.pool, flow.coin_in)?;
+        let (_, direction) = problem.direction(flow.pair, flow.side)?;
         price *= direction.marginal(flow.amount_in);
         board.set(flow.from as usize, price);
     }

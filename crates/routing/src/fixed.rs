@@ -44,7 +44,7 @@ impl<'p> Fixed<'p> {
                 return Some(fixed);
             }
             let smallest = fixed.smallest_too_deep(problem.hops)?;
-            pools.retain(|pool| *pool != smallest);
+            pools.retain(|pair| *pair != smallest);
         }
         None
     }
@@ -94,12 +94,12 @@ impl<'p> Fixed<'p> {
             longest_chain(&ahead).saturating_add(1).saturating_add(longest_chain(&behind)) > hops
         });
         let smallest = long.min_by(|a, b| (a.amount_in * price(a.from)).total_cmp(&(b.amount_in * price(b.from))));
-        smallest.map(|flow| flow.pool)
+        smallest.map(|flow| flow.pair)
     }
 }
 
 fn price_in(member: &Member<'_>, flow: &Flow, prices: &[f64]) -> f64 {
-    prices[member.ends[usize::from(flow.coin_in)] as usize]
+    prices[member.ends[usize::from(flow.side)] as usize]
 }
 
 fn upstream(flows: &[Flow], token: u32) -> Vec<Flow> {
@@ -131,10 +131,10 @@ fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
     let ends = [problem.source, problem.target];
     loop {
         let before = pools.len();
-        let touched: Vec<u32> = pools.iter().flat_map(|pool| graph.ends(*pool)).collect();
+        let touched: Vec<u32> = pools.iter().flat_map(|pair| graph.ends(*pair)).collect();
         let carries =
             |token: u32| ends.contains(&(token as usize)) || touched.iter().filter(|t| **t == token).count() > 1;
-        pools.retain(|pool| graph.ends(*pool).into_iter().all(carries));
+        pools.retain(|pair| graph.ends(*pair).into_iter().all(carries));
         if pools.len() == before {
             return;
         }

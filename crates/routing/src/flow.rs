@@ -110,9 +110,9 @@ impl<'p> FlowSearch<'_, 'p> {
         // Each pool once: from the end with the lower number.
         let pools = tokens.flat_map(|token| {
             let below = move |arrow: &&crate::prepare::Arrow| token < arrow.to as usize && members[arrow.to as usize];
-            graph.arrows(token).iter().filter(below).map(|arrow| arrow.pool)
+            graph.arrows(token).iter().filter(below).map(|arrow| arrow.pair)
         });
-        pools.filter(|pool| self.problem.is_open(*pool)).collect()
+        pools.filter(|pair| self.problem.is_open(*pair)).collect()
     }
 
     /// Newton along falling smoothness.
@@ -151,8 +151,8 @@ impl<'p> FlowSearch<'_, 'p> {
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = MOST_TOKENS.saturating_sub(members.iter().filter(|member| **member).count());
         let mut grew = false;
-        for (_, pool) in &earning {
-            for token in self.problem.prepared.graph().ends(*pool) {
+        for (_, pair) in &earning {
+            for token in self.problem.prepared.graph().ends(*pair) {
                 let member = &mut members[token as usize];
                 if !*member && room > 0 {
                     room -= 1;

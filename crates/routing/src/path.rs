@@ -28,9 +28,8 @@ struct Label {
     gas: f64,
     promise: f64,
     parent: u32,
-    pool: u32,
-    coin_in: u8,
-    coin_out: u8,
+    pair: u32,
+    side: u8,
     /// The label of the same token and layer that was made before this one.
     sibling: u32,
 }
@@ -103,9 +102,8 @@ impl<'a, 'p> Search<'a, 'p> {
             promise: f64::INFINITY,
             parent: NONE,
             sibling: NONE,
-            pool: 0,
-            coin_in: 0,
-            coin_out: 0,
+            pair: 0,
+            side: 0,
         });
         let mut frontier = vec![0_u32];
         for hop in 1..=problem.hops {
@@ -151,7 +149,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let (label, to) = (self.labels[at as usize], arrow.to as usize);
         let worth = self.worth[to];
         let floor = self.floor();
-        if worth <= 0.0 || !problem.is_open(arrow.pool) || to == problem.source {
+        if worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
             return;
         }
         if label.amount * arrow.spot * worth - label.gas <= floor || self.visits(at, arrow) {
@@ -169,9 +167,8 @@ impl<'a, 'p> Search<'a, 'p> {
             promise,
             parent: at,
             sibling: if to == problem.target { NONE } else { self.newest[to] },
-            pool: arrow.pool,
-            coin_in: arrow.coin,
-            coin_out: arrow.coin_to,
+            pair: arrow.pair,
+            side: arrow.side,
         };
         if promise <= floor || (to != problem.target && self.outdone(&label, index)) {
             return;
@@ -214,13 +211,15 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Whether a label's chain already holds the arrow's token or pool, or leads back to it through pools in use.
     fn visits(&self, at: u32, arrow: &Arrow) -> bool {
-        if self.used.opposes(arrow.pool, arrow.coin) {
+        if self.used.opposes(arrow.pair, arrow.side) {
             return true;
         }
+        let pairs = self.problem.prepared.pairs();
+        let pool = pairs.get(arrow.pair).pool;
         let mut at = at;
         while at != NONE {
             let label = &self.labels[at as usize];
-            if label.token == arrow.to || (label.parent != NONE && label.pool == arrow.pool) {
+            if label.token == arrow.to || (label.parent != NONE && pairs.get(label.pair).pool == pool) {
                 return true;
             }
             if self.used.leads(arrow.to, label.token) {
@@ -232,8 +231,8 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
-        let (curve, direction) = self.problem.direction(arrow.pool, arrow.coin)?;
-        if let Some(held) = self.used.amount_in(arrow.pool) {
+        let (curve, direction) = self.problem.direction(arrow.pair, arrow.side)?;
+        if let Some(held) = self.used.amount_in(arrow.pair) {
             if held + amount_in > direction.capacity_in() * FULL {
                 return None;
             }
@@ -261,9 +260,8 @@ impl<'a, 'p> Search<'a, 'p> {
             let label = &self.labels[at as usize];
             let before = &self.labels[label.parent as usize];
             flows.push(Flow {
-                pool: label.pool,
-                coin_in: label.coin_in,
-                coin_out: label.coin_out,
+                pair: label.pair,
+                side: label.side,
                 from: before.token,
                 to: label.token,
                 amount_in: before.amount,

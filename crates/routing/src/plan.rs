@@ -7,11 +7,11 @@
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::{Product, SwapError};
+use braid_protocols::{After, Product, Swap, SwapError};
 
-use crate::prepare::index32;
+use crate::prepare::{Pairs, index32};
 use crate::problem::Flow;
-use crate::{Request, Route, Step};
+use crate::{Prepared, Request, Route, Step};
 
 /// 2³², the unit of shares.
 const WHOLE_SHARE: f64 = 4_294_967_296.0;
@@ -33,9 +33,9 @@ pub(crate) enum PlanError {
 pub(crate) type Kept = [(u32, f64)];
 
 /// The exact route of a planned flow.
-pub(crate) fn replay(market: &Market, request: &Request, flows: &[Flow], kept: &Kept) -> Result<Route, PlanError> {
-    let mut run = Replay::new(market, request)?;
-    run.wrap_inputs()?;
+pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kept: &Kept) -> Result<Route, PlanError> {
+    let mut run = Replay::new(prepared, request)?;
+    run.wrap_inputs(flows)?;
     for token in topological_order(request, flows)? {
         run.share_out(token, flows, kept)?;
     }
@@ -43,6 +43,7 @@ pub(crate) fn replay(market: &Market, request: &Request, flows: &[Flow], kept: &
 }
 
 struct Replay<'a> {
+    pairs: &'a Pairs,
     market: &'a Market,
     request: &'a Request,
     at: ExecutionBlock,
@@ -50,11 +51,14 @@ struct Replay<'a> {
     /// Whether ether is among the outputs, and wrapped ether too.
     wants: (bool, bool),
     balances: Vec<(TokenId, U256)>,
+    /// What the route did so far to the pools that it used.
+    used: Vec<(PoolId, After)>,
     steps: Vec<Step>,
 }
 
 impl<'a> Replay<'a> {
-    fn new(market: &'a Market, request: &'a Request) -> Result<Self, PlanError> {
+    fn new(prepared: &'a Prepared, request: &'a Request) -> Result<Self, PlanError> {
+        let market: &'a Market = prepared.market();
         let mut wrappers = market.pools_of(Tokens::ETHER).iter().copied();
         let wrapper = wrappers.find(|id| market.pool(*id).is_some_and(|pool| pool.product == Product::WrappedEther));
         let wants = |token| request.outputs.iter().any(|(output, _)| *output == token);
@@ -63,12 +67,14 @@ impl<'a> Replay<'a> {
             return Err(PlanError::Unknown);
         }
         Ok(Self {
+            pairs: prepared.pairs(),
             market,
             request,
             at: request.at,
             wrapper,
             wants: (wants(Tokens::ETHER), wants(Tokens::WETH)),
             balances: request.inputs.clone(),
+            used: Vec::new(),
             steps: Vec::new(),
         })
     }
@@ -84,7 +90,15 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn wrap_inputs(&mut self) -> Result<(), PlanError> {
+    /// Wraps the ether that came in, unless nothing joins it: then pools that take ether itself are served first.
+    fn wrap_inputs(&mut self, flows: &[Flow]) -> Result<(), PlanError> {
+        let joined = flows.iter().any(|flow| flow.to == Tokens::WETH.0);
+        let wraps = joined || self.balances.iter().any(|(token, _)| *token == Tokens::WETH);
+        if wraps { self.wrap_all() } else { Ok(()) }
+    }
+
+    /// Wraps all ether at hand.
+    fn wrap_all(&mut self) -> Result<(), PlanError> {
         let amount = self.balance(Tokens::ETHER);
         match self.wrapper {
             Some(wrapper) if !amount.is_zero() => self.convert(wrapper, Tokens::ETHER, 0, amount),
@@ -104,9 +118,11 @@ impl<'a> Replay<'a> {
     }
 
     fn step(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
-        let unknown = SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out };
-        let pool = self.market.pool(edge.pool).ok_or(unknown)?;
-        let swap = pool.swap(&self.at, edge.coin_in, edge.coin_out, amount_in)?;
+        let swap = self.swap(edge, amount_in)?;
+        match self.known(edge.pool).and_then(|at| self.used.get_mut(at)) {
+            Some((_, after)) => *after = swap.after,
+            None => self.used.push((edge.pool, swap.after)),
+        }
         self.set_balance(edge.from, self.balance(edge.from).saturating_sub(amount_in));
         let held = self.balance(edge.to);
         let total = held.checked_add(swap.amount_out).ok_or(SwapError::Overflow { amount_in })?;
@@ -129,11 +145,20 @@ impl<'a> Replay<'a> {
     fn share_out(&mut self, token: u32, flows: &[Flow], kept: &Kept) -> Result<(), PlanError> {
         let id = TokenId(token);
         let mut leaving: Vec<&Flow> = flows.iter().filter(|flow| flow.from == token && flow.amount_in > 0.0).collect();
-        leaving.sort_by(|a, b| a.amount_in.total_cmp(&b.amount_in).then(a.pool.cmp(&b.pool)));
+        leaving.sort_by(|a, b| a.amount_in.total_cmp(&b.amount_in).then(a.pair.cmp(&b.pair)));
+        if id == Tokens::WETH && !self.balance(Tokens::ETHER).is_zero() {
+            // Ether that was not wrapped yet goes to the pools that take ether itself, before the rest is wrapped.
+            leaving.sort_by_key(|flow| self.coins(flow).is_none_or(|edge| edge.from != Tokens::ETHER));
+        }
         let stays = kept.iter().find(|(known, _)| *known == token).map_or(0.0, |(_, amount)| *amount);
         let mut planned = leaving.iter().map(|flow| flow.amount_in).sum::<f64>() + stays;
         for (k, flow) in leaving.iter().enumerate() {
-            let have = self.balance(id);
+            let edge = self.coins(flow).ok_or(PlanError::Unknown)?;
+            if edge.from != Tokens::ETHER && id == Tokens::WETH {
+                self.wrap_all()?;
+            }
+            let ether = edge.from == Tokens::ETHER && !self.balance(Tokens::ETHER).is_zero();
+            let have = self.balance(if ether { Tokens::ETHER } else { id });
             if have.is_zero() {
                 break;
             }
@@ -144,21 +169,57 @@ impl<'a> Replay<'a> {
             if amount.is_zero() {
                 continue;
             }
-            let edge = Edge {
-                pool: PoolId(flow.pool),
-                coin_in: flow.coin_in,
-                coin_out: flow.coin_out,
-                from: id,
-                to: TokenId(flow.to),
-            };
-            match self.step(&edge, share, amount) {
+            match self.trade(&edge, share, amount) {
                 Ok(()) => {}
                 // A crumb that buys nothing stays with the larger branches.
                 Err(SwapError::ZeroOutput) if !last => {}
                 Err(error) => return Err(PlanError::Refused { flow: **flow, at_most: at_most(&error) }),
             }
+            let kept_as_ether = self.wants == (true, false) && !flows.iter().any(|flow| flow.from == Tokens::WETH.0);
+            if edge.to == Tokens::ETHER && !kept_as_ether {
+                self.wrap_all()?;
+            }
         }
-        if id == Tokens::WETH { self.unwrap_outputs() } else { Ok(()) }
+        if id != Tokens::WETH {
+            return Ok(());
+        }
+        if !self.wants.0 {
+            self.wrap_all()?;
+        }
+        self.unwrap_outputs()
+    }
+
+    /// The pool and coins of a flow. The graph knows ether and wrapped ether as one; a pool has the one or the other.
+    fn coins(&self, flow: &Flow) -> Option<Edge> {
+        let pair = self.pairs.get(flow.pair);
+        let (coin_in, coin_out) = pair.in_and_out(flow.side);
+        let coins = &self.market.pool(pair.pool)?.coins;
+        let (from, to) = (*coins.get(usize::from(coin_in))?, *coins.get(usize::from(coin_out))?);
+        Some(Edge { pool: pair.pool, coin_in, coin_out, from, to })
+    }
+
+    /// A step, after unwrapping what it takes where it takes ether and none is at hand.
+    fn trade(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
+        let unwraps = edge.from == Tokens::ETHER && self.balance(Tokens::ETHER).is_zero();
+        let Some(wrapper) = self.wrapper.filter(|_| unwraps) else { return self.step(edge, share, amount_in) };
+        // Nothing is unwrapped for a pool that refuses.
+        self.swap(edge, amount_in)?;
+        let unwrapped = self.convert(wrapper, Tokens::WETH, share, amount_in);
+        unwrapped.map_err(|_| SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out })?;
+        self.step(edge, 0, amount_in)
+    }
+
+    fn known(&self, pool: PoolId) -> Option<usize> {
+        self.used.iter().position(|(used, _)| *used == pool)
+    }
+
+    /// What a pool pays as the route has left it.
+    fn swap(&self, edge: &Edge, amount_in: U256) -> Result<Swap, SwapError> {
+        let unknown = SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out };
+        let pool = self.market.pool(edge.pool).ok_or(unknown)?;
+        let before =
+            self.known(edge.pool).and_then(|at| self.used.get(at)).map_or(&After::Unchanged, |(_, after)| after);
+        pool.swap_after(&self.at, before, edge.coin_in, edge.coin_out, amount_in)
     }
 
     fn unwrap_outputs(&mut self) -> Result<(), PlanError> {

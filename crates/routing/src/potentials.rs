@@ -110,7 +110,7 @@ const FIRST_POOLS: usize = 60;
 /// The input that would, at marginal rates, give what the input's pools together can give: `max Σ f(x)/rate, Σ x = amount`.
 fn effective_amount(problem: &Problem<'_>) -> f64 {
     let arrows = problem.prepared.graph().arrows(problem.source);
-    let pools = || arrows.iter().filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pool));
+    let pools = || arrows.iter().filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pair));
     let mut least = problem.amount;
     if pools().count() > FIRST_POOLS {
         return least;
@@ -121,7 +121,7 @@ fn effective_amount(problem: &Problem<'_>) -> f64 {
         let multiplier = (low * high).sqrt();
         let (mut value, mut spent) = (multiplier * problem.amount, 0.0);
         for arrow in pools() {
-            let Some((_, direction)) = problem.direction(arrow.pool, arrow.coin) else { continue };
+            let Some((_, direction)) = problem.direction(arrow.pair, arrow.side) else { continue };
             if let Some(trade) = direction.best_trade(multiplier * arrow.spot, 1.0, problem.amount, 0.0) {
                 value += trade.amount_out / arrow.spot - multiplier * trade.amount_in;
                 spent += trade.amount_in;
@@ -143,7 +143,7 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 {
             return false;
         }
-        let Some((curve, direction)) = problem.direction(arrow.pool, arrow.coin) else { return false };
+        let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side) else { return false };
         let dear = direction.average_cost(here, cap[x], curve.gas_units * problem.gas_price);
         let better = dear < cost[to];
         if better {
@@ -165,7 +165,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target {
             return false;
         }
-        let Some((curve, direction)) = problem.direction(arrow.pool, arrow.coin_to) else { return false };
+        let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
         let rate = direction.average_rate(here, cap[from], curve.gas_units * gas_price) * OUTWARD;
         let better = rate > worth[from];
         if better {
@@ -186,7 +186,7 @@ fn sweep(problem: &Problem<'_>, start: usize, end: usize, mut relax: impl FnMut(
         for &x in &frontier {
             // An outer token's arrows all count at the ends of a route only.
             let arrows = if x == start { graph.arrows(x) } else { graph.inner_arrows(x) };
-            for arrow in arrows.iter().filter(|arrow| problem.is_open(arrow.pool)) {
+            for arrow in arrows.iter().filter(|arrow| problem.is_open(arrow.pair)) {
                 let to = arrow.to as usize;
                 let passable = to == end || graph.is_inner(to);
                 if passable && relax(x, arrow) && to != end && !queued[to] {
@@ -197,7 +197,7 @@ fn sweep(problem: &Problem<'_>, start: usize, end: usize, mut relax: impl FnMut(
         }
         if !graph.is_inner(end) {
             // Arrows into an outer end are found from its side.
-            for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pool)) {
+            for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pair)) {
                 let x = arrow.to as usize;
                 if x != start && frontier.contains(&x) {
                     relax(x, &reversed(arrow, end));
@@ -215,13 +215,12 @@ fn sweep(problem: &Problem<'_>, start: usize, end: usize, mut relax: impl FnMut(
     }
 }
 
-/// The same pool from the other side; `here` is the token that the arrow leaves.
+/// The same pair from the other side; `here` is the token that the arrow leaves.
 pub(crate) fn reversed(arrow: &Arrow, here: usize) -> Arrow {
     Arrow {
-        pool: arrow.pool,
+        pair: arrow.pair,
         to: crate::prepare::index32(here),
-        coin: arrow.coin_to,
-        coin_to: arrow.coin,
+        side: 1 - arrow.side,
         spot: arrow.back,
         back: arrow.spot,
     }

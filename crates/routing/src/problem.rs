@@ -1,6 +1,6 @@
 //! One request over one prepared market, in floating point.
 
-use braid_protocols::curve::{Direction, PoolCurve};
+use braid_protocols::continuous::{Direction, PairCurve};
 
 use crate::{PoolFilter, Prepared};
 
@@ -19,14 +19,14 @@ pub(crate) struct Problem<'a> {
     pub(crate) gas_price: f64,
     /// Longest chain of pools.
     pub(crate) hops: usize,
-    /// Pools that may not be used, by id; empty when all may.
+    /// Pairs that may not be used, by id; empty when all may.
     pub(crate) closed: Vec<bool>,
 }
 
 impl<'a> Problem<'a> {
     #[inline]
-    pub(crate) fn is_open(&self, pool: u32) -> bool {
-        self.closed.is_empty() || !self.closed[pool as usize]
+    pub(crate) fn is_open(&self, pair: u32) -> bool {
+        self.closed.is_empty() || !self.closed[pair as usize]
     }
 
     /// Whether coin 0, and coin 1, of a pool with these tokens may be sold: nothing flows into the input or out of the
@@ -40,32 +40,31 @@ impl<'a> Problem<'a> {
 
     /// A pool's curve; the graph names only pools that have one.
     #[inline]
-    pub(crate) fn curve(&self, pool: u32) -> Option<&'a PoolCurve> {
-        self.prepared.curve(pool)
+    pub(crate) fn curve(&self, pair: u32) -> Option<&'a PairCurve> {
+        self.prepared.curve(pair)
     }
 
     #[inline]
-    pub(crate) fn direction(&self, pool: u32, coin_in: u8) -> Option<(&'a PoolCurve, &'a Direction)> {
-        let curve = self.curve(pool)?;
-        Some((curve, curve.direction(coin_in)?))
+    pub(crate) fn direction(&self, pair: u32, side: u8) -> Option<(&'a PairCurve, &'a Direction)> {
+        let curve = self.curve(pair)?;
+        Some((curve, curve.direction(side)?))
     }
 }
 
-/// The pools that a filter closes, by id; empty when it closes none.
-pub(crate) fn closed_pools(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
+/// The pairs that a filter closes, by id; empty when it closes none.
+pub(crate) fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
     if filter.allows_all() {
         return Vec::new();
     }
-    let pools = prepared.market().pools().iter().zip(0_u32..);
-    pools.map(|(pool, id)| !filter.allows(braid_primitives::PoolId(id), pool.product)).collect()
+    let allows = |pool| prepared.market().pool(pool).is_some_and(|state| filter.allows(pool, state.product));
+    prepared.pairs().list().iter().map(|pair| !allows(pair.pool)).collect()
 }
 
-/// One pool of a flow: what it takes, in floating point.
+/// One pair of a flow: what it takes, in floating point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Flow {
-    pub(crate) pool: u32,
-    pub(crate) coin_in: u8,
-    pub(crate) coin_out: u8,
+    pub(crate) pair: u32,
+    pub(crate) side: u8,
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) amount_in: f64,

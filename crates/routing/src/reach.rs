@@ -28,7 +28,7 @@ fn distances(problem: &Problem<'_>, start: usize, end: usize, forwards: bool) ->
             for arrow in arrows {
                 let to = arrow.to as usize;
                 let rate = if forwards { arrow.spot } else { arrow.back };
-                if distance[to] == FAR && rate > 0.0 && graph.is_inner(to) && problem.is_open(arrow.pool) {
+                if distance[to] == FAR && rate > 0.0 && graph.is_inner(to) && problem.is_open(arrow.pair) {
                     distance[to] = round;
                     if to != end {
                         next.push(to);
@@ -41,7 +41,7 @@ fn distances(problem: &Problem<'_>, start: usize, end: usize, forwards: bool) ->
     if distance[end] == FAR {
         let before = graph.arrows(end).iter().filter(|arrow| {
             let rate = if forwards { arrow.back } else { arrow.spot };
-            rate > 0.0 && problem.is_open(arrow.pool)
+            rate > 0.0 && problem.is_open(arrow.pair)
         });
         if let Some(least) = before.map(|arrow| distance[arrow.to as usize]).min() {
             distance[end] = least.saturating_add(1).min(FAR);

@@ -27,7 +27,7 @@ pub(crate) fn round<'p>(
     while let Some(better) = rounding.improve(search, &best) {
         best = better;
     }
-    let pools: Vec<u32> = best.sub.members.iter().map(|member| member.pool).collect();
+    let pools: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
     let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
     let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
     let polished = search.fixed(&pools, &start, 1e-12 * search.scale);
@@ -47,20 +47,20 @@ struct Rounding<'a, 'p> {
 
 impl<'p> Rounding<'_, 'p> {
     fn first(&mut self, search: &mut FlowSearch<'_, 'p>, chain: &[Flow]) -> Option<Fixed<'p>> {
-        let chain: Vec<u32> = chain.iter().map(|flow| flow.pool).collect();
+        let chain: Vec<u32> = chain.iter().map(|flow| flow.pair).collect();
         let mut ratios: Vec<(f64, u32)> = self
             .sub
             .members
             .iter()
-            .filter_map(|member| Some((earned(member, self.sub, self.relaxed)?.0, member.pool)))
+            .filter_map(|member| Some((earned(member, self.sub, self.relaxed)?.0, member.pair)))
             .collect();
         ratios.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut sets = vec![chain.clone()];
         for threshold in THRESHOLDS {
             let mut set: Vec<u32> =
-                ratios.iter().filter(|(ratio, _)| *ratio > threshold).map(|(_, pool)| *pool).collect();
+                ratios.iter().filter(|(ratio, _)| *ratio > threshold).map(|(_, pair)| *pair).collect();
             push_new(&mut sets, set.clone());
-            set.extend(chain.iter().filter(|pool| !set.contains(pool)).copied().collect::<Vec<_>>());
+            set.extend(chain.iter().filter(|pair| !set.contains(pair)).copied().collect::<Vec<_>>());
             push_new(&mut sets, set);
         }
         let mut best: Option<Fixed<'p>> = None;
@@ -88,12 +88,12 @@ impl<'p> Rounding<'_, 'p> {
                 .sub
                 .members
                 .iter()
-                .map(|member| (earned(member, &best.sub, &best.prices).map_or(0.0, |e| e.1), member.pool))
+                .map(|member| (earned(member, &best.sub, &best.prices).map_or(0.0, |e| e.1), member.pair))
                 .collect();
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             let excess = ranked.len() - search.max_pools;
             ranked.truncate(ranked.len() - excess.div_ceil(2));
-            let pools: Vec<u32> = ranked.iter().map(|(_, pool)| *pool).collect();
+            let pools: Vec<u32> = ranked.iter().map(|(_, pair)| *pair).collect();
             let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
             match search.fixed(&pools, &start, 1e-9 * search.scale) {
@@ -107,25 +107,25 @@ impl<'p> Rounding<'_, 'p> {
     /// One drop or one addition that raises the value.
     fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
         let prices = self.board(search, best);
-        let used: Vec<u32> = best.sub.members.iter().map(|member| member.pool).collect();
+        let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
         let mut moves: Vec<(f64, u32, bool)> = Vec::new();
         for member in &self.sub.members {
             let gain = member_gain(member, &prices);
-            let add = !used.contains(&member.pool);
+            let add = !used.contains(&member.pair);
             let better = if add { gain } else { -gain };
-            if better > 1e-9 * search.scale && !(add && full) && !self.tried.contains(&(member.pool, add)) {
-                moves.push((better, member.pool, add));
+            if better > 1e-9 * search.scale && !(add && full) && !self.tried.contains(&(member.pair, add)) {
+                moves.push((better, member.pair, add));
             }
         }
         moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        for (_, pool, add) in moves {
+        for (_, pair, add) in moves {
             if self.trials >= TRIALS || search.newton.is_spent() {
                 return None;
             }
             self.trials += 1;
-            self.tried.push((pool, add));
-            let set = if add { self.with(search, &used, best, pool) } else { without(&used, pool) };
+            self.tried.push((pair, add));
+            let set = if add { self.with(search, &used, best, pair) } else { without(&used, pair) };
             let guesses: Vec<f64> = prices.clone();
             let tokens = &self.sub.tokens;
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
@@ -140,18 +140,18 @@ impl<'p> Rounding<'_, 'p> {
     }
 
     /// A set with one more pool, and with the pools that connect its new tokens to the rest.
-    fn with(&self, search: &FlowSearch<'_, 'p>, used: &[u32], best: &Fixed<'p>, pool: u32) -> Vec<u32> {
+    fn with(&self, search: &FlowSearch<'_, 'p>, used: &[u32], best: &Fixed<'p>, pair: u32) -> Vec<u32> {
         let mut set = used.to_vec();
-        set.push(pool);
-        for token in search.problem.prepared.graph().ends(pool) {
+        set.push(pair);
+        for token in search.problem.prepared.graph().ends(pair) {
             if best.sub.tokens.contains(&token) {
                 continue;
             }
             for member in &self.sub.members {
                 let touches = member.ends.iter().any(|end| self.sub.tokens[*end as usize] == token);
                 let earns = earned(member, self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > 0.5);
-                if touches && earns && !set.contains(&member.pool) {
-                    set.push(member.pool);
+                if touches && earns && !set.contains(&member.pair) {
+                    set.push(member.pair);
                 }
             }
         }
@@ -223,8 +223,8 @@ fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fi
     }
 }
 
-fn without(used: &[u32], pool: u32) -> Vec<u32> {
-    used.iter().copied().filter(|p| *p != pool).collect()
+fn without(used: &[u32], pair: u32) -> Vec<u32> {
+    used.iter().copied().filter(|p| *p != pair).collect()
 }
 
 fn push_new(sets: &mut Vec<Vec<u32>>, set: Vec<u32>) {

@@ -11,7 +11,7 @@ use crate::path::{self, FULL, Path};
 use crate::plan::{self, PlanError};
 use crate::potentials::Potentials;
 use crate::prepare::node;
-use crate::problem::{Flow, Problem, closed_pools};
+use crate::problem::{Flow, Problem, closed_pairs};
 use crate::reach::reachable;
 use crate::support::Support;
 use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuation, walk};
@@ -54,7 +54,7 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
 
 /// Ether to wrapped ether or back: nothing to choose.
 fn convert_only(prepared: &Prepared, request: &Request, output: TokenId) -> Result<Solution, SolveError> {
-    let route = plan::replay(prepared.market(), request, &[], &[]).map_err(|_| SolveError::NoRoute(output))?;
+    let route = plan::replay(prepared, request, &[], &[]).map_err(|_| SolveError::NoRoute(output))?;
     let value = valuation::net_value_wei(prepared, request, &route);
     let certificate = value.map(|achieved| Certificate::new(achieved, achieved, achieved, 1));
     Ok(Solution { route, certificate, pools_visited: 1 })
@@ -80,7 +80,7 @@ impl<'a> Problem<'a> {
             price_out: price.unwrap_or(1.0),
             gas_price: price.map_or(0.0, |_| gas_price),
             hops: usize::from(request.max_hops),
-            closed: closed_pools(prepared, &request.filter),
+            closed: closed_pairs(prepared, &request.filter),
         }
     }
 }
@@ -157,9 +157,18 @@ impl Single<'_> {
     fn visited(&self, universe: &Problem<'_>, potentials: &Potentials) -> u32 {
         let graph = self.prepared.graph();
         let leads_on = |end: &u32| potentials.worth[*end as usize] > 0.0;
-        let open = (0_u32..).take(self.prepared.pool_count());
-        let open = open.filter(|pool| universe.is_open(*pool) && universe.curve(*pool).is_some());
-        crate::prepare::index32(open.filter(|pool| graph.ends(*pool).iter().all(leads_on)).count())
+        self.pools_with(universe, |pair| graph.ends(pair).iter().all(leads_on))
+    }
+
+    /// How many pools have an open pair that a test holds for.
+    fn pools_with(&self, universe: &Problem<'_>, test: impl Fn(u32) -> bool) -> u32 {
+        let pairs = (0_u32..).zip(self.prepared.pairs().list());
+        let pairs = pairs.filter(|(id, _)| universe.is_open(*id) && universe.curve(*id).is_some() && test(*id));
+        // The pairs of a pool are neighbours.
+        let (count, _) = pairs.fold((0_u32, None), |(count, last), (_, pair)| {
+            (count + u32::from(last != Some(pair.pool)), Some(pair.pool))
+        });
+        count
     }
 
     /// The problem over the pools that the bound covers: without those out of line, but with those of the best chain.
@@ -167,7 +176,7 @@ impl Single<'_> {
         let standing = self.prepared.standing();
         let mut universe = self.problem.clone();
         let smallest = OUT_OF_LINE_OF_TRADE * best.map_or(0.0, |found| found.net.max(0.0));
-        let mut closed = vec![false; self.prepared.pool_count()];
+        let mut closed = vec![false; self.prepared.pair_count()];
         let mut any = !universe.closed.is_empty();
         for (pool, closed) in closed.iter_mut().enumerate() {
             let id = crate::prepare::index32(pool);
@@ -177,8 +186,8 @@ impl Single<'_> {
             any |= aside;
             *closed = aside || !self.problem.is_open(id);
         }
-        for step in best.iter().flat_map(|found| &found.route.steps) {
-            closed[step.pool.index()] = false;
+        for flow in best.iter().flat_map(|found| self.flows_of(&found.route)) {
+            closed[flow.pair as usize] = false;
         }
         if any {
             universe.closed = closed;
@@ -204,7 +213,7 @@ impl Single<'_> {
         let Some(found) = best else { return potentials.bound(universe) };
         self.tighten(universe, &mut potentials, found.net);
         let bound = potentials.bound(universe);
-        let few = few::bound(universe, &potentials, &alive, &flows_of(&found.route), found.net);
+        let few = few::bound(universe, &potentials, &alive, &self.flows_of(&found.route), found.net);
         few.map_or(bound, |few| few.min(bound))
     }
 
@@ -251,7 +260,7 @@ impl Single<'_> {
         if self.is_close(bound, best) {
             return Split { bound, prices: board.price, caps: potentials.cap };
         }
-        let chain = best.as_ref().map_or_else(Vec::new, |found| flows_of(&found.route));
+        let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
         if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
             let few = few::bound(universe, &potentials, &alive, &chain, net);
             bound = few.map_or(bound, |few| few.min(bound));
@@ -298,7 +307,7 @@ impl Single<'_> {
         let value_in = price_in * universe.amount;
         let slack = (value_in - net * scale).max(0.0);
         let (mut ratio, mut free) = (0.0_f64, 0.0_f64);
-        for pool in 0..self.prepared.pool_count() {
+        for pool in 0..self.prepared.pair_count() {
             let profit = standing.profit(pool);
             let id = crate::prepare::index32(pool);
             if profit <= 0.0 || !universe.is_open(id) {
@@ -341,7 +350,7 @@ impl Single<'_> {
     pub(crate) fn mended_replay(&self, flows: &[Flow]) -> Option<Route> {
         let mut flows = flows.to_vec();
         for _ in 0..REPAIRS {
-            match plan::replay(self.prepared.market(), self.request, &flows, &[]) {
+            match plan::replay(self.prepared, self.request, &flows, &[]) {
                 Ok(route) if route.steps.len() <= usize::from(self.request.max_steps) => return Some(route),
                 Err(PlanError::Refused { flow, at_most }) => shift(&mut flows, &flow, at_most)?,
                 Ok(_) | Err(_) => return None,
@@ -364,11 +373,20 @@ impl Single<'_> {
         }
     }
 
+    /// The flow that a route runs.
+    fn flows_of(&self, route: &Route) -> Vec<Flow> {
+        let pairs = self.prepared.pairs();
+        let flow = |step: &crate::Step| {
+            let (pair, side) = pairs.find(step.pool, step.coin_in, step.coin_out)?;
+            let [from, to] = [step.token_in, step.token_out].map(|token| crate::prepare::index32(node(token)));
+            (from != to).then(|| Flow { pair, side, from, to, amount_in: f64::from(step.amount_in) })
+        };
+        route.steps.iter().filter_map(flow).collect()
+    }
+
     fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Option<Certificate> {
         let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route)?;
-        let open = (0_u32..).zip(0..self.prepared.pool_count());
-        let covered = open.filter(|(id, _)| universe.is_open(*id) && universe.curve(*id).is_some()).count();
-        let certificate = Certificate::new(bound, found.net, gross, crate::prepare::index32(covered));
+        let certificate = Certificate::new(bound, found.net, gross, self.pools_with(universe, |_| true));
         Some(certificate).filter(|certificate| certificate.gap_bps <= Certificate::LOOSEST_GAP_BPS)
     }
 }
@@ -377,27 +395,14 @@ impl Single<'_> {
 fn shift(flows: &mut Vec<Flow>, refused: &Flow, at_most: Option<f64>) -> Option<()> {
     let keep = at_most.map_or(0.0, |most| (most * FULL).min(refused.amount_in * 0.999));
     let others: f64 =
-        flows.iter().filter(|f| f.from == refused.from && f.pool != refused.pool).map(|f| f.amount_in).sum();
+        flows.iter().filter(|f| f.from == refused.from && f.pair != refused.pair).map(|f| f.amount_in).sum();
     if others <= 0.0 {
         return None;
     }
     let factor = 1.0 + (refused.amount_in - keep) / others;
     for flow in flows.iter_mut().filter(|flow| flow.from == refused.from) {
-        flow.amount_in = if flow.pool == refused.pool { keep } else { flow.amount_in * factor };
+        flow.amount_in = if flow.pair == refused.pair { keep } else { flow.amount_in * factor };
     }
     flows.retain(|flow| flow.amount_in > 0.0);
     Some(())
-}
-
-fn flows_of(route: &Route) -> Vec<Flow> {
-    let pools = route.steps.iter().filter(|step| node(step.token_in) != node(step.token_out));
-    let flow = |step: &crate::Step| Flow {
-        pool: step.pool.0,
-        coin_in: step.coin_in,
-        coin_out: step.coin_out,
-        from: crate::prepare::index32(node(step.token_in)),
-        to: crate::prepare::index32(node(step.token_out)),
-        amount_in: f64::from(step.amount_in),
-    };
-    pools.map(flow).collect()
 }

@@ -22,14 +22,14 @@ impl Support {
 
     /// What a pool already takes.
     #[inline]
-    pub(crate) fn amount_in(&self, pool: u32) -> Option<f64> {
-        self.flows.iter().find(|flow| flow.pool == pool).map(|flow| flow.amount_in)
+    pub(crate) fn amount_in(&self, pair: u32) -> Option<f64> {
+        self.flows.iter().find(|flow| flow.pair == pair).map(|flow| flow.amount_in)
     }
 
     /// Whether the pool is used the other way.
     #[inline]
-    pub(crate) fn opposes(&self, pool: u32, coin_in: u8) -> bool {
-        self.flows.iter().any(|flow| flow.pool == pool && flow.coin_in != coin_in)
+    pub(crate) fn opposes(&self, pair: u32, side: u8) -> bool {
+        self.flows.iter().any(|flow| flow.pair == pair && flow.side != side)
     }
 
     /// Whether value can flow from one token to another.
@@ -49,8 +49,8 @@ impl Support {
     pub(crate) fn with(&self, chain: &[Flow], hops: usize) -> Option<Self> {
         let mut next = self.clone();
         for flow in chain {
-            match next.flows.iter_mut().find(|known| known.pool == flow.pool) {
-                Some(known) if known.coin_in == flow.coin_in => known.amount_in += flow.amount_in,
+            match next.flows.iter_mut().find(|known| known.pair == flow.pair) {
+                Some(known) if known.side == flow.side => known.amount_in += flow.amount_in,
                 Some(_) => return None,
                 None => next.flows.push(*flow),
             }

@@ -27,7 +27,10 @@ impl Prepared {
     ///
     /// Basis points, not below zero; `None` for a step whose pool has no curve (wrapping).
     pub fn step_impact_bps(&self, step: &Step) -> Option<f64> {
-        let spot = self.curve(step.pool.0)?.direction(step.coin_in)?.spot();
+        let spot = {
+            let (pair, side) = self.pairs().find(step.pool, step.coin_in, step.coin_out)?;
+            self.curve(pair)?.direction(side)?.spot()
+        };
         let rate = f64::from(step.amount_out) / f64::from(step.amount_in);
         Some(((1.0 - rate / spot) * 1e4).max(0.0))
     }

@@ -3,7 +3,7 @@
 //! The walk deepens by one hop at a time and is bounded by a number of swaps, so that small markets are walked whole and
 //! large ones as far as the shortest chains go.
 
-use braid_primitives::{PoolId, U256};
+use braid_primitives::U256;
 use braid_protocols::Pool;
 
 use crate::Request;
@@ -39,16 +39,18 @@ impl Walk<'_, '_> {
             if is_end != (hops == 1) || to == problem.source || self.chain.iter().any(|flow| flow.to == arrow.to) {
                 continue;
             }
-            let pool = problem.prepared.market().pool(PoolId(arrow.pool)).filter(|_| problem.is_open(arrow.pool));
-            let Some((out, units)) = pool.and_then(|pool| self.swap(pool, arrow.coin, arrow.coin_to, amount)) else {
+            let pair = problem.prepared.pairs().get(arrow.pair);
+            let used = self.chain.iter().any(|flow| problem.prepared.pairs().get(flow.pair).pool == pair.pool);
+            let pool = problem.prepared.market().pool(pair.pool).filter(|_| !used && problem.is_open(arrow.pair));
+            let (coin_in, coin_out) = pair.in_and_out(arrow.side);
+            let Some((out, units)) = pool.and_then(|pool| self.swap(pool, coin_in, coin_out, amount)) else {
                 continue;
             };
             #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
             let gas = gas + units as f64 * problem.gas_price;
             self.chain.push(Flow {
-                pool: arrow.pool,
-                coin_in: arrow.coin,
-                coin_out: arrow.coin_to,
+                pair: arrow.pair,
+                side: arrow.side,
                 from: crate::prepare::index32(token),
                 to: arrow.to,
                 amount_in: f64::from(amount),

@@ -1,14 +1,10 @@
-//! The floating-point side of a pool: what the optimiser and the certificate ask of it.
+//! Curve: the exact arithmetic of every kind of pool.
 //!
-//! Every two-coin pool is, in each direction, a chain of *segments* along which the marginal rate falls like that of a
-//! constant-product pool: a V2 pair is one segment, a V3 pool one per stretch between initialised ticks, a fixed rate one
-//! that is almost flat. A curve of another shape joins by its own chain: sampled from below to plan, from above to bound.
-//!
-//! Amounts are atomic units, prices are values per atomic unit in one common unit of value; nothing here depends on what
-//! that unit is. Floating point steers; an amount shown to a user never comes from here.
+//! Amounts mirror the deployed contracts' integers, rounding and reverts. What a pool pays is what its `exchange` pays; where
+//! its view says otherwise, the view is a function of its own. Whatever depends on time takes the block as an argument.
 
-mod direction;
-mod pool;
-
-pub use direction::{Direction, Stretch, Trade};
-pub use pool::PoolCurve;
+mod arith;
+pub mod crypto;
+pub mod presets;
+pub mod read;
+pub mod stable;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::Outcome;
 use super::entry::{Entry, EntryError, Fields, Row, VectorPool};
 use crate::SwapError;
-use crate::curve_finance::crypto::{self, AmpGamma, ClassicTwo, CryptoSwap, Repricing};
-use crate::curve_finance::presets::rules_of;
-use crate::curve_finance::stable::{
+use crate::curve::crypto::{self, AmpGamma, ClassicTwo, CryptoSwap, Repricing};
+use crate::curve::presets::rules_of;
+use crate::curve::stable::{
     Amplification, BasePool, CachedPrice, CompoundRate, FeeStep, MetaGeneration, MetaState, ProductRule, Rate, Rates,
     Rules, State,
 };
@@ -309,7 +309,7 @@ impl VectorPool for Meta {
             Ok(trade) => trade,
             Err(outcome) => return outcome,
         };
-        let amount = |swap: crate::curve_finance::stable::MetaSwap| swap.amount_out;
+        let amount = |swap: crate::curve::stable::MetaSwap| swap.amount_out;
         let got = match row.function() {
             "get_dx" => {
                 let amount_out = row.amount("amount_out").unwrap_or_default();

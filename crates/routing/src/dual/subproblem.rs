@@ -1,14 +1,14 @@
 //! Some tokens, the pools between them, and numbers of their own.
 
-use braid_protocols::curve::PoolCurve;
+use braid_protocols::continuous::PairCurve;
 
 use crate::problem::{Flow, Problem};
 
-/// One pool of a subproblem.
+/// One pair of a subproblem.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member<'a> {
-    pub(crate) pool: u32,
-    pub(crate) curve: &'a PoolCurve,
+    pub(crate) pair: u32,
+    pub(crate) curve: &'a PairCurve,
     /// Local numbers of coins 0 and 1.
     pub(crate) ends: [u32; 2],
     /// Whether coin 0, and coin 1, may be sold: nothing flows into the input or out of the output.
@@ -47,8 +47,8 @@ impl<'a> Subproblem<'a> {
             }
             degrees[*at as usize].1 += 1;
         };
-        for pool in pools {
-            for token in graph.ends(*pool) {
+        for pair in pools {
+            for token in graph.ends(*pair) {
                 count(token, local);
             }
         }
@@ -67,9 +67,9 @@ impl<'a> Subproblem<'a> {
             caps: degrees.iter().map(|(token, _)| caps[*token as usize]).collect(),
         };
         sub.supply[local[problem.source] as usize] = problem.amount;
-        for pool in pools {
-            let Some(curve) = problem.curve(*pool) else { continue };
-            let tokens = graph.ends(*pool);
+        for pair in pools {
+            let Some(curve) = problem.curve(*pair) else { continue };
+            let tokens = graph.ends(*pair);
             let ends = tokens.map(|token| local[token as usize]);
             let low = ends[0].min(ends[1]) as usize;
             for end in ends {
@@ -79,7 +79,7 @@ impl<'a> Subproblem<'a> {
             let open = problem.open_ways(tokens);
             let gas_price = problem.gas_price;
             let gas = curve.gas_units * gas_price;
-            sub.members.push(Member { pool: *pool, curve, ends, open, gas, gas_price });
+            sub.members.push(Member { pair: *pair, curve, ends, open, gas, gas_price });
         }
         for (token, _) in &degrees {
             local[*token as usize] = u32::MAX;
@@ -93,8 +93,8 @@ impl Member<'_> {
     #[inline]
     pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
         let [a, b] = self.ends.map(|end| prices[end as usize]);
-        let sells = |coin: u8, price_in: f64, price_out: f64| {
-            self.curve.direction(coin).is_some_and(|direction| price_in < direction.spot() * price_out)
+        let sells = |side: u8, price_in: f64, price_out: f64| {
+            self.curve.direction(side).is_some_and(|direction| price_in < direction.spot() * price_out)
         };
         if sells(0, a, b) {
             self.open[0].then_some(0)
@@ -108,16 +108,9 @@ impl Member<'_> {
     pub(crate) fn flow(&self, tokens: &[u32], prices: &[f64]) -> Option<Flow> {
         let side = self.side(prices)?;
         let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
-        let (coin_in, coin_out) = if side == 0 { (0, 1) } else { (1, 0) };
-        let direction = self.curve.direction(coin_in)?;
+        let side = u8::from(side == 1);
+        let direction = self.curve.direction(side)?;
         let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.gas_price)?;
-        Some(Flow {
-            pool: self.pool,
-            coin_in,
-            coin_out,
-            from: tokens[from],
-            to: tokens[to],
-            amount_in: trade.amount_in,
-        })
+        Some(Flow { pair: self.pair, side, from: tokens[from], to: tokens[to], amount_in: trade.amount_in })
     }
 }

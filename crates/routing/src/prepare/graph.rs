@@ -3,30 +3,28 @@
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_protocols::curve::PoolCurve;
+use braid_protocols::continuous::PairCurve;
 
-use super::node;
+use super::{Pairs, node};
 
-/// One pool as seen from one of its tokens.
+/// One pair as seen from one of its tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrow {
-    pub(crate) pool: u32,
+    pub(crate) pair: u32,
     /// The token at the other side.
     pub(crate) to: u32,
-    /// Position of this token among the pool's coins.
-    pub(crate) coin: u8,
-    /// Position of the other one.
-    pub(crate) coin_to: u8,
+    /// Which of the pair's coins this token is.
+    pub(crate) side: u8,
     /// Marginal rate of selling this token, fee included; zero where that side pays nothing.
     pub(crate) spot: f64,
     /// Marginal rate of buying it with the other.
     pub(crate) back: f64,
 }
 
-/// A pool between two inner tokens, with what one comparison needs to reject it.
+/// A pair of two inner tokens, with what one comparison needs to reject it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
-    pub(crate) pool: u32,
+pub(crate) struct InnerPair {
+    pub(crate) id: u32,
     /// The tokens of coins 0 and 1.
     pub(crate) ends: [u32; 2],
     /// Marginal rates of selling coin 0 and coin 1.
@@ -45,36 +43,36 @@ pub(crate) struct Graph {
     start: Vec<u32>,
     outer: Vec<u32>,
     inner: Vec<bool>,
-    /// The tokens of coins 0 and 1 of every pool; `[MAX, MAX]` for a pool that is not in the graph.
+    /// The tokens at both sides of every pair; `[MAX, MAX]` for a pair that is not in the graph.
     ends: Vec<[u32; 2]>,
-    pairs: Vec<Pair>,
+    inner_pairs: Vec<InnerPair>,
 }
 
 impl Graph {
-    pub(crate) fn new(market: &Market, curves: &[Option<Arc<PoolCurve>>]) -> Self {
+    pub(crate) fn new(market: &Market, pairs: &Pairs, curves: &[Option<Arc<PairCurve>>]) -> Self {
         let tokens = market.tokens().len();
         let mut list: Vec<(u32, Arrow)> = Vec::with_capacity(2 * curves.len());
-        let mut pool_ends = vec![[u32::MAX; 2]; curves.len()];
-        for ((pool, curve), id) in market.pools().iter().zip(curves).zip(0_u32..) {
-            let (Some(curve), [first, second]) = (curve, pool.coins.as_slice()) else { continue };
-            let ends = [index32(node(*first)), index32(node(*second))];
-            let spot = [0, 1].map(|coin| curve.direction(coin).map_or(0.0, |d| d.spot()));
+        let mut pair_ends = vec![[u32::MAX; 2]; curves.len()];
+        for ((pair, curve), id) in pairs.list().iter().zip(curves).zip(0_u32..) {
+            let (Some(curve), Some(pool)) = (curve, market.pool(pair.pool)) else { continue };
+            let ends = pair.coins.map(|coin| index32(node(pool.coins[usize::from(coin)])));
+            let spot = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.spot()));
             if ends[0] == ends[1] {
                 continue;
             }
-            pool_ends[id as usize] = ends;
-            list.push((ends[0], Arrow { pool: id, to: ends[1], coin: 0, coin_to: 1, spot: spot[0], back: spot[1] }));
-            list.push((ends[1], Arrow { pool: id, to: ends[0], coin: 1, coin_to: 0, spot: spot[1], back: spot[0] }));
+            pair_ends[id as usize] = ends;
+            list.push((ends[0], Arrow { pair: id, to: ends[1], side: 0, spot: spot[0], back: spot[1] }));
+            list.push((ends[1], Arrow { pair: id, to: ends[0], side: 1, spot: spot[1], back: spot[0] }));
         }
         let inner = inner_tokens(tokens, &list);
-        list.sort_by_key(|(from, arrow)| (*from, !inner[arrow.to as usize], arrow.pool));
+        list.sort_by_key(|(from, arrow)| (*from, !inner[arrow.to as usize], arrow.pair));
         let mut graph = Self {
             arrows: Vec::with_capacity(list.len()),
             start: vec![0],
             outer: Vec::new(),
             inner,
-            ends: pool_ends,
-            pairs: Vec::new(),
+            ends: pair_ends,
+            inner_pairs: Vec::new(),
         };
         let mut rest = list.as_slice();
         for token in 0..tokens {
@@ -85,34 +83,34 @@ impl Graph {
             graph.start.push(index32(graph.arrows.len()));
             rest = &rest[count..];
         }
-        graph.pairs = graph.inner_pairs(curves);
+        graph.inner_pairs = graph.pairs_within(curves);
         graph
     }
 
-    fn inner_pairs(&self, curves: &[Option<Arc<PoolCurve>>]) -> Vec<Pair> {
+    fn pairs_within(&self, curves: &[Option<Arc<PairCurve>>]) -> Vec<InnerPair> {
         let mut pairs = Vec::with_capacity(curves.len());
-        for ((curve, ends), pool) in curves.iter().zip(&self.ends).zip(0_u32..) {
+        for ((curve, ends), id) in curves.iter().zip(&self.ends).zip(0_u32..) {
             let (Some(curve), [a, b]) = (curve, *ends) else { continue };
             if a == u32::MAX || !self.inner[a as usize] || !self.inner[b as usize] {
                 continue;
             }
-            let side = |coin| curve.direction(coin).map_or((0.0, 0.0), |d| (d.spot(), d.reject_in()));
+            let side = |side| curve.direction(side).map_or((0.0, 0.0), |d| (d.spot(), d.reject_in()));
             let [(spot0, reject0), (spot1, reject1)] = [side(0), side(1)];
             let gas_root = curve.gas_units.sqrt();
-            pairs.push(Pair { pool, ends: [a, b], spot: [spot0, spot1], reject: [reject0, reject1], gas_root });
+            pairs.push(InnerPair { id, ends: [a, b], spot: [spot0, spot1], reject: [reject0, reject1], gas_root });
         }
         pairs
     }
 
-    /// Every pool between two inner tokens.
-    pub(crate) fn pairs(&self) -> &[Pair] {
-        &self.pairs
+    /// Every pair of two inner tokens.
+    pub(crate) fn inner_pairs(&self) -> &[InnerPair] {
+        &self.inner_pairs
     }
 
-    /// The tokens of coins 0 and 1 of a pool in the graph.
+    /// The tokens at both sides of a pair in the graph.
     #[inline]
-    pub(crate) fn ends(&self, pool: u32) -> [u32; 2] {
-        self.ends[pool as usize]
+    pub(crate) fn ends(&self, pair: u32) -> [u32; 2] {
+        self.ends[pair as usize]
     }
 
     pub(crate) fn token_count(&self) -> usize {

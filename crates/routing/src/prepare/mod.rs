@@ -1,6 +1,7 @@
 //! What all requests of one block share: float curves, the graph, reference prices.
 
 mod graph;
+mod pairs;
 mod prices;
 mod standing;
 
@@ -8,9 +9,10 @@ use std::sync::Arc;
 
 use braid_market::{Market, Tokens};
 use braid_primitives::TokenId;
-use braid_protocols::curve::PoolCurve;
+use braid_protocols::continuous::PairCurve;
 
 pub(crate) use graph::{Arrow, Graph, index32};
+pub(crate) use pairs::{Pair, Pairs};
 use prices::Prices;
 pub(crate) use standing::Standing;
 
@@ -18,7 +20,8 @@ pub(crate) use standing::Standing;
 #[derive(Clone, Debug)]
 pub struct Prepared {
     market: Arc<Market>,
-    curves: Vec<Option<Arc<PoolCurve>>>,
+    curves: Vec<Option<Arc<PairCurve>>>,
+    pairs: Arc<Pairs>,
     graph: Graph,
     prices: Prices,
     standing: Standing,
@@ -29,29 +32,40 @@ pub struct Prepared {
 impl Prepared {
     /// Prepares a market from nothing.
     pub fn new(market: Arc<Market>) -> Self {
-        let curves = market.pools().iter().map(|pool| PoolCurve::of(pool).map(Arc::new)).collect();
-        Self::assemble(market, curves, None)
+        let pairs = Arc::new(Pairs::of(&market));
+        let curves = pairs.list().iter().map(|pair| curve(&market, *pair)).collect();
+        Self::assemble(market, pairs, curves, None)
     }
 
     /// Prepares the market that follows this one: curves of pools that did not change are shared.
     #[must_use]
     pub fn next(&self, market: Arc<Market>) -> Self {
-        let old = self.market.pools();
-        let fresh = |(index, pool): (usize, &Arc<braid_protocols::Pool>)| match old.get(index) {
-            Some(before) if Arc::ptr_eq(before, pool) => self.curves.get(index).cloned().flatten(),
-            _ => PoolCurve::of(pool).map(Arc::new),
+        let same = self.market.shares_topology_with(&market);
+        let pairs = if same { Arc::clone(&self.pairs) } else { Arc::new(Pairs::of(&market)) };
+        let (before, after) = (self.market.pools(), market.pools());
+        let kept = |pair: &Pair| match (before.get(pair.pool.index()), after.get(pair.pool.index())) {
+            (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !new.depends_on_time(),
+            _ => false,
         };
-        let curves = market.pools().iter().enumerate().map(fresh).collect();
-        Self::assemble(market, curves, Some(self))
+        let fresh = |(index, pair): (usize, &Pair)| {
+            if kept(pair) { self.curves.get(index).cloned().flatten() } else { curve(&market, *pair) }
+        };
+        let curves = pairs.list().iter().enumerate().map(fresh).collect();
+        Self::assemble(market, pairs, curves, Some(self))
     }
 
-    fn assemble(market: Arc<Market>, curves: Vec<Option<Arc<PoolCurve>>>, _before: Option<&Self>) -> Self {
-        let graph = Graph::new(&market, &curves);
+    fn assemble(
+        market: Arc<Market>,
+        pairs: Arc<Pairs>,
+        curves: Vec<Option<Arc<PairCurve>>>,
+        _before: Option<&Self>,
+    ) -> Self {
+        let graph = Graph::new(&market, &pairs, &curves);
         let prices = Prices::new(&graph, &curves);
         let standing = Standing::new(&graph, &curves, &prices);
         let deepest_first = prices.deepest_first();
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
-        Self { market, curves, graph, prices, standing, deepest_first, least_gas_units }
+        Self { market, pairs, curves, graph, prices, standing, deepest_first, least_gas_units }
     }
 
     /// The market.
@@ -99,11 +113,15 @@ impl Prepared {
     }
 
     #[inline]
-    pub(crate) fn curve(&self, pool: u32) -> Option<&PoolCurve> {
-        self.curves.get(pool as usize).and_then(Option::as_deref)
+    pub(crate) fn curve(&self, pair: u32) -> Option<&PairCurve> {
+        self.curves.get(pair as usize).and_then(Option::as_deref)
     }
 
-    pub(crate) fn pool_count(&self) -> usize {
+    pub(crate) fn pairs(&self) -> &Pairs {
+        &self.pairs
+    }
+
+    pub(crate) fn pair_count(&self) -> usize {
         self.curves.len()
     }
 }
@@ -111,4 +129,9 @@ impl Prepared {
 /// Where a token sits in the graph: ether and wrapped ether are one node, that of the latter.
 pub(crate) fn node(token: TokenId) -> usize {
     if token == Tokens::ETHER { Tokens::WETH.index() } else { token.index() }
+}
+
+fn curve(market: &Market, pair: Pair) -> Option<Arc<PairCurve>> {
+    let pool = market.pool(pair.pool)?;
+    PairCurve::of(pool, pair.coins, &market.block().next()).map(Arc::new)
 }

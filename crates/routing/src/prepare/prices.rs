@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use braid_market::Tokens;
-use braid_protocols::curve::PoolCurve;
+use braid_protocols::continuous::PairCurve;
 
 use super::{Arrow, Graph};
 
@@ -27,12 +27,12 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PoolCurve>>]) -> Self {
+    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PairCurve>>]) -> Self {
         let count = graph.token_count();
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
         let mut heap = BinaryHeap::new();
         let mut next =
-            Some(Candidate { depth_wei: f64::INFINITY, pool: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 });
+            Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 });
         while let Some(found) = next {
             if let (Some(price), Some(depth)) =
                 (prices.wei_per_unit.get_mut(found.token), prices.depth_wei.get_mut(found.token))
@@ -68,15 +68,15 @@ impl Prices {
 
 struct Candidate {
     depth_wei: f64,
-    pool: u32,
+    pair: u32,
     token: usize,
     wei_per_unit: f64,
 }
 
 impl Candidate {
-    fn across(known: &Self, arrow: &Arrow, curves: &[Option<Arc<PoolCurve>>]) -> Option<Self> {
-        let curve = curves.get(arrow.pool as usize)?.as_deref()?;
-        let (sell, buy) = (curve.direction(arrow.coin)?, curve.direction(arrow.coin_to)?);
+    fn across(known: &Self, arrow: &Arrow, curves: &[Option<Arc<PairCurve>>]) -> Option<Self> {
+        let curve = curves.get(arrow.pair as usize)?.as_deref()?;
+        let (sell, buy) = (curve.direction(arrow.side)?, curve.direction(1 - arrow.side)?);
         let (taken, _) = sell.to_share_of_spot(SHARE_OF_SPOT);
         let (_, paid) = buy.to_share_of_spot(SHARE_OF_SPOT);
         // A chain of pools is as deep as its shallowest.
@@ -84,14 +84,14 @@ impl Candidate {
         // The two spot rates differ by the fees alone: their geometric mean is the mid rate.
         let wei_per_unit = known.wei_per_unit * (buy.spot() / sell.spot()).sqrt();
         let sound = depth_wei > 0.0 && wei_per_unit > 0.0 && wei_per_unit.is_finite();
-        sound.then_some(Self { depth_wei, pool: arrow.pool, token: arrow.to as usize, wei_per_unit })
+        sound.then_some(Self { depth_wei, pair: arrow.pair, token: arrow.to as usize, wei_per_unit })
     }
 }
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.depth_wei.total_cmp(&other.depth_wei);
-        depth.then(other.pool.cmp(&self.pool)).then(other.token.cmp(&self.token))
+        depth.then(other.pair.cmp(&self.pair)).then(other.token.cmp(&self.token))
     }
 }
 

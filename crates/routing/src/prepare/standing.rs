@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use braid_protocols::curve::PoolCurve;
+use braid_protocols::continuous::PairCurve;
 
 use super::prices::Prices;
 use super::{Graph, index32};
@@ -31,7 +31,7 @@ const LEVELS: [f64; 9] = [1e19, 1e18, 1e17, 2e16, 5e15, 1e15, 2e14, 4e13, 8e12];
 const ROUNDS: usize = 6;
 
 impl Standing {
-    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PoolCurve>>], reference: &Prices) -> Self {
+    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PairCurve>>], reference: &Prices) -> Self {
         let count = graph.token_count();
         let prices = (0..count).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
         let mut state = Self {
@@ -52,8 +52,8 @@ impl Standing {
         }
         settle.run(&mut state);
         state.measure(graph, curves);
-        for (pool, curve) in curves.iter().enumerate().filter(|(pool, _)| graph.ends(index32(*pool))[0] != u32::MAX) {
-            for (side, token) in graph.ends(index32(pool)).into_iter().enumerate() {
+        for (pair, curve) in curves.iter().enumerate().filter(|(pair, _)| graph.ends(index32(*pair))[0] != u32::MAX) {
+            for (side, token) in graph.ends(index32(pair)).into_iter().enumerate() {
                 let deepest = &mut state.deepest[token as usize];
                 *deepest = deepest.max(curve.as_deref().map_or(0.0, |curve| pays(curve, side)));
             }
@@ -62,7 +62,7 @@ impl Standing {
     }
 
     /// Whether a pool counts among the deepest of one of its tokens.
-    pub(crate) fn matters_to(&self, curve: &PoolCurve, side: usize, token: usize) -> bool {
+    pub(crate) fn matters_to(&self, curve: &PairCurve, side: usize, token: usize) -> bool {
         pays(curve, side) >= MATTERS * self.deepest[token]
     }
 
@@ -72,19 +72,19 @@ impl Standing {
     }
 
     /// What a pool earns at those prices, wei.
-    pub(crate) fn profit(&self, pool: usize) -> f64 {
-        self.profit[pool]
+    pub(crate) fn profit(&self, pair: usize) -> f64 {
+        self.profit[pair]
     }
 
     /// What a pool that is out of line earned when it was removed, wei; zero for one in line.
-    pub(crate) fn out_of_line(&self, pool: usize) -> f64 {
-        self.out_of_line[pool]
+    pub(crate) fn out_of_line(&self, pair: usize) -> f64 {
+        self.out_of_line[pair]
     }
 
-    fn measure(&mut self, graph: &Graph, curves: &[Option<Arc<PoolCurve>>]) {
-        for (pool, curve) in curves.iter().enumerate() {
+    fn measure(&mut self, graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
+        for (pair, curve) in curves.iter().enumerate() {
             let Some(curve) = curve else { continue };
-            self.profit[pool] = earned(graph, curve, index32(pool), &self.prices);
+            self.profit[pair] = earned(graph, curve, index32(pair), &self.prices);
         }
     }
 
@@ -92,20 +92,20 @@ impl Standing {
     fn remove_above(
         &mut self,
         graph: &Graph,
-        curves: &[Option<Arc<PoolCurve>>],
+        curves: &[Option<Arc<PairCurve>>],
         level: f64,
         stale: &mut [bool],
     ) -> bool {
         self.measure(graph, curves);
         let mut worst: Vec<(f64, u32)> = (0_u32..)
             .zip(&self.profit)
-            .filter(|(pool, profit)| **profit > level && self.out_of_line[*pool as usize] == 0.0)
-            .map(|(pool, profit)| (*profit, pool))
+            .filter(|(pair, profit)| **profit > level && self.out_of_line[*pair as usize] == 0.0)
+            .map(|(pair, profit)| (*profit, pair))
             .collect();
         worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut taken: Vec<u32> = Vec::new();
-        for (profit, pool) in &worst {
-            let ends = graph.ends(*pool);
+        for (profit, pair) in &worst {
+            let ends = graph.ends(*pair);
             let rarer = if graph.arrows(ends[0] as usize).len() <= graph.arrows(ends[1] as usize).len() {
                 ends[0]
             } else {
@@ -115,7 +115,7 @@ impl Standing {
                 continue;
             }
             taken.push(rarer);
-            self.out_of_line[*pool as usize] = *profit;
+            self.out_of_line[*pair as usize] = *profit;
             for end in ends {
                 stale[end as usize] = true;
             }
@@ -128,7 +128,7 @@ impl Standing {
 const MATTERS: f64 = 0.02;
 
 /// What a pool pays of the coin at `side` for a move of the price by half a percent, about.
-fn pays(curve: &PoolCurve, side: usize) -> f64 {
+fn pays(curve: &PairCurve, side: usize) -> f64 {
     curve.directions[1 - side]
         .as_ref()
         .map_or(0.0, |direction| (0.005 * direction.depth()).min(direction.capacity_out()))
@@ -137,7 +137,7 @@ fn pays(curve: &PoolCurve, side: usize) -> f64 {
 /// Coordinate descent on the sum of profits: each token's price goes to where what pools pay of it balances what they take.
 struct Settle<'a> {
     graph: &'a Graph,
-    curves: &'a [Option<Arc<PoolCurve>>],
+    curves: &'a [Option<Arc<PairCurve>>],
     /// Tokens whose balance may be off.
     stale: Vec<bool>,
     /// Tokens with a price and at least two pools, deepest first.
@@ -214,15 +214,15 @@ impl Settle<'_> {
         let mut sum = 0.0;
         for arrow in self.graph.arrows(token) {
             let other = state.prices[arrow.to as usize];
-            if other <= 0.0 || state.out_of_line[arrow.pool as usize] > 0.0 {
+            if other <= 0.0 || state.out_of_line[arrow.pair as usize] > 0.0 {
                 continue;
             }
             if price < arrow.spot * other {
-                if let Some(trade) = self.trade(arrow.pool, arrow.coin, price, other) {
+                if let Some(trade) = self.trade(arrow.pair, arrow.side, price, other) {
                     sum -= price * trade.amount_in;
                 }
             } else if other < arrow.back * price
-                && let Some(trade) = self.trade(arrow.pool, arrow.coin_to, other, price)
+                && let Some(trade) = self.trade(arrow.pair, 1 - arrow.side, other, price)
             {
                 sum += price * trade.amount_out;
             }
@@ -230,14 +230,14 @@ impl Settle<'_> {
         sum
     }
 
-    fn trade(&self, pool: u32, coin: u8, price_in: f64, price_out: f64) -> Option<braid_protocols::curve::Trade> {
-        let curve = self.curves.get(pool as usize)?.as_deref()?;
-        curve.direction(coin)?.best_trade(price_in, price_out, f64::INFINITY, 0.0)
+    fn trade(&self, pair: u32, side: u8, price_in: f64, price_out: f64) -> Option<braid_protocols::continuous::Trade> {
+        let curve = self.curves.get(pair as usize)?.as_deref()?;
+        curve.direction(side)?.best_trade(price_in, price_out, f64::INFINITY, 0.0)
     }
 }
 
-fn earned(graph: &Graph, curve: &PoolCurve, pool: u32, prices: &[f64]) -> f64 {
-    let ends = graph.ends(pool);
+fn earned(graph: &Graph, curve: &PairCurve, pair: u32, prices: &[f64]) -> f64 {
+    let ends = graph.ends(pair);
     if ends[0] == u32::MAX {
         return 0.0;
     }
@@ -245,8 +245,8 @@ fn earned(graph: &Graph, curve: &PoolCurve, pool: u32, prices: &[f64]) -> f64 {
     if a <= 0.0 || b <= 0.0 {
         return 0.0;
     }
-    let side = |coin, price_in, price_out| {
-        curve.direction(coin).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))
+    let side = |side, price_in, price_out| {
+        curve.direction(side).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))
     };
     side(0, a, b).max(side(1, b, a))
 }

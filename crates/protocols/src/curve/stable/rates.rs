@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::Balances;
-use crate::curve_finance::arith::{Maths, WAD, add, int, mul, mul_div, sub};
+use crate::curve::arith::{Maths, WAD, add, int, mul, mul_div, sub};
 use crate::pool::MAX_COINS;
 
 /// The rates of all coins of a pool, in the pool's order.

@@ -5,7 +5,7 @@ use alloy_primitives::{I256, U256};
 use super::newton::{A_MULTIPLIER, BalanceSearch, E16, Shape, e20, require_near, require_safe_d};
 use super::roots::{cbrt, isqrt};
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
-use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
+use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
 /// 10³² and 10¹⁴ as the closed form scales its coefficients.
 const E14: u64 = 100_000_000_000_000;

@@ -5,7 +5,7 @@
 
 use alloy_primitives::U256;
 
-use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
+use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
 /// What every CryptoSwap pool's amplification is multiplied by.
 pub(crate) const A_MULTIPLIER: U256 = int(10_000);

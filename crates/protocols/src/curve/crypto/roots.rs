@@ -2,7 +2,7 @@
 
 use alloy_primitives::{I256, U256};
 
-use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// `⌊√x⌋`, exactly: the compiler's `isqrt`.
 pub(crate) fn isqrt(x: U256) -> U256 {

@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 
 use super::newton::{A_MULTIPLIER, Shape};
-use crate::curve_finance::arith::{Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve::arith::{Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// What the prices of all coins share.
 pub(crate) struct Terms {

@@ -5,7 +5,7 @@ use braid_primitives::ExecutionBlock;
 
 use super::{Balances, Books, FeeStep, State};
 use crate::SwapError;
-use crate::curve_finance::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// A swap in the making: scaled numbers before anything is paid.
 pub(crate) struct Exchange {

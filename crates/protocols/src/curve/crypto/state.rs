@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::newton::{A_MULTIPLIER, Shape};
 use super::{three, two};
 use crate::SwapError;
-use crate::curve_finance::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
-use crate::curve_finance::stable::{Invariant, ProductRule};
+use crate::curve::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve::stable::{Invariant, ProductRule};
 
 /// The contract that a pool runs. They share the invariant and differ in rounding, in how they find a balance, and in how
 /// they move their price scale.

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{I256, U256};
 
-use crate::curve_finance::arith::{Fault, Maths};
+use crate::curve::arith::{Fault, Maths};
 
 /// A number as a signed one; reverts at 2²⁵⁵ and above.
 pub(super) fn s(value: U256) -> Maths<I256> {

@@ -8,7 +8,7 @@ use super::roots::{exp_of_minus, half_power, isqrt, sqrt_wad};
 use super::state::{ClassicTwo, Kind, Repricing, State, pair};
 use super::{three, two};
 use crate::SwapError;
-use crate::curve_finance::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, require, sub};
+use crate::curve::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
 /// The swap that was made.
 pub(super) struct Traded {

@@ -1,6 +1,7 @@
-//! From a pool's exact state to its curve.
+//! From a pool's exact state to the curve of two of its coins.
 
 use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
 
 use super::{Direction, Stretch};
 use crate::{Pool, PoolState, uniswap_v2, uniswap_v3};
@@ -8,18 +9,23 @@ use crate::{Pool, PoolState, uniswap_v2, uniswap_v3};
 /// The largest reserve that a V2 pair keeps: it reverts above 112 bits.
 const MAX_RESERVE: f64 = 5_192_296_858_534_827_628_530_496_329_220_095.0;
 
-/// Both directions of a two-coin pool, and what a swap costs.
+/// Both directions of trading two coins of a pool, and what a swap costs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PoolCurve {
-    /// Selling coin 0 for coin 1, and coin 1 for coin 0; `None` for a side that pays nothing.
+pub struct PairCurve {
+    /// Selling the first coin for the second, and the second for the first; `None` for a side that pays nothing.
     pub directions: [Option<Direction>; 2],
     /// The least gas that any swap through this pool costs as a step of a route; a direction's own gas comes on top.
     pub gas_units: f64,
 }
 
-impl PoolCurve {
-    /// The curve of a pool; `None` for a pool that is no curve (wrapping) or cannot trade at all.
-    pub fn of(pool: &Pool) -> Option<Self> {
+impl PairCurve {
+    /// The curve of two coins of a pool, given by their positions, lower first, in the given block; `None` for coins that
+    /// do not trade, and for wrapping, which is no curve.
+    pub fn of(pool: &Pool, coins: [u8; 2], _at: &ExecutionBlock) -> Option<Self> {
+        let [low, high] = coins;
+        if low >= high || usize::from(high) >= pool.coins.len() {
+            return None;
+        }
         let curve = match &pool.state {
             PoolState::WrappedEther => return None,
             PoolState::UniswapV2(state) => constant_product(state),
@@ -28,15 +34,15 @@ impl PoolCurve {
         curve.directions.iter().any(Option::is_some).then_some(curve)
     }
 
-    /// One direction.
+    /// The direction that sells the first coin (side 0) or the second (side 1).
     #[inline]
-    pub fn direction(&self, coin_in: u8) -> Option<&Direction> {
-        self.directions.get(usize::from(coin_in)).and_then(Option::as_ref)
+    pub fn direction(&self, side: u8) -> Option<&Direction> {
+        self.directions.get(usize::from(side)).and_then(Option::as_ref)
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
-fn constant_product(state: &uniswap_v2::State) -> PoolCurve {
+fn constant_product(state: &uniswap_v2::State) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_bps) / 10_000.0;
     let reserves = [state.reserve0 as f64, state.reserve1 as f64];
     let liquidity = (reserves[0] * reserves[1]).sqrt();
@@ -44,19 +50,19 @@ fn constant_product(state: &uniswap_v2::State) -> PoolCurve {
         let end = liquidity / (reserve_in + gamma * (MAX_RESERVE - reserve_in));
         Direction::new(gamma, (reserve_out / reserve_in).sqrt(), &[Stretch { end, liquidity, gas_units: 0.0 }])
     };
-    PoolCurve {
+    PairCurve {
         directions: [one_way(reserves[0], reserves[1]), one_way(reserves[1], reserves[0])],
         gas_units: uniswap_v2::gas::SWAP_GAS_UNITS as f64,
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
-fn concentrated(state: &uniswap_v3::State) -> PoolCurve {
+fn concentrated(state: &uniswap_v3::State) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_pips) / 1_000_000.0;
     let start = from_x96(state.sqrt_price_x96);
     let falling = stretches(state, &stops(state, true), |root| root.min(start), true);
     let rising = stretches(state, &stops(state, false), |root| 1.0 / root.max(start), false);
-    PoolCurve {
+    PairCurve {
         directions: [Direction::new(gamma, start, &falling), Direction::new(gamma, 1.0 / start, &rising)],
         gas_units: uniswap_v3::gas::SWAP_GAS_UNITS as f64,
     }

@@ -5,7 +5,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{Balances, Invariant, ProductRule, Rates};
-use crate::curve_finance::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, ramp, sub};
+use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, ramp, sub};
 
 /// The amplification and its ramp. Values are the contract's own, times its precision of `A`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

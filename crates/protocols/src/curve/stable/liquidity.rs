@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Balances, Invariant, State, state::scale};
 use crate::SwapError;
-use crate::curve_finance::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// A pool whose shares are a coin of another pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::newton::Shape;
 use super::reprice::{Repriced, Traded};
 use super::state::{Kind, Repricing, State};
 use crate::SwapError;
-use crate::curve_finance::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::curve::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// What a CryptoSwap pool pays, and what is left.
 #[derive(Clone, Debug, PartialEq, Eq)]

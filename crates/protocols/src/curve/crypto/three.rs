@@ -5,7 +5,7 @@ use alloy_primitives::{I256, U256};
 use super::newton::{A_MULTIPLIER, BalanceSearch, Shape, require_near, require_safe_d};
 use super::roots::{cbrt, isqrt};
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
-use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require};
+use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require};
 
 /// 10¹⁰: least gamma.
 const MIN_GAMMA: U256 = int(10_000_000_000);

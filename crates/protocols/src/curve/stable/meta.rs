@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Balances, BaseAfter, BasePool, Rate, State};
 use crate::SwapError;
-use crate::curve_finance::arith::{FEE_WHOLE, Maths, WAD, add, int, mul_div, sub};
+use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, int, mul_div, sub};
 
 /// How long a classic metapool trusts its remembered price of the base pool's shares.
 pub const CACHE_SECONDS: u64 = 600;

@@ -5,7 +5,7 @@
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
 
-use crate::curve_finance::arith::{Fault, MAX_ROUNDS, Maths, add, div, int, mul, mul_div, settled, sub};
+use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, add, div, int, mul, mul_div, settled, sub};
 use crate::pool::MAX_COINS;
 
 /// Scaled balances, one for each coin.
