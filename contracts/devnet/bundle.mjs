@@ -38,6 +38,16 @@ function ourTokens() {
   return compile(require('solc'), sources, settings, find);
 }
 
+/** Our own stand-ins for contracts that no package holds, all named StandIn…, each protocol in a folder of its own. */
+function standIns() {
+  const folders = fs.readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).sort();
+  const files = folders.flatMap((folder) => fs.readdirSync(path.join(here, folder)).sort().map((file) => path.posix.join(folder, file)));
+  const sources = Object.fromEntries(files.filter((f) => f.endsWith('.sol')).map((f) => [f, { content: read(here, f) }]));
+  const settings = { evmVersion: 'paris', optimizer: { enabled: true, runs: 200 } };
+  const all = compile(require('solc'), sources, settings);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn')));
+}
+
 /**
  * WETH9 as deployed on mainnet. The package's text differs from the verified source only in the word `emit`, which
  * compiler 0.4.19 does not know, and in white space; the latter shows in nothing but the source hash that the
@@ -135,7 +145,7 @@ function preinstalls() {
 try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bundle.mjs OUT.json');
-  const bundle = { ...uniswap(), ...preinstalls(), ...ourTokens(), ...sushiV2(), ...weth9() };
+  const bundle = { ...uniswap(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
   fs.writeFileSync(out, JSON.stringify(bundle));
 } catch (error) {
   // Old compilers replace the handler of uncaught errors: say it ourselves.

@@ -22,10 +22,21 @@ function readImport(name) {
   return { error: `no such file: ${name}` };
 }
 
+/** Compiles; the sources go in by the import callback, since the input itself is copied to the compiler's stack of 5 MB, four bytes a letter. */
+function compile(input) {
+  const given = new Map();
+  for (const [name, { content }] of Object.entries(input.sources)) {
+    given.set(name, content);
+    input.sources[name] = { urls: [name] };
+  }
+  const find = (name) => (given.has(name) ? { contents: given.get(name) } : readImport(name));
+  return solc.compile(JSON.stringify(input), { import: find });
+}
+
 if (args.includes('--version')) {
   console.log(`solc, the solidity compiler commandline interface\nVersion: ${version()}`);
 } else if (args.includes('--standard-json')) {
-  process.stdout.write(solc.compile(fs.readFileSync(0, 'utf8'), { import: readImport }));
+  process.stdout.write(compile(JSON.parse(fs.readFileSync(0, 'utf8'))));
 } else {
   console.error(`this compiler answers --version and --standard-json only, got: ${args.join(' ')}`);
   process.exitCode = 1;

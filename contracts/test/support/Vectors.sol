@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+import {Test} from "forge-std/Test.sol";
+
+/// Recorded pools and what they paid, where the shared folder is there (`docs/program.md` does not need it; CI may lack it).
+abstract contract Vectors is Test {
+    string private _file;
+
+    /// Reads a family of pools; false, with a plain message, where it is absent.
+    function _open(string memory family) internal returns (bool) {
+        string memory path = string.concat("../../shared/vectors/", family, ".json");
+        if (!vm.exists(path)) {
+            emit log_string(string.concat("skipped: no vectors at ", path));
+            vm.skip(true);
+            return false;
+        }
+        _file = vm.readFile(path);
+        return true;
+    }
+
+    function _at(uint256 entry, string memory field) private pure returns (string memory) {
+        return string.concat(".entries[", vm.toString(entry), "].pool.", field);
+    }
+
+    function _number(uint256 entry, string memory field) internal view returns (uint256) {
+        return vm.parseJsonUint(_file, _at(entry, field));
+    }
+
+    function _numberOr(uint256 entry, string memory field, uint256 otherwise) internal view returns (uint256) {
+        return vm.keyExistsJson(_file, _at(entry, field)) ? _number(entry, field) : otherwise;
+    }
+
+    function _numbers(uint256 entry, string memory field) internal view returns (uint256[] memory) {
+        return vm.parseJsonUintArray(_file, _at(entry, field));
+    }
+
+    function _rowAt(uint256 entry, uint256 row, string memory field) private pure returns (string memory) {
+        return string.concat(".entries[", vm.toString(entry), "].swaps[", vm.toString(row), "].", field);
+    }
+
+    function _hasRow(uint256 entry, uint256 row) internal view returns (bool) {
+        return vm.keyExistsJson(_file, _rowAt(entry, row, "amount_in"));
+    }
+
+    function _cell(uint256 entry, uint256 row, string memory field) internal view returns (uint256) {
+        return vm.parseJsonUint(_file, _rowAt(entry, row, field));
+    }
+
+    /// Whether the row is of this function; names in the files carry remarks behind them.
+    function _isOf(uint256 entry, uint256 row, string memory name) internal view returns (bool) {
+        bytes memory got = bytes(vm.parseJsonString(_file, _rowAt(entry, row, "fn")));
+        bytes memory start = bytes(name);
+        if (got.length < start.length || (got.length > start.length && got[start.length] != " ")) return false;
+        for (uint256 k; k < start.length; ++k) {
+            if (got[k] != start[k]) return false;
+        }
+        return true;
+    }
+}
