@@ -19,6 +19,20 @@ abstract contract Vectors is Test {
         return true;
     }
 
+    /// Reads a file of this repository.
+    function _openFile(string memory path) internal {
+        _file = vm.readFile(path);
+    }
+
+    /// The entry's block time, unix seconds.
+    function _stamp(uint256 entry) internal view returns (uint256) {
+        return vm.parseJsonUint(_file, string.concat(".entries[", vm.toString(entry), "].timestamp"));
+    }
+
+    function _flag(uint256 entry, string memory field) internal view returns (bool) {
+        return vm.parseJsonBool(_file, _at(entry, field));
+    }
+
     function _at(uint256 entry, string memory field) private pure returns (string memory) {
         return string.concat(".entries[", vm.toString(entry), "].pool.", field);
     }
