@@ -127,7 +127,11 @@ pub(crate) fn evaluate(
     sum.add_outer_end(problem.source, problem.target, alive);
     sum.add_outer_end(problem.target, problem.source, alive);
     let bound = sum.bound + sum.noise;
-    Evaluation { bound: bound + 1e-12 * bound.abs(), earning: sum.earning }
+    let bound = bound + 1e-12 * bound.abs();
+    if let Some(recorder) = problem.recorder {
+        recorder.note(problem, alive, caps, &board.price, bound);
+    }
+    Evaluation { bound, earning: sum.earning }
 }
 
 /// As [`evaluate`], for routes of at least `count` pools: the `count` largest terms count even where they are negative.

@@ -26,9 +26,11 @@ mod solve;
 mod support;
 mod valuation;
 mod walk;
+mod witness;
 
 pub use error::SolveError;
 pub use prepare::Prepared;
 pub use request::{PoolFilter, Request};
 pub use route::{Certificate, Route, Solution, Step};
-pub use solve::solve;
+pub use solve::{explain, solve};
+pub use witness::{TokenPrice, Witness};

@@ -2,6 +2,7 @@
 
 use braid_protocols::continuous::{Direction, PairCurve};
 
+use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared};
 
 /// From one token to one other.
@@ -21,6 +22,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) hops: usize,
     /// Pairs that may not be used, by id; empty when all may.
     pub(crate) closed: Vec<bool>,
+    /// Notes the prices of bounds, for an explanation.
+    pub(crate) recorder: Option<&'a Recorder>,
 }
 
 impl<'a> Problem<'a> {

@@ -14,7 +14,8 @@ use crate::prepare::node;
 use crate::problem::{Flow, Problem, closed_pairs};
 use crate::reach::reachable;
 use crate::support::Support;
-use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, valuation, walk};
+use crate::witness::Recorder;
+use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, Witness, valuation, walk};
 
 /// How many single chains are replayed exactly; the best of them is the floor under the answer.
 const CHAINS: usize = 3;
@@ -52,6 +53,28 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
     Single { prepared, request, problem }.solve(*output)
 }
 
+/// As [`solve`], with what a third party needs to work the bound out again; the route and the certificate are the same.
+///
+/// The witness's bound is a plain dual bound. The certificate's can be a little less, where counting pools closed the gap
+/// further. `None` where there is no certificate.
+///
+/// # Errors
+/// As [`solve`].
+pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Option<Witness>), SolveError> {
+    let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
+        return Ok((solve(prepared, request)?, None));
+    };
+    if node(*input) == node(*output) {
+        return Ok((solve(prepared, request)?, None));
+    }
+    let recorder = Recorder::default();
+    let mut problem = Problem::single(prepared, request, *input, *amount, *output);
+    problem.recorder = Some(&recorder);
+    let solution = Single { prepared, request, problem }.solve(*output)?;
+    let witness = recorder.replace(None).filter(|_| solution.certificate.is_some());
+    Ok((solution, witness))
+}
+
 /// Ether to wrapped ether or back: nothing to choose.
 fn convert_only(prepared: &Prepared, request: &Request, output: TokenId) -> Result<Solution, SolveError> {
     let route = plan::replay(prepared, request, &[], &[]).map_err(|_| SolveError::NoRoute(output))?;
@@ -81,6 +104,7 @@ impl<'a> Problem<'a> {
             gas_price: price.map_or(0.0, |_| gas_price),
             hops: usize::from(request.max_hops),
             closed: closed_pairs(prepared, &request.filter),
+            recorder: None,
         }
     }
 }
@@ -209,6 +233,7 @@ impl Single<'_> {
     /// A bound for a trade that is worth less than its gas.
     fn below_gas(&self, universe: &Problem<'_>, best: Option<&Candidate>) -> f64 {
         let mut potentials = Potentials::new(universe, 0.0);
+        self.note(universe, &potentials);
         let alive = reachable(universe);
         let Some(found) = best else { return potentials.bound(universe) };
         self.tighten(universe, &mut potentials, found.net);
@@ -230,10 +255,16 @@ impl Single<'_> {
             wider.closed[pool as usize] = false;
         }
         let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
+        let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
         let second = self.split(&wider, best);
         match best {
             Some(found) if found.net > before => (wider, second.bound),
-            _ => (universe, first.bound),
+            _ => {
+                if let Some(recorder) = self.problem.recorder {
+                    recorder.replace(witness);
+                }
+                (universe, first.bound)
+            }
         }
     }
 
@@ -244,6 +275,7 @@ impl Single<'_> {
         let net = best.as_ref().map_or(0.0, |found| found.net);
         if self.is_close(bound, best) {
             let prices = potentials.start_prices(universe);
+            self.note(universe, &potentials);
             return Split { bound, prices, caps: potentials.cap };
         }
         if self.tighten(universe, &mut potentials, net) {
@@ -281,6 +313,23 @@ impl Single<'_> {
         let found = search.run(&chain, net, bound);
         self.offer(best, &found.flows);
         Split { bound: found.bound, prices: found.prices, caps: potentials.cap }
+    }
+
+    /// Notes the bound of the potentials as a dual bound, where someone asked for its prices.
+    fn note(&self, universe: &Problem<'_>, potentials: &Potentials) {
+        if universe.recorder.is_none() {
+            return;
+        }
+        let alive = reachable(universe);
+        let start = potentials.start_prices(universe);
+        for guess in [&start, &potentials.worth] {
+            let mut board = PriceBoard::new(guess.len());
+            for (token, price) in guess.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
+                board.set(token, *price);
+            }
+            board.fill(universe, &alive, guess);
+            certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY);
+        }
     }
 
     /// Tightens the caps by what a route better than `net` can hold.

@@ -1,0 +1,74 @@
+//! What a third party needs to work a bound out again: a price and a cap for every token that a route can pass.
+//!
+//! The bound at those prices is `price(input)·amount + Σ max(0, profit − gas)`, summed over the pairs of coins of every pool
+//! that is not left out. Any prices above zero give a bound that holds; the solver's are those that it found to be least.
+//! `docs/certificate.md` says why, and `tools/bound.py` does it from a market in JSON.
+
+use std::cell::RefCell;
+
+use braid_market::Tokens;
+use braid_primitives::{PoolId, TokenId};
+
+use crate::prepare::index32;
+use crate::problem::Problem;
+
+/// Dual prices and caps, and the bound that they give. Values are wei of ether at the market's reference prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// Every token that lies on a way from the inputs to the outputs. Ether is listed as wrapped ether.
+    pub tokens: Vec<TokenPrice>,
+    /// The bound at these prices, wei.
+    pub bound_value_wei: f64,
+    /// Pools that the bound does not cover: filtered by the request, or out of line with the rest of the market.
+    pub left_out: Vec<PoolId>,
+}
+
+/// What a bound uses of one token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenPrice {
+    /// The token.
+    pub token: TokenId,
+    /// Its dual price: wei of ether per atomic unit.
+    pub price_wei: f64,
+    /// The most of it that any route can hold, atomic units; infinite where nothing limits it.
+    pub cap: f64,
+}
+
+/// Keeps the least bound that an evaluation came to, where someone asked for it.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder(RefCell<Option<Witness>>);
+
+impl Recorder {
+    /// Notes an evaluation over all open pairs.
+    pub(crate) fn note(&self, problem: &Problem<'_>, alive: &[bool], caps: &[f64], price: &[f64], bound: f64) {
+        let mut best = self.0.borrow_mut();
+        if best.as_ref().is_some_and(|known| known.bound_value_wei <= bound) || !bound.is_finite() {
+            return;
+        }
+        let listed = |token: usize| (alive[token] && price[token] > 0.0).then_some(token);
+        let tokens = (0..price.len()).filter_map(listed).map(|token| TokenPrice {
+            token: TokenId(index32(token)),
+            price_wei: price[token],
+            cap: caps[token],
+        });
+        let pairs = problem.prepared.pairs();
+        let closed = pairs.list().iter().zip(0_u32..).filter(|(_, id)| !problem.is_open(*id));
+        let mut left_out: Vec<PoolId> = closed.map(|(pair, _)| pair.pool).collect();
+        left_out.dedup();
+        *best = Some(Witness { tokens: tokens.collect(), bound_value_wei: bound, left_out });
+    }
+
+    /// Takes out what there is, and puts something else in its place.
+    pub(crate) fn replace(&self, with: Option<Witness>) -> Option<Witness> {
+        self.0.replace(with)
+    }
+}
+
+impl Witness {
+    /// A token's price and cap; ether's are those of wrapped ether.
+    pub fn of(&self, token: TokenId) -> Option<&TokenPrice> {
+        let token = if token == Tokens::ETHER { Tokens::WETH } else { token };
+        let at = self.tokens.binary_search_by_key(&token, |known| known.token).ok()?;
+        self.tokens.get(at)
+    }
+}
