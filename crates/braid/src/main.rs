@@ -1,4 +1,5 @@
-//! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid market`, `braid bench`.
+//! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid market`, `braid vectors`,
+//! `braid bench`.
 
 mod bench;
 mod bench_http;
@@ -9,6 +10,7 @@ mod out;
 mod paths;
 mod serve;
 mod units;
+mod vectors;
 
 use std::process::ExitCode;
 
@@ -35,6 +37,8 @@ enum Command {
     /// Look at and keep markets.
     #[command(subcommand)]
     Market(MarketCommand),
+    /// Recompute recorded swaps of real pools, to the wei, and say where the numbers differ.
+    Vectors(vectors::Args),
     /// Print the OpenAPI document of the service.
     Openapi,
     /// Measure how good routes are and what they cost to find.
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Quote(args) => offline::quote(&args),
         Command::Keys(args) => keys::run(&args),
+        Command::Vectors(args) => return vectors::run(&args).unwrap_or_else(complain),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
         Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
@@ -67,9 +72,13 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("braid: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => complain(error),
     }
+}
+
+/// Says why a command failed.
+#[expect(clippy::needless_pass_by_value, reason = "it is what a failed command leaves")]
+fn complain(error: eyre::Report) -> ExitCode {
+    eprintln!("braid: {error}");
+    ExitCode::FAILURE
 }

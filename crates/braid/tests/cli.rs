@@ -1,5 +1,5 @@
 //! What the command line answers: one clear sentence for whatever is wrong, and no backtrace.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod node;
 
@@ -169,4 +169,76 @@ fn get(address: &str, path: &str) -> String {
 fn terminate(child: &Child) {
     let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
+}
+
+/// A file of vectors of our own making: a pair, a trade that must be refused, a protocol that we do not route over.
+fn vectors(amount_out: u64) -> String {
+    format!(
+        r#"{{"entries": [
+            {{"protocol": "uniswap_v2", "pool": {{"address": "0xaa", "reserves": ["1000000", "1000000"], "fee_bps": 30,
+              "must_fail": [{{"i": 0, "j": 1, "amount_in": "1"}}]}},
+              "swaps": [{{"i": 0, "j": 1, "amount_in": "1000", "amount_out": "{amount_out}", "verified": "on-chain"}}]}},
+            {{"protocol": "uniswap_v4", "pool": {{"address": "0xbb"}}, "swaps": [{{"i": 0, "j": 1}}]}}]}}"#
+    )
+}
+
+#[test]
+fn vectors_that_hold_are_counted_and_skips_have_a_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("good.json");
+    std::fs::write(&file, vectors(996)).unwrap();
+    let output = braid(&["vectors", file.to_str().unwrap()]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("good.json: 2 passed (1 of them read from the chain)"), "{said}");
+    assert!(said.contains("1  Uniswap V4 is not one of Braid's protocols"), "{said}");
+    assert_eq!(said.lines().last(), Some("2 passed, 0 failed, 1 skipped"));
+}
+
+#[test]
+fn a_vector_that_is_off_is_named_with_pool_row_and_wei() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("off.json");
+    std::fs::write(&file, vectors(997)).unwrap();
+    let output = braid(&["vectors", file.to_str().unwrap()]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let row = "FAILED entry 0 row 0: uniswap_v2 0xaa swap 0→1 of 1000: expected 997, got 996 (-1 wei)";
+    assert!(said.contains(row), "{said}");
+    assert_eq!(said.lines().last(), Some("1 passed, 1 failed, 1 skipped"));
+}
+
+#[test]
+fn what_is_no_file_of_vectors_is_told_so_and_malformed_entries_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("bad.json");
+    let path = file.to_str().unwrap();
+    let run = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let output = braid(&["vectors", path]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert!(run("{").contains("not JSON: EOF"));
+    assert!(run("[1]").contains("expected an object with a list \"entries\""));
+    let said = run(r#"{"entries": [{"protocol": "uniswap_v2", "pool": {"address": "0xcc", "reserves": "many"}}]}"#);
+    assert!(said.contains("MALFORMED entry 0: uniswap_v2 0xcc: pool.reserves: expected a list of integers"), "{said}");
+    assert!(said.contains("0 passed, 1 failed, 0 skipped"), "{said}");
+    let output = braid(&["vectors", "/no/such/file.json"]).output().unwrap();
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cannot read /no/such/file.json"));
+}
+
+/// The recorded mainnet vectors, where this checkout has them beside it.
+#[test]
+fn every_recorded_vector_holds() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    let Ok(found) = std::fs::read_dir(&dir) else { return println!("skipped: no vectors at {}", dir.display()) };
+    let mut files: Vec<String> = found.map(|file| file.unwrap().path().display().to_string()).collect();
+    files.retain(|file| file.ends_with(".json"));
+    files.sort();
+    let args: Vec<&str> = ["vectors"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let output = braid(&args).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    println!("{said}");
+    assert!(output.status.success() && said.contains(" passed, 0 failed, "), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Balancer V2: the exact arithmetic of weighted and stable pools.
+//! Balancer: the exact arithmetic of weighted and stable pools, V2 here and V3 in [`v3`].
 //!
 //! Balances are those that the vault holds for a pool. The pool scales them to 18 decimals, and by rates where it has them;
 //! the fee is taken from the amount in before scaling. Amounts out are rounded down, amounts in up, as the pools' own.
@@ -6,6 +6,7 @@
 mod fixed_point;
 mod log_exp;
 mod stable;
+pub mod v3;
 mod weighted;
 
 pub use stable::{Invariant, StablePool};
@@ -25,6 +26,8 @@ pub(crate) enum Revert {
     Ratio(U256),
     /// An iteration did not come to rest.
     Unconverged,
+    /// The trade is below the least that the vault lets through.
+    TooSmall,
 }
 
 impl Revert {
@@ -34,6 +37,7 @@ impl Revert {
             Self::Arithmetic => SwapError::Overflow { amount_in: amount },
             Self::Ratio(limit) => SwapError::LimitExceeded { limit: unscaled(limit), amount },
             Self::Unconverged => SwapError::Closed,
+            Self::TooSmall => SwapError::ZeroOutput,
         }
     }
 }

@@ -187,6 +187,17 @@ fn next_invariant_up(amp: U256, balances: &[U256], sum: U256, invariant: U256) -
     round_up(Some(numerator), denominator)
 }
 
+/// The newer invariant of live balances, which V3's pools share.
+pub(super) fn newer_invariant(amp_times_1000: U256, balances: &[U256]) -> Result<U256, Revert> {
+    let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
+    let sum = sum.ok_or(Revert::Arithmetic)?;
+    if sum.is_zero() {
+        return Ok(sum);
+    }
+    let amp = amp_times_1000.checked_mul(U256::from(balances.len())).ok_or(Revert::Arithmetic)?;
+    settle(sum, |invariant| next_invariant_down(amp, balances, sum, invariant))
+}
+
 /// One Newton step of the newer invariant, rounded down.
 fn next_invariant_down(amp: U256, balances: &[U256], sum: U256, invariant: U256) -> Result<U256, Revert> {
     let parts = || {

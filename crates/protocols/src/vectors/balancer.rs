@@ -5,10 +5,10 @@ use arrayvec::ArrayVec;
 use serde_json::Value;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Fields, Row, VectorPool};
+use super::entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
 use crate::{
     SwapError,
-    balancer::{Invariant, Power, StablePool, WeightedPool},
+    balancer::{Invariant, Power, StablePool, WeightedPool, v3},
     pool::MAX_COINS,
 };
 
@@ -73,21 +73,67 @@ pub(super) fn stable(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryErro
     Ok(Box::new(Stable { pool, own_token }))
 }
 
+/// Reads a pool of the third vault: `balances_live_scaled18`, `decimal_scaling_factors`, `token_rates`, `swap_fee`, and `weights` or
+/// `amp_times_1000`; `stable_surge_hook` for a fee that surges. Any other hook is refused.
+pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+    let pool = entry.pool();
+    let static_wad = pool.u256("swap_fee")?;
+    let fee = match pool.object("stable_surge_hook") {
+        Ok(hook) => v3::Fee::StableSurge {
+            static_wad,
+            most_wad: hook.u256("max_surge_fee")?,
+            threshold_wad: hook.u256("threshold")?,
+        },
+        Err(_)
+            if pool
+                .text("hook_address")
+                .is_some_and(|hook| hook.trim_start_matches("0x").bytes().any(|b| b != b'0')) =>
+        {
+            return Err(EntryError::Unsupported("a hook that we do not know".to_owned()));
+        }
+        Err(_) => v3::Fee::Static(static_wad),
+    };
+    let generation = match pool.text("generation") {
+        Some("guarded") => v3::Generation::Guarded,
+        _ => v3::Generation::First,
+    };
+    let curve = if pool.get("weights").is_some() {
+        let least_balances = if pool.get("min_balances").is_some() { pool.list("min_balances")? } else { Vec::new() };
+        let (weights, least_balances) = (coins(pool.list("weights")?)?, coins(least_balances)?);
+        v3::Curve::Weighted { weights, least_balances, generation }
+    } else {
+        v3::Curve::Stable { amp_times_1000: pool.u256("amp_times_1000")?, generation }
+    };
+    let balances = coins(pool.list("balances_live_scaled18")?)?;
+    let (factors, rates) = (coins(pool.list("decimal_scaling_factors")?)?, coins(pool.list("token_rates")?)?);
+    if factors.len() != balances.len() || rates.len() != balances.len() {
+        return Err(impossible("balances, factors and rates of different length"));
+    }
+    Ok(Box::new(v3::Live { balances, factors, rates, fee, curve }))
+}
+
+impl VectorPool for v3::Live {
+    fn check(&self, row: &Row<'_>) -> Outcome {
+        let Some((i, j)) = row.coins() else { return Outcome::Skipped("no coins".to_owned()) };
+        check(row, |amount| self.swap(i, j, amount), |amount| self.swap_exact_out(i, j, amount))
+    }
+}
+
 /// Compares a row with the pool's two functions: exact in, exact out.
 fn check(
     row: &Row<'_>,
     exact_in: impl Fn(U256) -> Result<U256, SwapError>,
     exact_out: impl Fn(U256) -> Result<U256, SwapError>,
 ) -> Outcome {
-    let (Some(amount_in), Some(amount_out)) = (row.amount("amount_in"), row.amount("amount_out")) else {
-        return Outcome::Skipped("no amounts".to_owned());
+    let given_out = row.is_exact_out();
+    let Some(given) = row.amount(if given_out { "amount_out" } else { "amount_in" }) else {
+        return Outcome::Skipped("no amount is given".to_owned());
     };
-    let given_out = row.fields().text("kind").unwrap_or("exact_in").starts_with("exact_out");
-    match row {
-        Row::Refusal(_) => row.refused(if given_out { exact_out(amount_out) } else { exact_in(amount_in) }),
-        Row::Check(_) => Outcome::Skipped("no such check".to_owned()),
-        Row::Swap(_) if given_out => row.compare("amount_in", exact_out(amount_out)),
-        Row::Swap(_) => match exact_in(amount_in) {
+    match row.kind {
+        RowKind::Refusal => row.refused(if given_out { exact_out(given) } else { exact_in(given) }),
+        RowKind::Check => Outcome::Skipped("no such check".to_owned()),
+        RowKind::Swap if given_out => row.compare("amount_in", exact_out(given)),
+        RowKind::Swap => match exact_in(given) {
             Err(SwapError::ZeroOutput) => row.compare("amount_out", Ok(U256::ZERO)),
             paid => row.compare("amount_out", paid),
         },

@@ -5,7 +5,7 @@ use braid_primitives::ExecutionBlock;
 use serde_json::Value;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Fields, Row, VectorPool};
+use super::entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
 use crate::SwapError;
 use crate::curve::crypto::{self, AmpGamma, ClassicTwo, CryptoSwap, Repricing};
 use crate::curve::presets::rules_of;
@@ -169,7 +169,7 @@ fn crypto_kind(entry: &Entry<'_>) -> Result<crypto::Kind, EntryError> {
             Some("tenth_loose") => ClassicTwo::TenthLoose,
             _ => ClassicTwo::Factory,
         })),
-        other => Err(impossible(other)),
+        other => Err(EntryError::Unsupported(format!("no model of a crypto pool of kind {other:?}"))),
     }
 }
 
@@ -258,7 +258,7 @@ fn trade(row: &Row<'_>) -> Result<(u8, u8, U256), Outcome> {
 }
 
 fn judge(row: &Row<'_>, got: Result<U256, SwapError>) -> Outcome {
-    if matches!(row, Row::Refusal(_)) {
+    if row.kind == RowKind::Refusal {
         return row.refused(got);
     }
     // a swap for nothing is possible, and refused
@@ -268,7 +268,7 @@ fn judge(row: &Row<'_>, got: Result<U256, SwapError>) -> Outcome {
 
 impl VectorPool for Stable {
     fn check(&self, row: &Row<'_>) -> Outcome {
-        if matches!(row, Row::Check(_)) {
+        if row.kind == RowKind::Check {
             return self.check_view(row);
         }
         let (i, j, amount_in) = match trade(row) {
@@ -282,7 +282,7 @@ impl VectorPool for Stable {
             return row.compare("amount_in", state.view_in(&self.at, i, j, amount_out));
         }
         // a refusal is the swap's: a view may answer zero
-        let got = if function.starts_with("exchange") || matches!(row, Row::Refusal(_)) {
+        let got = if function.starts_with("exchange") || row.kind == RowKind::Refusal {
             state.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
         } else {
             state.view(&self.at, i, j, amount_in)
@@ -315,7 +315,7 @@ impl VectorPool for Meta {
                 let amount_out = row.amount("amount_out").unwrap_or_default();
                 return row.compare("amount_in", self.pool.view_in(&self.at, i, j, amount_out));
             }
-            _ if matches!(row, Row::Refusal(_)) => self.pool.swap(&self.at, i, j, amount_in).map(amount),
+            _ if row.kind == RowKind::Refusal => self.pool.swap(&self.at, i, j, amount_in).map(amount),
             "get_dy_underlying" => self.pool.view_underlying(&self.at, i, j, amount_in),
             "exchange_underlying" => self.pool.swap_underlying(&self.at, i, j, amount_in).map(amount),
             other if other.starts_with("exchange") => self.pool.swap(&self.at, i, j, amount_in).map(amount),
@@ -331,7 +331,7 @@ impl VectorPool for Crypto {
             Ok(trade) => trade,
             Err(outcome) => return outcome,
         };
-        if !row.function().starts_with("exchange") && !matches!(row, Row::Refusal(_)) {
+        if !row.function().starts_with("exchange") && row.kind != RowKind::Refusal {
             return judge(row, self.pool.view(&self.at, i, j, amount_in));
         }
         let swap = self.pool.swap(&self.at, i, j, amount_in);

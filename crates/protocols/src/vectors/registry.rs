@@ -52,4 +52,20 @@ pub const KINDS: &[Kind] = &[
         protocols: &["balancer_v2_stable", "balancer_v2_meta_stable", "balancer_v2_composable_stable"],
         load: balancer::stable,
     },
+    Kind { protocols: &["balancer_v3_weighted", "balancer_v3_stable"], load: balancer::third },
 ];
+
+/// Protocols that the files have and that Braid does not route over, each with the reason.
+const NOT_OURS: &[(&str, &str)] = &[
+    ("uniswap_v4", "Uniswap V4 is not one of Braid's protocols"),
+    ("fluid_dex_lite", "Fluid DEX Lite is not one of Braid's products"),
+    ("rocketpool_reth", "Rocket Pool is not one of Braid's protocols"),
+    ("balancer_v3_gyro_eclp", "Balancer's Gyro pools are not among Braid's products"),
+    ("balancer_v3_quantamm", "Balancer's QuantAMM pools are not among Braid's products"),
+];
+
+/// Why rows of a protocol without a [`Kind`] are skipped.
+pub(super) fn why_not(protocol: &str) -> String {
+    let known = NOT_OURS.iter().find(|(name, _)| *name == protocol);
+    known.map_or_else(|| format!("no model of {protocol:?}"), |(_, why)| (*why).to_owned())
+}

@@ -4,7 +4,7 @@ use alloy_primitives::{I256, U256};
 use serde_json::Value;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Row, VectorPool};
+use super::entry::{Entry, EntryError, Row, RowKind, VectorPool};
 use crate::{SwapError, uniswap_v2, uniswap_v3};
 
 fn impossible(what: &str) -> EntryError {
@@ -30,7 +30,7 @@ pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
     ticks.sort_by_key(|tick| tick.index);
     let signed = |field| {
         let value = pool.get(field).and_then(Value::as_i64).and_then(|value| i32::try_from(value).ok());
-        value.ok_or_else(|| EntryError::Field { field: String::from(field), expected: "an integer of 32 bits" })
+        value.ok_or_else(|| pool.wrong(field, "an integer of 32 bits"))
     };
     let fee_pips = u32::try_from(pool.u64_or("fee_pips", 3_000)?).map_err(|_| impossible("a fee above the whole"))?;
     let liquidity = u128::try_from(pool.u256("liquidity")?).map_err(|_| impossible("liquidity above 128 bits"))?;
@@ -61,15 +61,18 @@ fn tick(value: &Value) -> Option<uniswap_v3::Tick> {
 /// A recorded input that the pool cannot spend is compared at what it does spend. Of an exact output, the recorded input must
 /// be the least that pays it, or all that the pool takes where it cannot pay as much.
 fn check(row: &Row<'_>, paid: impl Fn(U256) -> Result<U256, SwapError>) -> Outcome {
-    let (Some(amount_in), Some(amount_out)) = (row.amount("amount_in"), row.amount("amount_out")) else {
-        return Outcome::Skipped("no amounts".to_owned());
+    let Some(amount_in) = row.amount("amount_in") else {
+        return Outcome::Skipped("no amount in".to_owned());
     };
-    match row {
-        Row::Refusal(_) => return row.refused(paid(amount_in)),
-        Row::Check(_) => return Outcome::Skipped("no such check".to_owned()),
-        Row::Swap(_) => {}
+    match row.kind {
+        RowKind::Refusal => return row.refused(paid(amount_in)),
+        RowKind::Check => return Outcome::Skipped("no such check".to_owned()),
+        RowKind::Swap => {}
     }
-    if row.fields().text("kind").unwrap_or("exact_in").starts_with("exact_in") {
+    let Some(amount_out) = row.amount("amount_out") else {
+        return Outcome::Skipped("no amount out".to_owned());
+    };
+    if !row.is_exact_out() {
         return match paid(amount_in) {
             Err(SwapError::ZeroOutput) if amount_out.is_zero() => Outcome::Equal,
             Err(SwapError::InsufficientLiquidity { consumed, .. }) if !consumed.is_zero() => {

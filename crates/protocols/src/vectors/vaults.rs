@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Row, VectorPool};
+use super::entry::{Entry, EntryError, Row, RowKind, VectorPool};
 use crate::{
     SwapError,
     erc4626::{self, Accrual, Conversion, RAY, WAD},
@@ -46,7 +46,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
             Conversion::Rate { rate: params.u256("convert_to_assets_1e18")?, one: WAD }
         }
         "one_to_one" => Conversion::Rate { rate: WAD, one: WAD },
-        other => return Err(EntryError::Impossible(format!("no exact state of a vault of kind {other:?}"))),
+        other => return Err(EntryError::Unsupported(format!("no exact state of a vault of kind {other:?}"))),
     };
     let limit = |field| params.u256_or(field, U256::MAX);
     let (max_deposit_assets, max_redeem_shares) = (limit("max_deposit")?, limit("max_redeem")?);
@@ -56,7 +56,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
 
 impl VectorPool for Vault {
     fn check(&self, row: &Row<'_>) -> Outcome {
-        let refusal = matches!(row, Row::Refusal(_));
+        let refusal = row.kind == RowKind::Refusal;
         check(row, |amount_in, deposits| match (refusal, deposits) {
             (true, true) => self.state.deposit(&self.at, amount_in).map(|(shares, _)| shares),
             (true, false) => self.state.redeem(&self.at, amount_in).map(|(assets, _)| assets),
@@ -103,10 +103,10 @@ fn check(row: &Row<'_>, paid: impl Fn(U256, bool) -> Result<U256, SwapError>) ->
         return Outcome::Skipped("no amount or no coins".to_owned());
     };
     let paid = paid(amount_in, coin_in == 0);
-    match row {
-        Row::Refusal(_) => row.refused(paid),
-        Row::Check(_) => Outcome::Skipped("no such check".to_owned()),
-        Row::Swap(_) => match paid {
+    match row.kind {
+        RowKind::Refusal => row.refused(paid),
+        RowKind::Check => Outcome::Skipped("no such check".to_owned()),
+        RowKind::Swap => match paid {
             Err(SwapError::ZeroOutput) => row.compare("amount_out", Ok(U256::ZERO)),
             paid => row.compare("amount_out", paid),
         },

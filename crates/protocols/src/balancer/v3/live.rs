@@ -1,0 +1,191 @@
+//! A pool as a swap sees it: live balances, rates, the fee, the curve.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{
+        Revert,
+        fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up, round_up},
+    },
+    Curve, MINIMUM_TRADE_SCALED18,
+};
+use crate::{SwapError, pool::MAX_COINS};
+
+/// What a swap is charged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fee {
+    /// One share of the amount in, 18 decimals.
+    Static(U256),
+    /// Balancer's StableSurge hook: more when the trade pushes the pool further from balance than the threshold.
+    StableSurge {
+        /// The share when the pool does not surge, 18 decimals.
+        static_wad: U256,
+        /// The share at full imbalance, 18 decimals.
+        most_wad: U256,
+        /// Imbalance above which it surges, 18 decimals.
+        threshold_wad: U256,
+    },
+}
+
+/// A pool at one moment: rates read, yield fees taken, amplification worked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Live balances: 18 decimals, rates applied.
+    pub balances: ArrayVec<U256, MAX_COINS>,
+    /// `10^(18 − decimals)` for each coin.
+    pub factors: ArrayVec<U256, MAX_COINS>,
+    /// Each coin's rate, 18 decimals.
+    pub rates: ArrayVec<U256, MAX_COINS>,
+    /// The fee on the amount in.
+    pub fee: Fee,
+    /// The pool's own curve.
+    pub curve: Curve,
+}
+
+/// What the vault pays, and the fee that it charged for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Paid {
+    /// Amount out, atomic units.
+    pub amount_out: U256,
+    /// The fee in the coin in, atomic units, rounded down.
+    pub fee: U256,
+}
+
+/// A rate that is not a whole number, one up. Source: `ScalingHelpers.computeRateRoundUp`.
+fn rate_up(rate: U256) -> U256 {
+    if (rate % ONE).is_zero() { rate } else { rate.saturating_add(U256::ONE) }
+}
+
+fn least(amount: U256) -> Result<U256, Revert> {
+    let minimum = U256::from(MINIMUM_TRADE_SCALED18);
+    if amount < minimum { Err(Revert::TooSmall) } else { Ok(amount) }
+}
+
+impl Live {
+    /// What a swap of `amount_in` pays, in atomic units. Source: `Vault.swap`.
+    ///
+    /// # Errors
+    /// - [`SwapError::ZeroOutput`] when the vault refuses the amount as too small, or would pay nothing.
+    /// - [`SwapError::LimitExceeded`] beyond what the pool lets through in one trade.
+    /// - [`SwapError::UnknownCoin`] for a coin that the pool has not.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not converge.
+    pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
+        self.pay(coin_in, coin_out, amount_in).map(|paid| paid.amount_out)
+    }
+
+    pub(super) fn pay(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<Paid, SwapError> {
+        let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
+        let unscaled = |limit| div_down(limit, self.unit(i).unwrap_or(ONE)).unwrap_or(limit);
+        let paid = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, unscaled))?;
+        if paid.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(paid) }
+    }
+
+    /// The amount in that a swap for exactly `amount_out` asks, in atomic units.
+    ///
+    /// # Errors
+    /// As [`Live::swap`].
+    pub fn swap_exact_out(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
+        let (i, j) = self.coins(coin_in, coin_out, amount_out)?;
+        let unscaled = |limit| div_down(limit, self.unit(j).unwrap_or(ONE)).unwrap_or(limit);
+        self.in_given_out(i, j, amount_out).map_err(|revert| revert.into_error(amount_out, unscaled))
+    }
+
+    fn coins(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let coins = self.balances.len().min(self.factors.len()).min(self.rates.len());
+        match amount.is_zero() {
+            _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
+            true => Err(SwapError::ZeroAmount),
+            false => Ok((i, j)),
+        }
+    }
+
+    /// What one atomic unit is in 18 decimals of the pool's own scale: factor times rate.
+    fn unit(&self, coin: usize) -> Result<U256, Revert> {
+        self.factor(coin)?.checked_mul(self.rate(coin)?).ok_or(Revert::Arithmetic)
+    }
+
+    fn factor(&self, coin: usize) -> Result<U256, Revert> {
+        self.factors.get(coin).copied().ok_or(Revert::Arithmetic)
+    }
+
+    fn rate(&self, coin: usize) -> Result<U256, Revert> {
+        self.rates.get(coin).copied().ok_or(Revert::Arithmetic)
+    }
+
+    fn scaled(&self, amount: U256, coin: usize) -> Result<U256, Revert> {
+        mul_down(amount.checked_mul(self.factor(coin)?).ok_or(Revert::Arithmetic)?, self.rate(coin)?)
+    }
+
+    fn out_given_in(&self, i: usize, j: usize, amount_in: U256) -> Result<Paid, Revert> {
+        let given = self.scaled(amount_in, i)?;
+        let fee_wad = self.fee_wad(i, j, given)?;
+        let fee = mul_up(given, fee_wad)?;
+        let net = least(given.checked_sub(fee).ok_or(Revert::Arithmetic)?)?;
+        let out = least(self.curve.out_given_in(&self.balances, i, j, net)?)?;
+        let unit_out = self.factor(j)?.checked_mul(rate_up(self.rate(j)?)).ok_or(Revert::Arithmetic)?;
+        Ok(Paid { amount_out: div_down(out, unit_out)?, fee: div_down(fee, self.unit(i)?)? })
+    }
+
+    fn in_given_out(&self, i: usize, j: usize, amount_out: U256) -> Result<U256, Revert> {
+        let raised = amount_out.checked_mul(self.factor(j)?).ok_or(Revert::Arithmetic)?;
+        let given = least(mul_up(raised, rate_up(self.rate(j)?))?)?;
+        let fee_wad = match &self.fee {
+            Fee::Static(fee_wad) => *fee_wad,
+            Fee::StableSurge { static_wad, .. } => match self.curve.in_given_out(&self.balances, i, j, given) {
+                Ok(amount_in) => self.surge(i, j, amount_in, given)?,
+                Err(_) => *static_wad,
+            },
+        };
+        let net = least(self.curve.in_given_out(&self.balances, i, j, given)?)?;
+        let fee = round_up(net.checked_mul(fee_wad), complement(fee_wad))?;
+        div_up(net.checked_add(fee).ok_or(Revert::Arithmetic)?, self.unit(i)?)
+    }
+
+    /// The fee of a trade whose amount in is given. The hook looks at the whole amount, before the fee.
+    fn fee_wad(&self, i: usize, j: usize, given: U256) -> Result<U256, Revert> {
+        match &self.fee {
+            Fee::Static(fee_wad) => Ok(*fee_wad),
+            Fee::StableSurge { .. } => {
+                let out = self.curve.out_given_in(&self.balances, i, j, given)?;
+                self.surge(i, j, given, out)
+            }
+        }
+    }
+
+    /// Source: `StableSurgeHook.getSurgeFeePercentage`, `StableSurgeMedianMath`.
+    fn surge(&self, i: usize, j: usize, amount_in: U256, amount_out: U256) -> Result<U256, Revert> {
+        let Fee::StableSurge { static_wad, most_wad, threshold_wad } = &self.fee else { return Ok(U256::ZERO) };
+        let mut after = self.balances.clone();
+        if let Some(balance) = after.get_mut(i) {
+            *balance = balance.checked_add(amount_in).ok_or(Revert::Arithmetic)?;
+        }
+        if let Some(balance) = after.get_mut(j) {
+            *balance = balance.checked_sub(amount_out).ok_or(Revert::Arithmetic)?;
+        }
+        let imbalance = imbalance(&after)?;
+        let surges = !imbalance.is_zero() && imbalance > *threshold_wad && imbalance > self::imbalance(&self.balances)?;
+        let Some(extra) = most_wad.checked_sub(*static_wad).filter(|_| surges) else { return Ok(*static_wad) };
+        let over = div_down(imbalance - *threshold_wad, complement(*threshold_wad))?;
+        static_wad.checked_add(mul_down(extra, over)?).ok_or(Revert::Arithmetic)
+    }
+}
+
+/// How far balances lie from their median, as a share of their sum, 18 decimals.
+fn imbalance(balances: &[U256]) -> Result<U256, Revert> {
+    let mut sorted: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle).ok_or(Revert::Arithmetic)?;
+    let median = match middle.checked_sub(1).and_then(|below| sorted.get(below)) {
+        Some(lower) if sorted.len() % 2 == 0 => lower.checked_add(upper).ok_or(Revert::Arithmetic)? / U256::from(2),
+        _ => upper,
+    };
+    let total = sorted.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
+    let apart = sorted.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(balance.abs_diff(median)));
+    let (total, apart) = (total.ok_or(Revert::Arithmetic)?, apart.ok_or(Revert::Arithmetic)?);
+    div_down(apart, total)
+}

@@ -1,0 +1,224 @@
+//! The curves of V3 pools, on live balances: 18 decimals, rates applied.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    Revert,
+    fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up, pow_up, round_up},
+    stable::newer_invariant,
+};
+use crate::pool::MAX_COINS;
+
+/// The scale of the amplification parameter.
+const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
+/// The largest share of a balance that one trade of a weighted pool brings in or takes out: 30%.
+const MAX_RATIO: U256 = U256::from_limbs([300_000_000_000_000_000, 0, 0, 0]);
+/// How many times the smallest balance the largest may be, in stable pools that check it.
+const MAX_IMBALANCE: U256 = U256::from_limbs([10_000, 0, 0, 0]);
+/// Rounds after which the contracts give up.
+const MAX_ROUNDS: usize = 255;
+
+/// Which release of the pool's code is deployed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Generation {
+    /// The first releases (weighted of December 2024, stable v1 and v2): no bounds on balances.
+    First,
+    /// Later: a weighted pool counts one unit more of the coin in and keeps least balances; a stable one bounds the imbalance.
+    Guarded,
+}
+
+/// A pool's own curve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Curve {
+    /// Constant product with a power for each coin.
+    Weighted {
+        /// Each coin's share of the value, 18 decimals; they sum to one.
+        weights: ArrayVec<U256, MAX_COINS>,
+        /// Least live balances that a swap may leave, 18 decimals; empty for none.
+        least_balances: ArrayVec<U256, MAX_COINS>,
+        /// Which release.
+        generation: Generation,
+    },
+    /// Curve's invariant.
+    Stable {
+        /// Amplification at the time of the swap, times 1,000.
+        amp_times_1000: U256,
+        /// Which release.
+        generation: Generation,
+    },
+}
+
+fn sub(a: U256, b: U256) -> Result<U256, Revert> {
+    a.checked_sub(b).ok_or(Revert::Arithmetic)
+}
+
+fn add(a: U256, b: U256) -> Result<U256, Revert> {
+    a.checked_add(b).ok_or(Revert::Arithmetic)
+}
+
+impl Curve {
+    /// The amount out for an amount in, both scaled. Source: `WeightedPool.onSwap`, `StablePool.onSwap`.
+    pub(super) fn out_given_in(&self, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
+        match self {
+            Self::Weighted { weights, least_balances, generation } => {
+                let weighted = Weighted { weights, least_balances, generation: *generation };
+                weighted.out_given_in(balances, i, j, amount)
+            }
+            Self::Stable { amp_times_1000, generation } => {
+                let out = stable_out(*amp_times_1000, balances, i, j, amount)?;
+                check_imbalance(*generation, balances, (i, amount), (j, out))?;
+                Ok(out)
+            }
+        }
+    }
+
+    /// The amount in for an amount out, both scaled and without the fee.
+    pub(super) fn in_given_out(&self, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
+        match self {
+            Self::Weighted { weights, least_balances, generation } => {
+                let weighted = Weighted { weights, least_balances, generation: *generation };
+                weighted.in_given_out(balances, i, j, amount)
+            }
+            Self::Stable { amp_times_1000, generation } => {
+                let amount_in = stable_in(*amp_times_1000, balances, i, j, amount)?;
+                check_imbalance(*generation, balances, (i, amount_in), (j, amount))?;
+                Ok(amount_in)
+            }
+        }
+    }
+}
+
+/// A weighted pool's parameters.
+struct Weighted<'a> {
+    weights: &'a [U256],
+    least_balances: &'a [U256],
+    generation: Generation,
+}
+
+impl Weighted<'_> {
+    fn balances(&self, balances: &[U256], i: usize, j: usize) -> Result<(U256, U256), Revert> {
+        let (balance_in, balance_out) = (at(balances, i)?, at(balances, j)?);
+        match self.generation {
+            Generation::First => Ok((balance_in, balance_out)),
+            Generation::Guarded => {
+                let balance_in = add(balance_in, U256::ONE)?;
+                self.keep_least(i, balance_in)?;
+                Ok((balance_in, balance_out))
+            }
+        }
+    }
+
+    fn keep_least(&self, coin: usize, balance: U256) -> Result<(), Revert> {
+        let least = self.least_balances.get(coin).copied().unwrap_or_default();
+        if balance < least { Err(Revert::Ratio(least)) } else { Ok(()) }
+    }
+
+    /// Source: `WeightedMath.computeOutGivenExactIn`.
+    fn out_given_in(&self, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
+        let (balance_in, balance_out) = self.balances(balances, i, j)?;
+        let limit = mul_down(balance_in, MAX_RATIO)?;
+        if amount > limit {
+            return Err(Revert::Ratio(limit));
+        }
+        let base = div_up(balance_in, add(balance_in, amount)?)?;
+        let exponent = div_down(at(self.weights, i)?, at(self.weights, j)?)?;
+        let out = mul_down(balance_out, complement(pow_up(base, exponent, true)?))?;
+        self.keep_least(j, sub(balance_out, out)?)?;
+        Ok(out)
+    }
+
+    /// Source: `WeightedMath.computeInGivenExactOut`.
+    fn in_given_out(&self, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
+        let (balance_in, balance_out) = self.balances(balances, i, j)?;
+        let limit = mul_down(balance_out, MAX_RATIO)?;
+        if amount > limit {
+            return Err(Revert::Ratio(limit));
+        }
+        let base = div_up(balance_out, sub(balance_out, amount)?)?;
+        let exponent = div_up(at(self.weights, j)?, at(self.weights, i)?)?;
+        let ratio = sub(pow_up(base, exponent, true)?, ONE)?;
+        let amount_in = mul_up(balance_in, ratio)?;
+        self.keep_least(j, sub(balance_out, amount)?)?;
+        Ok(amount_in)
+    }
+}
+
+fn at(list: &[U256], coin: usize) -> Result<U256, Revert> {
+    list.get(coin).copied().ok_or(Revert::Arithmetic)
+}
+
+/// Source: `StableMath.computeOutGivenExactIn`.
+fn stable_out(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
+    let invariant = newer_invariant(amp, balances)?;
+    let mut after: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
+    let slot = after.get_mut(i).ok_or(Revert::Arithmetic)?;
+    *slot = add(*slot, amount)?;
+    let left = balance_given_invariant(amp, &after, invariant, j)?;
+    sub(sub(at(balances, j)?, left)?, U256::ONE)
+}
+
+/// Source: `StableMath.computeInGivenExactOut`.
+fn stable_in(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
+    let invariant = newer_invariant(amp, balances)?;
+    let mut after: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
+    let slot = after.get_mut(j).ok_or(Revert::Arithmetic)?;
+    *slot = sub(*slot, amount)?;
+    let needed = balance_given_invariant(amp, &after, invariant, i)?;
+    add(sub(needed, at(balances, i)?)?, U256::ONE)
+}
+
+/// The balance of one coin that the invariant asks for, given the others; rounded up. V3 multiplies by the precision before it
+/// divides, where V2 does so after. Source: `StableMath.computeBalance`.
+fn balance_given_invariant(amp: U256, balances: &[U256], invariant: U256, coin: usize) -> Result<U256, Revert> {
+    let coefficients = || {
+        let count = U256::from(balances.len());
+        let amp_times_total = amp.checked_mul(count)?;
+        let (first, others) = balances.split_first()?;
+        let (mut sum, mut product) = (*first, first.checked_mul(count)?);
+        for balance in others {
+            product = product.checked_mul(*balance)?.checked_mul(count)?.checked_div(invariant)?;
+            sum = sum.checked_add(*balance)?;
+        }
+        let balance = *balances.get(coin)?;
+        let square = invariant.checked_mul(invariant)?;
+        let quotient = round_up(square.checked_mul(AMP_PRECISION), amp_times_total.checked_mul(product)?).ok()?;
+        let c = quotient.checked_mul(balance)?;
+        let b = sum
+            .checked_sub(balance)?
+            .checked_add(invariant.checked_mul(AMP_PRECISION)?.checked_div(amp_times_total)?)?;
+        Some((square, c, b))
+    };
+    let (square, c, b) = coefficients().ok_or(Revert::Arithmetic)?;
+    let mut value = round_up(square.checked_add(c), add(invariant, b)?)?;
+    for _ in 0..MAX_ROUNDS {
+        let previous = value;
+        let numerator = previous.checked_mul(previous).and_then(|square| square.checked_add(c));
+        let denominator = previous.checked_mul(U256::from(2)).and_then(|double| double.checked_add(b));
+        value = round_up(numerator, sub(denominator.ok_or(Revert::Arithmetic)?, invariant)?)?;
+        if value.abs_diff(previous) <= U256::ONE {
+            return Ok(value);
+        }
+    }
+    Err(Revert::Unconverged)
+}
+
+/// Source: `StableMath.ensureBalancesWithinMaxImbalanceRange`.
+fn check_imbalance(
+    generation: Generation,
+    balances: &[U256],
+    (i, amount_in): (usize, U256),
+    (j, amount_out): (usize, U256),
+) -> Result<(), Revert> {
+    if generation == Generation::First {
+        return Ok(());
+    }
+    let (new_in, new_out) = (add(at(balances, i)?, amount_in)?, sub(at(balances, j)?, amount_out)?);
+    let least = balances.iter().copied().min().unwrap_or_default().min(new_out);
+    let most = balances.iter().copied().max().unwrap_or_default().max(new_in);
+    let imbalance = most.checked_div(least).ok_or(Revert::Arithmetic)?;
+    if imbalance >= MAX_IMBALANCE { Err(Revert::Ratio(most / MAX_IMBALANCE)) } else { Ok(()) }
+}

@@ -1,0 +1,180 @@
+//! What the vault keeps of a pool, and the pool that a swap sees at a time.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{
+        Revert,
+        fixed_point::{div_down, mul_down, mul_up},
+    },
+    Curve, Fee, Generation, Live,
+};
+use crate::{SwapError, pool::MAX_COINS};
+
+/// One coin of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coin {
+    /// What the vault holds of it for the pool, in atomic units.
+    pub balance: U256,
+    /// Its live balance when the vault last wrote it, 18 decimals: what yield fees are reckoned from.
+    pub last_live: U256,
+    /// `10^(18 − decimals)`.
+    pub factor: U256,
+    /// Its rate, 18 decimals, as its rate provider says at this block; one without a provider.
+    pub rate: U256,
+    /// Whether growth of its rate pays a fee to the protocol.
+    pub pays_yield_fee: bool,
+}
+
+/// A pool's curve as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolKind {
+    /// Fixed weights.
+    Weighted {
+        /// Each coin's share of the value, 18 decimals.
+        weights: ArrayVec<U256, MAX_COINS>,
+        /// Least live balances, 18 decimals; empty for none.
+        least_balances: ArrayVec<U256, MAX_COINS>,
+    },
+    /// Curve's invariant with an amplification that may ramp.
+    Stable(Amplification),
+}
+
+/// An amplification that moves in a straight line from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amplification {
+    /// Value at the start, times 1,000.
+    pub start_value: u64,
+    /// Value at the end, times 1,000.
+    pub end_value: u64,
+    /// Start of the ramp, unix seconds.
+    pub start_time: u64,
+    /// End of the ramp, unix seconds.
+    pub end_time: u64,
+}
+
+impl Amplification {
+    /// The value at a time, times 1,000. Source: `StablePool._getAmplificationParameter`.
+    pub fn at(&self, now: u64) -> U256 {
+        if now >= self.end_time || self.end_time <= self.start_time {
+            return U256::from(self.end_value);
+        }
+        let passed = u128::from(now.saturating_sub(self.start_time));
+        let whole = u128::from(self.end_time - self.start_time);
+        let moved = u128::from(self.start_value.abs_diff(self.end_value)) * passed / whole;
+        let start = u128::from(self.start_value);
+        U256::from(if self.end_value > self.start_value { start + moved } else { start.saturating_sub(moved) })
+    }
+}
+
+/// What a V3 pool's swap depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The coins in the vault's order.
+    pub coins: ArrayVec<Coin, MAX_COINS>,
+    /// The pool's curve.
+    pub kind: PoolKind,
+    /// Which release of the pool's code.
+    pub generation: Generation,
+    /// What a swap is charged.
+    pub fee: Fee,
+    /// The share of swap fees that leaves the pool, 18 decimals.
+    pub aggregate_swap_fee_wad: U256,
+    /// The share of yield that leaves the pool, 18 decimals.
+    pub aggregate_yield_fee_wad: U256,
+    /// Whether the vault or the pool is paused: nothing trades.
+    pub paused: bool,
+    /// Whether the pool is in recovery mode: it trades, and no fee leaves it.
+    pub recovery: bool,
+}
+
+/// Balances that a swap left: for each coin, atomic units, and live in 18 decimals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After(pub ArrayVec<(U256, U256), MAX_COINS>);
+
+impl State {
+    /// The state with the balances of `after`.
+    #[must_use]
+    pub fn with(&self, after: &After) -> Self {
+        let mut state = self.clone();
+        for (coin, (balance, live)) in state.coins.iter_mut().zip(&after.0) {
+            (coin.balance, coin.last_live) = (*balance, *live);
+        }
+        state
+    }
+
+    /// The pool at a time, after the yield fees that the vault takes before every swap, and the balances that this leaves.
+    fn live(&self, at: &ExecutionBlock) -> Result<(Live, ArrayVec<U256, MAX_COINS>), Revert> {
+        let scaled = |coin: &Coin, balance: U256| {
+            mul_down(balance.checked_mul(coin.factor).ok_or(Revert::Arithmetic)?, coin.rate)
+        };
+        let mut raw = ArrayVec::new();
+        let mut balances = ArrayVec::new();
+        for coin in &self.coins {
+            let now = scaled(coin, coin.balance)?;
+            let due = match now.checked_sub(coin.last_live) {
+                Some(grown) if coin.pays_yield_fee && !self.recovery && !self.aggregate_yield_fee_wad.is_zero() => {
+                    let unit = coin.factor.checked_mul(coin.rate).ok_or(Revert::Arithmetic)?;
+                    div_down(mul_up(grown, self.aggregate_yield_fee_wad)?, unit)?
+                }
+                _ => U256::ZERO,
+            };
+            let balance = coin.balance.checked_sub(due).ok_or(Revert::Arithmetic)?;
+            raw.push(balance);
+            balances.push(scaled(coin, balance)?);
+        }
+        let curve = match &self.kind {
+            PoolKind::Weighted { weights, least_balances } => Curve::Weighted {
+                weights: weights.clone(),
+                least_balances: least_balances.clone(),
+                generation: self.generation,
+            },
+            PoolKind::Stable(amplification) => {
+                Curve::Stable { amp_times_1000: amplification.at(at.timestamp), generation: self.generation }
+            }
+        };
+        let factors = self.coins.iter().map(|coin| coin.factor).collect();
+        let rates = self.coins.iter().map(|coin| coin.rate).collect();
+        Ok((Live { balances, factors, rates, fee: self.fee.clone(), curve }, raw))
+    }
+
+    /// What a swap pays at a time, and the balances afterwards.
+    ///
+    /// # Errors
+    /// [`SwapError::Closed`] while paused, otherwise as [`Live::swap`].
+    pub fn swap(
+        &self,
+        at: &ExecutionBlock,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<(U256, After), SwapError> {
+        if self.paused {
+            return Err(SwapError::Closed);
+        }
+        let overflow = |revert: Revert| revert.into_error(amount_in, |limit| limit);
+        let (live, mut raw) = self.live(at).map_err(overflow)?;
+        let paid = live.pay(coin_in, coin_out, amount_in)?;
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let leaves = if self.recovery { U256::ZERO } else { self.aggregate_swap_fee_wad };
+        let leaves = mul_down(paid.fee, leaves).map_err(overflow)?;
+        let kept = amount_in.checked_sub(leaves).ok_or(SwapError::Overflow { amount_in })?;
+        let mut after = || {
+            let balance = raw.get_mut(i)?;
+            *balance = balance.checked_add(kept)?;
+            let balance = raw.get_mut(j)?;
+            *balance = balance.checked_sub(paid.amount_out)?;
+            let live = self.coins.iter().zip(&raw).map(|(coin, balance)| {
+                let live = mul_down(balance.checked_mul(coin.factor)?, coin.rate).ok()?;
+                Some((*balance, live))
+            });
+            live.collect::<Option<ArrayVec<_, MAX_COINS>>>()
+        };
+        let after = after().ok_or(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in })?;
+        Ok((paid.amount_out, After(after)))
+    }
+}
