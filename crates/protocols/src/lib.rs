@@ -13,6 +13,7 @@ pub mod continuous;
 pub mod curve;
 pub mod erc4626;
 pub mod error;
+pub mod fluid;
 pub mod lido;
 pub mod pool;
 pub mod protocol;

@@ -6,6 +6,7 @@
 mod balancer;
 mod curve;
 mod entry;
+mod fluid;
 mod registry;
 mod uniswap;
 mod vaults;

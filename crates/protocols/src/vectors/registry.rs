@@ -1,7 +1,7 @@
 //! The one list of kinds of pool that can be read from a file of vectors.
 
 use super::entry::{Entry, EntryError, VectorPool};
-use super::{balancer, curve, uniswap, vaults};
+use super::{balancer, curve, fluid, uniswap, vaults};
 
 /// How the pools of some protocols are read.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,7 @@ pub const KINDS: &[Kind] = &[
         load: balancer::stable,
     },
     Kind { protocols: &["balancer_v3_weighted", "balancer_v3_stable"], load: balancer::third },
+    Kind { protocols: &["fluid_dex_t1"], load: fluid::dex },
 ];
 
 /// Protocols that the files have and that Braid does not route over, each with the reason.
