@@ -33,6 +33,7 @@ pub enum Generation {
 /// A pool's own curve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a box would be made for every quote")]
 pub enum Curve {
     /// Constant product with a power for each coin.
     Weighted {

@@ -32,6 +32,7 @@ pub struct Coin {
 /// A pool's curve as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a box would be made for every quote")]
 pub enum PoolKind {
     /// Fixed weights.
     Weighted {

@@ -135,7 +135,7 @@ impl Snapshot {
     fn check_price(&self, zero_for_one: bool, parts: &Parts, amount_in: U256) -> Result<(), SwapError> {
         let side = if parts.collateral.0 > parts.debt.0 { self.reserves.collateral } else { self.reserves.debt };
         let before = Reserves { collateral: side, debt: None, ..self.reserves }.price();
-        let moved = before.and_then(|before| Some((before.abs_diff(parts.price), before / MOST_PRICE_CHANGE)));
+        let moved = before.map(|before| (before.abs_diff(parts.price), before / MOST_PRICE_CHANGE));
         match moved {
             Some((moved, most)) if moved <= most => Ok(()),
             Some(_) => {
