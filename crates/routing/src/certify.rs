@@ -1,8 +1,8 @@
 //! The bound: the dual evaluated over every open pool, at prices for every token.
 //!
-//! For any prices, `price(input)·amount + Σ max(0, profit − gas)` is at least the value of every route (`docs/certificate.md`).
-//! The sum runs over all open pools between reachable tokens; nothing flows into the input or out of the output; no pool
-//! takes more than the most that a route can hold of its coin. What floating point may have lost is added back.
+//! For any prices at which the basket asked for costs one, `Σ price(input)·amount + Σ max(0, profit − gas)` is at least the
+//! value of every route (`docs/certificate.md`). The second sum runs over all open pools between reachable tokens; nothing
+//! flows into a lone input or out of a lone output; no pool takes more than the most that a route can hold of its coin. What floating point may have lost is added back.
 
 use braid_protocols::continuous::Direction;
 
@@ -103,7 +103,7 @@ pub(crate) fn evaluate(
 ) -> Evaluation {
     let graph = problem.prepared.graph();
     let mut sum = Sum { problem, caps, price: &board.price, least, bound: 0.0, noise: 0.0, earning: Vec::new() };
-    sum.bound = board.price[problem.source] * problem.amount;
+    sum.bound = problem.terms.supplied_value(&board.price);
     let gas_root = problem.gas_price.sqrt();
     for pair in graph.inner_pairs() {
         let [a, b] = pair.ends.map(|end| end as usize);
@@ -124,8 +124,10 @@ pub(crate) fn evaluate(
             }
         }
     }
-    sum.add_outer_end(problem.source, problem.target, alive);
-    sum.add_outer_end(problem.target, problem.source, alive);
+    let ends = problem.terms.ends();
+    for (at, end) in ends.iter().enumerate() {
+        sum.add_outer_end(*end, &ends[..at], alive);
+    }
     let bound = sum.bound + sum.noise;
     let bound = bound + 1e-12 * bound.abs();
     if let Some(recorder) = problem.recorder {
@@ -254,16 +256,16 @@ impl Sum<'_, '_> {
         }
     }
 
-    /// The pools of an input or output that is not inner; those between the two count once, for the input.
-    fn add_outer_end(&mut self, end: usize, other: usize, alive: &[bool]) {
+    /// The pools of an input or output that is not inner; those between two such ends count once, for the `earlier` one.
+    fn add_outer_end(&mut self, end: usize, earlier: &[usize], alive: &[bool]) {
         let graph = self.problem.prepared.graph();
         if graph.is_inner(end) {
             return;
         }
-        let counted_before = end == self.problem.target && !graph.is_inner(other);
         for arrow in graph.arrows(end) {
             let to = arrow.to as usize;
-            if !alive[to] || !self.problem.is_open(arrow.pair) || (to == other && counted_before) {
+            let counted = earlier.contains(&to) && !graph.is_inner(to);
+            if !alive[to] || !self.problem.is_open(arrow.pair) || counted {
                 continue;
             }
             if self.price[end] < arrow.spot * self.price[to] {

@@ -14,14 +14,6 @@ pub enum SolveError {
     /// The amount is so small that an output rounds to zero.
     #[error("an output would round to zero")]
     AmountTooSmall,
-    /// Several inputs or outputs at once.
-    #[error("got {inputs} inputs and {outputs} outputs, expected one of each")]
-    Basket {
-        /// How many inputs were asked for.
-        inputs: usize,
-        /// How many outputs were asked for.
-        outputs: usize,
-    },
     /// With several outputs each needs a reference price.
     #[error("token {0:?} has no reference price")]
     NoReferencePrice(TokenId),

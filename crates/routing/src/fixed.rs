@@ -40,7 +40,7 @@ impl<'p> Fixed<'p> {
                 return None;
             }
             let fixed = Self::balance(problem, newton, local, &pools, start, scale, excess)?;
-            if fixed.sub.tokens.len() <= problem.hops + 1 || longest_chain(&fixed.flows) <= problem.hops {
+            if longest_chain(&fixed.flows) <= problem.hops {
                 return Some(fixed);
             }
             let smallest = fixed.smallest_too_deep(problem.hops)?;
@@ -61,9 +61,7 @@ impl<'p> Fixed<'p> {
         let unlimited = vec![f64::INFINITY; local.len()];
         let mut sub = Subproblem::new(problem, pools, &unlimited, local);
         let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
-        if let Some(price) = prices.last_mut() {
-            *price = problem.price_out;
-        }
+        sub.normalise(&mut prices);
         newton.damping = 1e-2;
         let tolerance = Tolerance { excess, decrease: 1e-13 * scale, steps: 60 };
         let outcome = newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
@@ -128,7 +126,7 @@ fn spread(flows: &[Flow], token: u32, ends: impl Fn(&Flow) -> (u32, u32)) -> Vec
 /// Drops pools that lead to a token that nothing else touches, until none does.
 fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
     let graph = problem.prepared.graph();
-    let ends = [problem.source, problem.target];
+    let ends = problem.terms.ends();
     loop {
         let before = pools.len();
         let touched: Vec<u32> = pools.iter().flat_map(|pair| graph.ends(*pair)).collect();

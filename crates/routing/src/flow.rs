@@ -76,17 +76,18 @@ impl<'p> FlowSearch<'_, 'p> {
         Found { flows: fixed.flows, bound: least.min(last.bound), prices: board.price }
     }
 
-    /// The input, the output, the chain's tokens, and those that promise most by depth and distance from the best price.
+    /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.
     fn first_tokens(&self, chain: &[Flow], net: f64, bound: f64) -> Vec<bool> {
         let mut members = vec![false; self.local.len()];
-        members[self.problem.source] = true;
-        members[self.problem.target] = true;
+        for end in self.problem.terms.ends() {
+            members[end] = true;
+        }
         for flow in chain {
             members[flow.from as usize] = true;
             members[flow.to as usize] = true;
         }
         let (worth, cap) = (&self.potentials.worth, &self.potentials.cap);
-        let whole = worth[self.problem.source] * cap[self.problem.source];
+        let whole = self.problem.terms.supplied_value(worth);
         let allowed = (2.2 * (bound - net) / bound).min(0.98);
         let gas = 0.9 * SWAP_GAS_UNITS * self.problem.gas_price;
         let promise = |token: usize| {

@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod baseline;
+mod basket;
 mod certify;
 mod dual;
 pub mod error;

@@ -9,7 +9,7 @@ use braid_market::{Market, Tokens};
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
 use braid_protocols::{After, Product, Swap, SwapError};
 
-use crate::prepare::{Pairs, index32};
+use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
 use crate::{Prepared, Request, Route, Step};
 
@@ -40,6 +40,16 @@ pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kep
         run.share_out(token, flows, kept)?;
     }
     run.finish()
+}
+
+/// The flow that a route runs.
+pub(crate) fn flows_of(prepared: &Prepared, route: &Route) -> Vec<Flow> {
+    let flow = |step: &Step| {
+        let (pair, side) = prepared.pairs().find(step.pool, step.coin_in, step.coin_out)?;
+        let [from, to] = [step.token_in, step.token_out].map(|token| index32(node(token)));
+        (from != to).then(|| Flow { pair, side, from, to, amount_in: f64::from(step.amount_in) })
+    };
+    route.steps.iter().filter_map(flow).collect()
 }
 
 struct Replay<'a> {

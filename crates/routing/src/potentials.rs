@@ -28,6 +28,11 @@ impl Potentials {
         Self { cap, worth, gas_share }
     }
 
+    /// Of caps and worths worked out elsewhere, the latter without gas.
+    pub(crate) fn of_parts(cap: Vec<f64>, worth: Vec<f64>) -> Self {
+        Self { cap, worth, gas_share: 0.0 }
+    }
+
     /// The share of the gas that the worths leave out.
     pub(crate) fn gas_left_out(&self) -> f64 {
         1.0 - self.gas_share

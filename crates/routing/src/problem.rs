@@ -1,18 +1,57 @@
 //! One request over one prepared market, in floating point.
 
+use braid_market::Tokens;
 use braid_protocols::continuous::{Direction, PairCurve};
 
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared};
 
-/// From one token to one other.
+/// Stands for no token where a token is named: ether has no pools of its own in the graph, wrapped ether has them.
+pub(crate) const NOWHERE: usize = Tokens::ETHER.index();
+
+/// What a request supplies and what it asks for, by node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terms {
+    /// Tokens supplied, with amounts in atomic units.
+    pub(crate) supplies: Vec<(u32, f64)>,
+    /// Tokens asked for, each with the amount of it in a basket worth one unit of value.
+    pub(crate) weights: Vec<(u32, f64)>,
+}
+
+impl Terms {
+    /// Tokens supplied or asked for, each once.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        let mut ends: Vec<usize> = Vec::with_capacity(self.supplies.len() + self.weights.len());
+        for (token, _) in self.supplies.iter().chain(&self.weights) {
+            if !ends.contains(&(*token as usize)) {
+                ends.push(*token as usize);
+            }
+        }
+        ends
+    }
+
+    /// What the supplies are worth at the prices of all tokens.
+    pub(crate) fn supplied_value(&self, price: &[f64]) -> f64 {
+        self.supplies.iter().map(|(token, amount)| price[*token as usize] * amount).sum()
+    }
+
+    /// What one unit of the basket costs at the prices of all tokens.
+    pub(crate) fn unit_price(&self, price: &[f64]) -> f64 {
+        self.weights.iter().map(|(token, weight)| price[*token as usize] * weight).sum()
+    }
+}
+
+/// From one token to one other, or from several to several.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem<'a> {
     pub(crate) prepared: &'a Prepared,
-    /// Nodes of the input and the output; distinct.
+    /// Nodes of the input and the output; distinct. [`NOWHERE`] where there are several: nothing flows into the one input
+    /// or out of the one output, but a flow may pass through one of several.
     pub(crate) source: usize,
     pub(crate) target: usize,
-    /// Amount in, in atomic units.
+    /// Supplies and wants; for one input and one output they say the same as the fields here.
+    pub(crate) terms: Terms,
+    /// Amount in, in atomic units; zero for several inputs.
     pub(crate) amount: f64,
     /// Value of an atomic unit of the output; the unit of value is the wei where the output has a reference price.
     pub(crate) price_out: f64,

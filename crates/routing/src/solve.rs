@@ -2,6 +2,7 @@
 
 use braid_primitives::{TokenId, U256};
 
+use crate::basket;
 use crate::certify::{self, PriceBoard};
 use crate::dual::Newton;
 use crate::few;
@@ -10,8 +11,8 @@ use crate::greedy;
 use crate::path::{self, FULL, Path};
 use crate::plan::{self, PlanError};
 use crate::potentials::Potentials;
-use crate::prepare::node;
-use crate::problem::{Flow, Problem, closed_pairs};
+use crate::prepare::{index32, node};
+use crate::problem::{Flow, Problem, Terms, closed_pairs};
 use crate::reach::reachable;
 use crate::support::Support;
 use crate::witness::Recorder;
@@ -44,7 +45,7 @@ const REPAIRS: usize = 12;
 /// [`SolveError`] when there is no route, the market cannot take the amount, or an output would round to zero.
 pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
     let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
-        return Err(SolveError::Basket { inputs: request.inputs.len(), outputs: request.outputs.len() });
+        return basket::solve(prepared, request);
     };
     if node(*input) == node(*output) {
         return convert_only(prepared, request, *output);
@@ -94,8 +95,11 @@ impl<'a> Problem<'a> {
         let price = prepared.wei_per_unit(node(output));
         #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
         let gas_price = request.gas_price_wei as f64;
+        let supplies = vec![(index32(node(input)), f64::from(amount))];
+        let weights = vec![(index32(node(output)), 1.0 / price.unwrap_or(1.0))];
         Self {
             prepared,
+            terms: Terms { supplies, weights },
             source: node(input),
             target: node(output),
             amount: f64::from(amount),
@@ -424,13 +428,7 @@ impl Single<'_> {
 
     /// The flow that a route runs.
     fn flows_of(&self, route: &Route) -> Vec<Flow> {
-        let pairs = self.prepared.pairs();
-        let flow = |step: &crate::Step| {
-            let (pair, side) = pairs.find(step.pool, step.coin_in, step.coin_out)?;
-            let [from, to] = [step.token_in, step.token_out].map(|token| crate::prepare::index32(node(token)));
-            (from != to).then(|| Flow { pair, side, from, to, amount_in: f64::from(step.amount_in) })
-        };
-        route.steps.iter().filter_map(flow).collect()
+        plan::flows_of(self.prepared, route)
     }
 
     fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Option<Certificate> {
@@ -441,7 +439,7 @@ impl Single<'_> {
 }
 
 /// Moves what a flow cannot take to the other flows out of the same token; `None` if there is no other.
-fn shift(flows: &mut Vec<Flow>, refused: &Flow, at_most: Option<f64>) -> Option<()> {
+pub(crate) fn shift(flows: &mut Vec<Flow>, refused: &Flow, at_most: Option<f64>) -> Option<()> {
     let keep = at_most.map_or(0.0, |most| (most * FULL).min(refused.amount_in * 0.999));
     let others: f64 =
         flows.iter().filter(|f| f.from == refused.from && f.pair != refused.pair).map(|f| f.amount_in).sum();

@@ -107,18 +107,56 @@ impl World {
         }
     }
 
+    /// What the taker holds of every input and output of a quote.
+    async fn holdings(&self, quote: &Value) -> Vec<(Address, U256)> {
+        let inputs = quote["inputs"].as_array().unwrap().iter().map(|input| &input["address"]);
+        let outputs = quote["estimated_outputs"].as_array().unwrap().iter().map(|output| &output["token"]);
+        let mut held = Vec::new();
+        for token in inputs.chain(outputs).map(|address| address.as_str().unwrap().parse().unwrap()) {
+            held.push((token, self.holds(token).await));
+        }
+        held
+    }
+
     /// Sends what was built and checks that it takes and pays what the quote said.
-    async fn settles(&mut self, quote: &Value, built: &Value, from: Address, to: Address) {
-        let (sold, bought) = (self.holds(from).await, self.holds(to).await);
+    async fn settles(&mut self, quote: &Value, built: &Value) {
+        let before = self.holdings(quote).await;
         let receipt = self.send(&built["rpc_transaction"]).await;
         let gas_wei = number(&receipt["gasUsed"]) * number(&receipt["effectiveGasPrice"]);
-        let fee = |token| if token == NATIVE_ETHER { gas_wei } else { U256::ZERO };
-        let spent = sold - self.holds(from).await - fee(from);
-        let received = self.holds(to).await + fee(to) - bought;
-        assert_eq!(spent, decimal(&quote["inputs"][0]["amount"]));
-        assert_eq!(received, decimal(&quote["estimated_outputs"][0]["expected_amount"]), "{quote:#}");
+        let after = self.holdings(quote).await.into_iter();
+        let after = after.map(|(token, held)| held + if token == NATIVE_ETHER { gas_wei } else { U256::ZERO });
+        let inputs = quote["inputs"].as_array().unwrap().iter().map(|input| (&input["amount"], true));
+        let outputs = quote["estimated_outputs"].as_array().unwrap().iter().map(|out| (&out["expected_amount"], false));
+        for (((token, before), after), (amount, spent)) in before.into_iter().zip(after).zip(inputs.chain(outputs)) {
+            let moved = if spent { before - after } else { after - before };
+            assert_eq!(moved, decimal(amount), "{token}: {quote:#}");
+        }
         let limit = built["transaction"]["gas"].as_u64().unwrap();
         assert!(number(&receipt["gasUsed"]) < U256::from(limit));
+    }
+
+    /// A quote for a basket; `more` are further fields of the request.
+    async fn basket(&self, inputs: &[(&str, u64)], outputs: &[(&str, u16)], more: Value) -> Value {
+        let sold = |(symbol, whole): &(&str, u64)| json!({"chain_id": 1, "address": token(symbol), "amount": units(symbol, *whole).to_string()});
+        let bought = |(symbol, ratio_bps): &(&str, u16)| json!({"chain_id": 1, "address": token(symbol), "ratio_bps": ratio_bps});
+        let mut body = json!({
+            "inputs": inputs.iter().map(sold).collect::<Vec<_>>(),
+            "outputs": outputs.iter().map(bought).collect::<Vec<_>>(),
+            "taker": accounts::TAKER,
+        });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, answer) = self.post("/v1/quote", &body).await;
+        assert_eq!(status, 200, "{answer:#}");
+        let quote = answer["data"].clone();
+        for output in quote["estimated_outputs"].as_array().unwrap() {
+            let off = output["realized_ratio_bps"].as_i64().unwrap() - output["ratio_bps"].as_i64().unwrap();
+            assert!(off.abs() <= 1, "{output:#}");
+            assert!(decimal(&output["minimum_amount"]) < decimal(&output["expected_amount"]));
+            assert!(output["price_impact_bps"].is_i64(), "{output:#}");
+        }
+        assert!(quote["warnings"].as_array().unwrap().iter().all(|warning| warning["code"] != "RATIO_NOT_MET"));
+        assert!(quote["certificate"]["gap_bps"].as_f64().unwrap() < 50.0, "{:#}", quote["certificate"]);
+        quote
     }
 }
 
@@ -163,7 +201,7 @@ async fn what_is_quoted_is_what_the_chain_pays() {
         let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
         assert_eq!(built["authorization"], if from == "ETH" { "native" } else { "allowance" });
         assert_eq!(built["issues"], json!({"balance": [], "allowance": [], "unknown_protocols": []}));
-        world.settles(&quote, &built, sold, bought).await;
+        world.settles(&quote, &built).await;
     }
 }
 
@@ -186,7 +224,7 @@ async fn a_signature_replaces_the_approval_of_the_proxy() {
     let built = world.build(&json!({"quote_id": quote["quote_id"], "permit2_signature": signature})).await;
     assert_eq!(built["authorization"], "permit2");
     assert_eq!(built["approvals"][0]["satisfied"], true);
-    world.settles(&quote, &built, usdc, weth).await;
+    world.settles(&quote, &built).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -319,4 +357,45 @@ async fn a_taker_with_nothing_is_granted_what_it_lacks() {
         assert_eq!(seen["overrides"], granted);
         assert_eq!(seen["outputs"][0]["amount"], answer["data"]["estimated_outputs"][0]["expected_amount"]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn baskets_pay_every_output_in_one_transaction() {
+    let mut world = World::start().await;
+    let six_in = [("USDC", 5_000), ("USDT", 4_000), ("LINK", 100), ("UNI", 200), ("ETH", 1), ("DAI", 3_000)];
+    let six_out =
+        [("WBTC", 2_500), ("WETH", 2_500), ("AAVE", 2_000), ("CRV", 1_000), ("wstETH", 1_000), ("LDO", 1_000)];
+    let partner = json!({"partner_fee_bps": 25, "partner_recipient": accounts::OTHER, "partner_fee_on_output": true});
+    let on_input = json!({"partner_fee_bps": 30, "partner_recipient": accounts::OTHER});
+    type Basket<'a> = (&'a [(&'a str, u64)], &'a [(&'a str, u16)], Value);
+    let baskets: [Basket<'_>; 5] = [
+        (&[("USDC", 5_000), ("LINK", 100)], &[("WBTC", 6_000), ("UNI", 4_000)], json!({})),
+        (&[("USDT", 9_000), ("WETH", 2), ("WBTC", 1)], &[("ETH", 5_000), ("DAI", 3_333), ("LINK", 1_667)], json!({})),
+        (&[("ETH", 3)], &[("WETH", 2_000), ("USDC", 8_000)], json!({"partner_fee": on_input})),
+        (&[("USDC", 2_000), ("DAI", 2_000)], &[("ETH", 5_000), ("WETH", 5_000)], json!({"partner_fee": partner})),
+        (&six_in, &six_out, json!({"simulate": true})),
+    ];
+    for (inputs, outputs, more) in baskets {
+        let quote = world.basket(inputs, outputs, more).await;
+        if !quote["simulation"].is_null() {
+            assert_eq!(quote["simulation"]["status"], "success", "{:#}", quote["simulation"]);
+        }
+        world.approve(&quote["approvals"]).await;
+        let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
+        world.settles(&quote, &built).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_signature_pays_for_several_inputs() {
+    let mut world = World::start().await;
+    let inputs = [("USDT", 500), ("USDC", 700), ("LINK", 30)];
+    let quote = world.basket(&inputs, &[("DAI", 7_000), ("WETH", 3_000)], json!({})).await;
+    world.approve(&quote["permit2"]["approvals"]).await;
+    let data = &quote["permit2"]["eip712"];
+    assert_eq!(data["message"]["permitted"].as_array().unwrap().len(), 3, "the batch form");
+    let signature = world.chain.rpc().call("eth_signTypedData_v4", json!([accounts::TAKER, data])).await.unwrap();
+    let built = world.build(&json!({"quote_id": quote["quote_id"], "permit2_signature": signature})).await;
+    assert_eq!(built["authorization"], "permit2");
+    world.settles(&quote, &built).await;
 }

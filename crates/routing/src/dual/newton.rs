@@ -42,6 +42,7 @@ pub(crate) struct Newton {
     metric: Vec<f64>,
     step: Vec<f64>,
     moved: Vec<f64>,
+    pull: Vec<f64>,
     /// Weight of the metric; carried over from one stage to the next.
     pub(crate) damping: f64,
     /// Evaluations of a pool, the unit of work.
@@ -57,7 +58,7 @@ impl Newton {
         self.work > BUDGET
     }
 
-    /// Moves `prices` towards the minimum. The last token's price stays. `scale` is the value of the whole trade.
+    /// Moves `prices` towards the minimum. The price of the basket asked for stays. `scale` is the value of the whole trade.
     pub(crate) fn minimise(
         &mut self,
         sub: &Subproblem<'_>,
@@ -66,32 +67,30 @@ impl Newton {
         scale: f64,
         tolerance: Tolerance,
     ) -> Outcome {
-        let n = sub.tokens.len();
-        let size = n - 1;
         self.load_metric(sub, prices);
         let mut value = self.evaluate(sub, prices, stage);
         let mut excess = f64::INFINITY;
         for _ in 0..tolerance.steps {
-            excess = largest(&self.slopes.gradient[..size]);
+            excess = self.excess(sub, prices);
             if excess <= tolerance.excess || self.work > 2 * BUDGET {
                 break;
             }
-            if !self.factor_damped(sub, size, scale) {
+            if !self.factor_damped(sub, prices, scale) {
                 self.damping = (self.damping * 10.0).max(1e-9);
                 if self.damping > 1e6 {
                     break;
                 }
                 continue;
             }
-            let longest = self.set_step(sub, size);
-            let along = dot(&self.slopes.gradient[..size], &self.step);
+            let longest = self.set_step(sub, prices);
+            let along = self.slope_along(sub, prices);
             if -along < tolerance.decrease && self.damping < 1e-4 {
                 break;
             }
             match self.search(sub, prices, stage, value, along, longest) {
                 Some((next, share)) => {
                     value = next;
-                    excess = largest(&self.slopes.gradient[..size]);
+                    excess = self.excess(sub, prices);
                     if -along * share < tolerance.decrease * 0.1 && self.damping < 1e-3 {
                         break;
                     }
@@ -131,20 +130,55 @@ impl Newton {
         }
     }
 
-    fn factor_damped(&mut self, sub: &Subproblem<'_>, size: usize, scale: f64) -> bool {
-        let n = sub.tokens.len();
+    /// The largest value by which a token's balance is off: what is left of the gradient once every output got its share of
+    /// the basket.
+    fn excess(&self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
+        let gradient = &self.slopes.gradient[..sub.free()];
+        if sub.outputs == 1 {
+            return largest(gradient);
+        }
+        let first = gradient.len() - sub.outputs;
+        let basket: f64 = gradient[first..].iter().sum();
+        let at_outputs = sub.shares(prices).map(|(at, share)| (gradient[at] - basket * share).abs());
+        at_outputs.fold(largest(&gradient[..first]), f64::max)
+    }
+
+    /// How the dual changes along the step, with the prices scaled so that the basket goes on to cost one.
+    fn slope_along(&self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
+        let gradient = &self.slopes.gradient[..sub.free()];
+        let along = dot(gradient, &self.step);
+        if sub.outputs == 1 {
+            return along;
+        }
+        let dearer: f64 = sub.shares(prices).map(|(at, share)| share * self.step[at]).sum();
+        let cost: f64 = sub.shares(prices).map(|(_, share)| share).sum();
+        along - dearer / cost * gradient.iter().sum::<f64>()
+    }
+
+    fn factor_damped(&mut self, sub: &Subproblem<'_>, prices: &[f64], scale: f64) -> bool {
+        let (n, size) = (sub.tokens.len(), sub.free());
+        let mut share = vec![0.0; if sub.outputs == 1 { 0 } else { n }];
+        if sub.outputs > 1 {
+            sub.shares(prices).for_each(|(at, value)| share[at] = value);
+        }
         let (hessian, metric, damping) = (&self.slopes.hessian, &self.metric, self.damping);
         self.factor.compute(n, size, &sub.first, |i, j| {
             let entry = hessian[i * n + j] + damping * metric[i * n + j];
-            if i == j { entry * (1.0 + 1e-12) + 1e-9 * scale } else { entry }
+            let entry = if i == j { entry * (1.0 + 1e-12) + 1e-9 * scale } else { entry };
+            // Along the outputs' shares the step is ruled out; weight there only makes the matrix definite.
+            if share.is_empty() { entry } else { entry + scale * share[i] * share[j] }
         })
     }
 
     /// The damped Newton step, cut to the radius; returns its longest entry.
-    fn set_step(&mut self, sub: &Subproblem<'_>, size: usize) -> f64 {
+    fn set_step(&mut self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
+        let size = sub.free();
         self.step.clear();
         self.step.extend(self.slopes.gradient[..size].iter().map(|g| -g));
         self.factor.solve(size, &sub.first, &mut self.step);
+        if sub.outputs > 1 {
+            self.hold_basket_price(sub, prices);
+        }
         let longest = largest(&self.step);
         if longest > RADIUS {
             for entry in &mut self.step {
@@ -152,6 +186,20 @@ impl Newton {
             }
         }
         longest
+    }
+
+    /// Takes out of the step what would change the price of the basket.
+    fn hold_basket_price(&mut self, sub: &Subproblem<'_>, prices: &[f64]) {
+        let size = sub.free();
+        self.pull.clear();
+        self.pull.resize(size, 0.0);
+        sub.shares(prices).for_each(|(at, share)| self.pull[at] = share);
+        self.factor.solve(size, &sub.first, &mut self.pull);
+        let along = |x: &[f64]| sub.shares(prices).map(|(at, share)| share * x[at]).sum::<f64>();
+        let part = along(&self.step) / along(&self.pull);
+        if part.is_finite() {
+            self.step.iter_mut().zip(&self.pull).for_each(|(step, pull)| *step -= part * pull);
+        }
     }
 
     /// Tries the step and shorter ones; on success `prices` and slopes are those of the new point.
@@ -171,10 +219,13 @@ impl Newton {
             self.moved.clear();
             self.moved.extend(prices[..size].iter().zip(&self.step).map(|(price, step)| price * (share * step).exp()));
             self.moved.extend_from_slice(&prices[size..]);
-            let moved = std::mem::take(&mut self.moved);
+            let mut moved = std::mem::take(&mut self.moved);
+            if sub.outputs > 1 {
+                sub.normalise(&mut moved);
+            }
             let next = self.evaluate(sub, &moved, stage);
+            let ahead = self.slope_along(sub, &moved);
             self.moved = moved;
-            let ahead = dot(&self.slopes.gradient[..size], &self.step);
             let small = share * longest < 2e-3;
             let flat = ahead <= 0.0 || ahead.abs() <= 0.5 * along.abs();
             if next <= value + 1e-4 * share * along || (small && flat) {

@@ -18,7 +18,7 @@ pub(crate) struct Member<'a> {
     pub(crate) gas_price: f64,
 }
 
-/// A set of tokens with local numbers; the output comes last, hubs shortly before it, so that elimination fills in little.
+/// A set of tokens with local numbers; the outputs come last, hubs shortly before it, so that elimination fills in little.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subproblem<'a> {
     /// The token of each local number.
@@ -28,6 +28,10 @@ pub(crate) struct Subproblem<'a> {
     pub(crate) first: Vec<usize>,
     /// Amount supplied of each token.
     pub(crate) supply: Vec<f64>,
+    /// How many outputs there are: the last local numbers.
+    pub(crate) outputs: usize,
+    /// The amount of each token in a basket worth one: prices are such that `Σ weight · price = 1`.
+    pub(crate) weights: Vec<f64>,
     /// The most of each token that a route can hold.
     pub(crate) caps: Vec<f64>,
 }
@@ -36,8 +40,6 @@ impl<'a> Subproblem<'a> {
     /// From a list of pools. `local` is scratch: one entry per token, all `u32::MAX`, and left so.
     pub(crate) fn new(problem: &Problem<'a>, pools: &[u32], caps: &[f64], local: &mut [u32]) -> Self {
         let mut degrees: Vec<(u32, u32)> = Vec::new();
-        let target = crate::prepare::index32(problem.target);
-        let source = crate::prepare::index32(problem.source);
         let graph = problem.prepared.graph();
         let mut count = |token: u32, local: &mut [u32]| {
             let at = &mut local[token as usize];
@@ -52,9 +54,12 @@ impl<'a> Subproblem<'a> {
                 count(token, local);
             }
         }
-        count(source, local);
-        count(target, local);
-        degrees.sort_by_key(|(token, degree)| (*token == target, *degree, *token));
+        let terms = &problem.terms;
+        for (token, _) in terms.supplies.iter().chain(&terms.weights) {
+            count(*token, local);
+        }
+        let is_output = |token: u32| terms.weights.iter().any(|(output, _)| *output == token);
+        degrees.sort_by_key(|(token, degree)| (is_output(*token), *degree, *token));
         for (number, (token, _)) in degrees.iter().enumerate() {
             local[*token as usize] = crate::prepare::index32(number);
         }
@@ -64,9 +69,20 @@ impl<'a> Subproblem<'a> {
             members: Vec::with_capacity(pools.len()),
             first: (0..n).collect(),
             supply: vec![0.0; n],
+            outputs: terms.weights.len(),
+            weights: vec![0.0; n],
             caps: degrees.iter().map(|(token, _)| caps[*token as usize]).collect(),
         };
-        sub.supply[local[problem.source] as usize] = problem.amount;
+        for (token, amount) in &terms.supplies {
+            sub.supply[local[*token as usize] as usize] += amount;
+        }
+        for (token, weight) in &terms.weights {
+            sub.weights[local[*token as usize] as usize] += weight;
+        }
+        // What ties the outputs' prices to each other ties them all.
+        for row in n - sub.outputs..n {
+            sub.first[row] = n - sub.outputs;
+        }
         for pair in pools {
             let Some(curve) = problem.curve(*pair) else { continue };
             let tokens = graph.ends(*pair);
@@ -85,6 +101,32 @@ impl<'a> Subproblem<'a> {
             local[*token as usize] = u32::MAX;
         }
         sub
+    }
+
+    /// How many prices are free to move each by itself: with one output its price is given, with several their sum is.
+    pub(crate) fn free(&self) -> usize {
+        if self.outputs == 1 { self.tokens.len() - 1 } else { self.tokens.len() }
+    }
+
+    /// What each output takes of a basket worth one, in value, by local number from the first output on.
+    pub(crate) fn shares<'s>(&'s self, prices: &'s [f64]) -> impl Iterator<Item = (usize, f64)> + 's {
+        let first = self.tokens.len() - self.outputs;
+        (first..)
+            .zip(self.weights[first..].iter().zip(&prices[first..]))
+            .map(|(at, (weight, price))| (at, weight * price))
+    }
+
+    /// Scales prices to a basket that costs one.
+    pub(crate) fn normalise(&self, prices: &mut [f64]) {
+        if self.outputs == 1 {
+            let last = self.tokens.len() - 1;
+            prices[last] = 1.0 / self.weights[last];
+            return;
+        }
+        let sum: f64 = self.shares(prices).map(|(_, share)| share).sum();
+        for price in prices {
+            *price /= sum;
+        }
     }
 }
 

@@ -31,6 +31,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(app));
     notes.extend(warnings::impact(total_impact));
+    notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
     notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
@@ -46,7 +47,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         inputs: inputs(draft, shown),
         outputs: outputs(draft, shown),
         slippage_tolerance_bps: request.slippage_tolerance_bps,
-        estimated_outputs: estimated_outputs(draft, shown, total_impact, dollars),
+        estimated_outputs: estimated_outputs(draft, shown, dollars),
         total_price_impact_bps: total_impact,
         costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars),
         path: path::path(published, route, &draft.gas.step_gas_units, shown),
@@ -90,9 +91,25 @@ fn value_given(draft: &Draft) -> Option<f64> {
     inputs.map(|(id, entry)| prices::value_in_ether(&draft.published, *id, entry.amount)).sum()
 }
 
+fn asked_shares(draft: &Draft) -> Vec<u16> {
+    draft.request.outputs.iter().map(|output| output.ratio_bps).collect()
+}
+
 fn values_got(draft: &Draft) -> Vec<Option<f64>> {
     let outputs = draft.tokens.outputs.iter().zip(&draft.expected);
     outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
+}
+
+/// What each output cost of the inputs' value, in ether.
+fn values_spent(draft: &Draft) -> Option<Vec<f64>> {
+    let fee = draft.request.partner_fee;
+    let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
+    let given = inputs.map(|(id, entry)| {
+        let value = prices::value_in_ether(&draft.published, *id, entry.amount)?;
+        Some((*id, fee.map_or(entry.amount, |fee| fee.after_input(entry.amount)), value))
+    });
+    let given = given.collect::<Option<Vec<_>>>()?;
+    Some(prices::value_spent(&draft.solution.route, &given, &draft.tokens.outputs))
 }
 
 fn total_impact_bps(draft: &Draft) -> Option<i64> {
@@ -100,8 +117,13 @@ fn total_impact_bps(draft: &Draft) -> Option<i64> {
     prices::impact_bps(value_given(draft)?, got?)
 }
 
-fn estimated_outputs(draft: &Draft, shown: Shown, impact: Option<i64>, dollars: Option<f64>) -> Vec<EstimatedOutput> {
+fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<EstimatedOutput> {
     let values = values_got(draft);
+    let spent = values_spent(draft);
+    let impact = |index: usize| {
+        let (spent, got) = (spent.as_ref()?.get(index)?, values.get(index).copied().flatten()?);
+        prices::impact_bps(*spent, got)
+    };
     let shares = prices::shares_bps(&values);
     let tokens = draft.published.head.market.tokens();
     let rows = draft.tokens.outputs.iter().zip(&draft.request.outputs).zip(&draft.expected).zip(&draft.order.outputs);
@@ -124,7 +146,7 @@ fn estimated_outputs(draft: &Draft, shown: Shown, impact: Option<i64>, dollars: 
             ratio_bps: entry.ratio_bps,
             realized_ratio_bps: shares.get(index).copied().flatten(),
             reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: format!("{price}") }),
-            price_impact_bps: impact,
+            price_impact_bps: impact(index),
             usd_value: dollars.and_then(|rate| Some(rate * values.get(index).copied().flatten()?)),
         }
     };

@@ -2,6 +2,7 @@
 
 use braid_market::Market;
 use braid_primitives::{Address, TokenId, U256, address};
+use braid_routing::Route;
 
 use crate::feed::Published;
 
@@ -44,6 +45,27 @@ pub fn impact_bps(given: f64, got: f64) -> Option<i64> {
     impact.is_finite().then(|| impact.round().clamp(-1e9, 10_000.0) as i64)
 }
 
+/// How much of the inputs' value was spent on each output: at every step value goes where the amounts go.
+///
+/// `given` are the inputs with what the route starts from of each, and its value.
+pub fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs: &[TokenId]) -> Vec<f64> {
+    let mut held: Vec<(TokenId, f64, f64)> =
+        given.iter().map(|(token, amount, value)| (*token, f64::from(*amount), *value)).collect();
+    for step in &route.steps {
+        let Some((_, amount, value)) = held.iter_mut().find(|(token, ..)| *token == step.token_in) else { continue };
+        let moved = *value * (f64::from(step.amount_in) / *amount).clamp(0.0, 1.0);
+        *amount -= f64::from(step.amount_in);
+        *value -= moved;
+        let out = f64::from(step.amount_out);
+        match held.iter_mut().find(|(token, ..)| *token == step.token_out) {
+            Some((_, amount, value)) => (*amount, *value) = (*amount + out, *value + moved),
+            None => held.push((step.token_out, out, moved)),
+        }
+    }
+    let at_end = |token: &TokenId| held.iter().find(|(known, ..)| known == token).map_or(0.0, |(.., value)| *value);
+    outputs.iter().map(at_end).collect()
+}
+
 /// The share that each value has of their sum, in basis points.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 10000
 pub fn shares_bps(values: &[Option<f64>]) -> Vec<Option<u64>> {
@@ -67,6 +89,27 @@ mod tests {
         assert_eq!(impact_bps(100.0, 99.0), Some(100));
         assert_eq!(impact_bps(100.0, 101.0), Some(-100));
         assert_eq!(impact_bps(0.0, 1.0), None);
+    }
+
+    #[test]
+    fn value_goes_where_the_amounts_go() {
+        let step = |token_in: u32, token_out: u32, amount_in: u64, amount_out: u64| braid_routing::Step {
+            pool: braid_primitives::PoolId(0),
+            coin_in: 0,
+            coin_out: 1,
+            token_in: TokenId(token_in),
+            token_out: TokenId(token_out),
+            share: 0,
+            amount_in: U256::from(amount_in),
+            amount_out: U256::from(amount_out),
+            gas_units: 0,
+        };
+        // Token 2 takes all of input 2 and a quarter of input 1's way; half of what reaches it goes on to token 4.
+        let steps = vec![step(1, 3, 75, 7), step(1, 4, 25, 5), step(2, 4, 10, 5), step(4, 5, 5, 1)];
+        let route = Route { steps, amounts_out: Vec::new() };
+        let given = [(TokenId(1), U256::from(100), 8.0), (TokenId(2), U256::from(10), 4.0)];
+        let spent = value_spent(&route, &given, &[TokenId(3), TokenId(4), TokenId(5)]);
+        assert_eq!(spent, [6.0, 3.0, 3.0]);
     }
 
     #[test]

@@ -218,10 +218,17 @@ fn too_small() -> Problem {
 fn no_route(error: &SolveError, tokens: &Tokens) -> Problem {
     let output = |id| tokens.outputs.iter().position(|output| *output == id).unwrap_or(0);
     let pointer = |id| format!("/outputs/{}/address", output(id));
+    let input = |id| tokens.inputs.iter().position(|input| *input == id);
     match error {
         SolveError::NoRoute(id) => {
-            let detail = "no chain of allowed pools, within max_hops, leads to this output";
-            Problem::field(Code::NoRouteFound, FieldError::new(pointer(*id), FieldCode::NoRouteFound, detail))
+            let (pointer, detail) = match input(*id) {
+                Some(at) => {
+                    let detail = "no chain of allowed pools, within max_hops, leads from this input to an output";
+                    (format!("/inputs/{at}/address"), detail)
+                }
+                None => (pointer(*id), "no chain of allowed pools, within max_hops, leads to this output"),
+            };
+            Problem::field(Code::NoRouteFound, FieldError::new(pointer, FieldCode::NoRouteFound, detail))
         }
         SolveError::InsufficientLiquidity => {
             Problem::new(Code::InsufficientLiquidity, "the market cannot take the whole amount")
@@ -231,10 +238,6 @@ fn no_route(error: &SolveError, tokens: &Tokens) -> Problem {
             let detail = "this output has no reference price, which several outputs need each";
             let error = FieldError::new(pointer(*id), FieldCode::OutputPriceUnavailable, detail);
             Problem::field(Code::OutputPriceUnavailable, error)
-        }
-        SolveError::Basket { inputs, outputs } => {
-            let detail = format!("{inputs} inputs to {outputs} outputs cannot be routed: use one of each");
-            Problem::new(Code::NoRouteFound, detail)
         }
     }
 }

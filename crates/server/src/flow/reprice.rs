@@ -1,7 +1,8 @@
 //! A stored route on a newer market: the proxy's own arithmetic (`docs/program.md`, section 3) over the pools as they are now.
 
 use braid_market::Market;
-use braid_primitives::{Address, ExecutionBlock, TokenId, U256};
+use braid_primitives::{Address, ExecutionBlock, PoolId, TokenId, U256};
+use braid_protocols::After;
 use braid_routing::{Route, Step};
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ pub fn reprice(
     inputs: &[(TokenId, U256)],
     outputs: &[TokenId],
 ) -> Result<Route, RepriceError> {
-    let mut ledger = Ledger(inputs.to_vec());
+    let mut ledger = Ledger { held: inputs.to_vec(), used: Vec::new() };
     let steps = steps.iter().map(|step| run(market, at, step, &mut ledger)).collect::<Result<Vec<_>, _>>()?;
     Ok(Route { steps, amounts_out: outputs.iter().map(|token| ledger.held(*token)).collect() })
 }
@@ -64,7 +65,8 @@ fn run(market: &Market, at: &ExecutionBlock, step: &StoredStep, ledger: &mut Led
         return Err(RepriceError::NothingAtHand(step.pool));
     }
     let refused = |error| RepriceError::Refused { pool: step.pool, error };
-    let swap = pool.swap(at, step.coin_in, step.coin_out, amount_in).map_err(refused)?;
+    let swap = pool.swap_after(at, ledger.after(id), step.coin_in, step.coin_out, amount_in).map_err(refused)?;
+    ledger.leave(id, swap.after);
     ledger.take(token_in, amount_in);
     ledger.give(token_out, swap.amount_out);
     let StoredStep { coin_in, coin_out, share, .. } = *step;
@@ -90,24 +92,38 @@ fn taken(balance: U256, share: u32) -> U256 {
     balance.saturating_mul(U256::from(share)) >> 32
 }
 
-/// What is at hand of each token.
-struct Ledger(Vec<(TokenId, U256)>);
+/// What is at hand of each token, and what the route did so far to the pools that it used.
+struct Ledger {
+    held: Vec<(TokenId, U256)>,
+    used: Vec<(PoolId, After)>,
+}
 
 impl Ledger {
     fn held(&self, token: TokenId) -> U256 {
-        self.0.iter().find(|(id, _)| *id == token).map_or(U256::ZERO, |(_, amount)| *amount)
+        self.held.iter().find(|(id, _)| *id == token).map_or(U256::ZERO, |(_, amount)| *amount)
     }
 
     fn take(&mut self, token: TokenId, amount: U256) {
-        if let Some((_, held)) = self.0.iter_mut().find(|(id, _)| *id == token) {
+        if let Some((_, held)) = self.held.iter_mut().find(|(id, _)| *id == token) {
             *held = held.saturating_sub(amount);
         }
     }
 
     fn give(&mut self, token: TokenId, amount: U256) {
-        match self.0.iter_mut().find(|(id, _)| *id == token) {
+        match self.held.iter_mut().find(|(id, _)| *id == token) {
             Some((_, held)) => *held = held.saturating_add(amount),
-            None => self.0.push((token, amount)),
+            None => self.held.push((token, amount)),
+        }
+    }
+
+    fn after(&self, pool: PoolId) -> &After {
+        self.used.iter().find(|(used, _)| *used == pool).map_or(&After::Unchanged, |(_, after)| after)
+    }
+
+    fn leave(&mut self, pool: PoolId, after: After) {
+        match self.used.iter_mut().find(|(used, _)| *used == pool) {
+            Some((_, known)) => *known = after,
+            None => self.used.push((pool, after)),
         }
     }
 }

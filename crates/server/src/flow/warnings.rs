@@ -4,6 +4,9 @@ use crate::app::App;
 use crate::model::Warning;
 use crate::proxy::ProxyState;
 
+/// How far a share may be from what was asked before a quote warns, in basis points.
+const MOST_SHARE_OFF_BPS: f64 = 1.0;
+
 /// An impact from which a quote warns, in basis points.
 const HIGH_IMPACT_BPS: i64 = 500;
 
@@ -24,6 +27,20 @@ pub fn impact(impact_bps: Option<i64>) -> Option<Warning> {
     Some(Warning { code: "HIGH_PRICE_IMPACT", message })
 }
 
+/// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did not
+/// allow more.
+pub fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
+    let total: f64 = values.iter().copied().sum::<Option<f64>>().filter(|_| values.len() > 1)?;
+    let share = |value: &Option<f64>| value.map_or(0.0, |value| value / total * 10_000.0);
+    let rows = asked_bps.iter().zip(values).enumerate();
+    let off: Vec<String> = rows
+        .filter(|(_, (asked, value))| (share(value) - f64::from(**asked)).abs() > MOST_SHARE_OFF_BPS)
+        .map(|(index, (asked, value))| format!("output {index} is {:.2} instead of {asked}", share(value)))
+        .collect();
+    let message = format!("value shares in basis points are not those asked for: {}", off.join(", "));
+    (!off.is_empty()).then_some(Warning { code: "RATIO_NOT_MET", message })
+}
+
 /// Says that the taker's balances and allowances could not be read.
 pub fn accounts_unread() -> Warning {
     let message = "balances and allowances could not be read from the node: they are null here";
@@ -39,4 +56,18 @@ pub fn no_explanation() -> Warning {
 pub fn no_dollars() -> Warning {
     let message = "the market has no ether-stablecoin pools deep enough to price in dollars";
     Warning { code: "USD_PRICE_UNAVAILABLE", message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_further_off_than_a_basis_point_is_named() {
+        assert!(shares(&[5_000, 5_000], &[Some(1.0), Some(1.0001)]).is_none());
+        let warning = shares(&[5_000, 5_000], &[Some(1.0), Some(3.0)]).unwrap();
+        assert_eq!(warning.code, "RATIO_NOT_MET");
+        assert!(warning.message.contains("output 0 is 2500.00 instead of 5000"), "{}", warning.message);
+        assert!(shares(&[10_000], &[None]).is_none());
+    }
 }

@@ -1,0 +1,219 @@
+//! First plans: which input pays for which output, by single chains.
+//!
+//! Two kinds. An *assignment* gives each input to the outputs that it pays best, as far as their shares go, so that there are
+//! at most `inputs + outputs − 1` chains; what is input and output at once is netted first. A *star* takes every input to one
+//! hub and every output from there. Chains that meet share their pools; each is priced on top of those before it.
+
+use crate::path::best_paths;
+use crate::potentials::Potentials;
+use crate::prepare::index32;
+use crate::problem::{Flow, Problem, Terms};
+use crate::support::Support;
+
+use super::reach::{Reach, reference, worths};
+
+/// Planned flows, and what outputs keep of what reaches them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) kept: Vec<(u32, f64)>,
+}
+
+/// Hubs tried: the tokens with the deepest pools.
+const HUBS: usize = 3;
+/// Chains tried where the best one would close a cycle.
+const CHAINS: usize = 3;
+
+/// Every first plan that finds its chains; each amount goes in `parts` equal parts.
+pub(crate) fn plans(problem: &Problem<'_>, reach: &Reach, parts: u16) -> Vec<Plan> {
+    let assigned = cells(problem, reach).and_then(|cells| Builder::new(problem, reach).assignment(&cells, parts));
+    let proportional = || Builder::new(problem, reach).assignment(&proportional(problem, reach), parts);
+    let assigned = assigned.or_else(proportional);
+    let stars = hubs(problem, reach).into_iter().filter_map(|hub| Builder::new(problem, reach).star(hub, parts));
+    assigned.into_iter().chain(stars).collect()
+}
+
+/// A share of an input for an output, by their positions among the supplies and the weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    input: usize,
+    output: usize,
+    /// Share of the input's amount.
+    share: f64,
+}
+
+/// What share of the whole value each input is, and each output has to be.
+fn shares(problem: &Problem<'_>, reach: &Reach) -> (Vec<f64>, Vec<f64>) {
+    let terms = &problem.terms;
+    let total = terms.supplied_value(&reach.worth);
+    let supply = terms.supplies.iter().map(|(token, amount)| amount * reach.worth[*token as usize] / total).collect();
+    let demand = terms.weights.iter().map(|(token, weight)| weight * reference(problem, *token)).collect();
+    (supply, demand)
+}
+
+/// Gives inputs to outputs, the best paying pairs first; a pair of which one side has nowhere else to go comes before them.
+/// `None` if something is left over that cannot be paired.
+fn cells(problem: &Problem<'_>, reach: &Reach) -> Option<Vec<Cell>> {
+    let terms = &problem.terms;
+    let (supply, demand) = shares(problem, reach);
+    let (mut left, mut open) = (supply.clone(), demand);
+    let quality = |input: usize, output: usize| {
+        let (token, _) = terms.supplies[input];
+        let same = terms.weights[output].0 == token;
+        let paid = reach.towards[output][token as usize] / reach.worth[token as usize];
+        if same { 2.0 } else { paid }
+    };
+    let mut cells: Vec<Cell> = Vec::new();
+    loop {
+        let inputs: Vec<usize> = (0..left.len()).filter(|input| left[*input] > TINY).collect();
+        let outputs: Vec<usize> = (0..open.len()).filter(|output| open[*output] > TINY).collect();
+        if inputs.is_empty() || outputs.is_empty() {
+            break;
+        }
+        let ways_out = |input: usize| outputs.iter().filter(|output| quality(input, **output) > 0.0).count();
+        let ways_in = |output: usize| inputs.iter().filter(|input| quality(**input, output) > 0.0).count();
+        let pairs = inputs.iter().flat_map(|input| outputs.iter().map(move |output| (*input, *output)));
+        let rated = pairs.filter_map(|(input, output)| {
+            let quality = quality(input, output);
+            let narrow = ways_out(input).min(ways_in(output)) == 1;
+            (quality > 0.0).then_some((quality + if narrow { 1.0 } else { 0.0 }, input, output))
+        });
+        let best = rated.max_by(|a, b| a.0.total_cmp(&b.0).then((b.1, b.2).cmp(&(a.1, a.2))));
+        let (_, input, output) = best?;
+        let given = left[input].min(open[output]);
+        left[input] -= given;
+        open[output] -= given;
+        cells.push(Cell { input, output, share: given / supply[input] });
+    }
+    // Crumbs of rounding go where most of their input goes.
+    (!cells.is_empty()).then_some(cells)
+}
+
+/// Below this share of the whole value nothing is left.
+const TINY: f64 = 1e-12;
+
+/// Every input to every output that it reaches, by the outputs' shares.
+fn proportional(problem: &Problem<'_>, reach: &Reach) -> Vec<Cell> {
+    let (_, demand) = shares(problem, reach);
+    let mut cells = Vec::new();
+    for (input, (token, _)) in problem.terms.supplies.iter().enumerate() {
+        let reaches = |output: &usize| reach.towards[*output][*token as usize] > 0.0;
+        let outputs: Vec<usize> = (0..demand.len()).filter(reaches).collect();
+        let sum: f64 = outputs.iter().map(|output| demand[*output]).sum();
+        cells.extend(outputs.iter().map(|output| Cell { input, output: *output, share: demand[*output] / sum }));
+    }
+    cells
+}
+
+fn hubs(problem: &Problem<'_>, reach: &Reach) -> Vec<usize> {
+    if problem.hops < 2 {
+        return Vec::new();
+    }
+    let prepared = problem.prepared;
+    let tokens = prepared.deepest_first().iter().map(|token| *token as usize);
+    tokens.filter(|token| reach.alive[*token] && prepared.graph().is_inner(*token)).take(HUBS).collect()
+}
+
+struct Builder<'a, 'p> {
+    problem: &'a Problem<'p>,
+    reach: &'a Reach,
+    support: Support,
+    kept: Vec<(u32, f64)>,
+}
+
+impl<'a, 'p> Builder<'a, 'p> {
+    fn new(problem: &'a Problem<'p>, reach: &'a Reach) -> Self {
+        Self { problem, reach, support: Support::default(), kept: Vec::new() }
+    }
+
+    fn assignment(mut self, cells: &[Cell], parts: u16) -> Option<Plan> {
+        let terms = &self.problem.terms;
+        let legs: Vec<(Leg<'_>, f64)> = cells
+            .iter()
+            .map(|cell| {
+                let (source, amount) = terms.supplies[cell.input];
+                let (target, _) = terms.weights[cell.output];
+                let worth = self.reach.towards[cell.output].clone();
+                let leg = self.leg(source as usize, target as usize, worth, self.problem.hops);
+                (leg, amount * cell.share)
+            })
+            .collect();
+        for _ in 0..parts {
+            for (leg, amount) in &legs {
+                let arrived = self.send(leg, amount / f64::from(parts))?;
+                self.keep(leg.problem.target, arrived);
+            }
+        }
+        Some(self.plan())
+    }
+
+    fn star(mut self, hub: usize, parts: u16) -> Option<Plan> {
+        let terms = &self.problem.terms;
+        let (_, demand) = shares(self.problem, self.reach);
+        let price = self.reach.worth[hub];
+        let (hops_in, hops_out) = (self.problem.hops.div_ceil(2), self.problem.hops / 2);
+        let towards = worths(self.problem, hub, price, hops_in);
+        let inwards: Vec<(Leg<'_>, f64)> = terms
+            .supplies
+            .iter()
+            .map(|(token, amount)| (self.leg(*token as usize, hub, towards.clone(), hops_in), *amount))
+            .collect();
+        let outwards: Vec<(Leg<'_>, f64)> = terms
+            .weights
+            .iter()
+            .zip(&self.reach.towards)
+            .zip(&demand)
+            .map(|(((token, _), worth), share)| (self.leg(hub, *token as usize, worth.clone(), hops_out), *share))
+            .collect();
+        for _ in 0..parts {
+            let mut arrived = 0.0;
+            for (leg, amount) in &inwards {
+                arrived += self.send(leg, amount / f64::from(parts))?;
+            }
+            for (leg, share) in &outwards {
+                let arrived = self.send(leg, arrived * share)?;
+                self.keep(leg.problem.target, arrived);
+            }
+        }
+        Some(self.plan())
+    }
+
+    fn leg(&self, source: usize, target: usize, worth: Vec<f64>, hops: usize) -> Leg<'p> {
+        let price_out = worth[target];
+        let problem = Problem { source, target, terms: Terms::default(), price_out, hops, ..self.problem.clone() };
+        Leg { problem, potentials: Potentials::of_parts(self.reach.cap.clone(), worth) }
+    }
+
+    /// Adds the best chain for an amount; what arrives of it, about. `None` where there is none that fits.
+    fn send(&mut self, leg: &Leg<'_>, amount: f64) -> Option<f64> {
+        if leg.problem.source == leg.problem.target || amount <= 0.0 {
+            return Some(amount);
+        }
+        let chains = best_paths(&leg.problem, &leg.potentials, amount, &self.support, CHAINS);
+        let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
+        let (chain, support) = chains.iter().find_map(|chain| Some((chain, fits(&chain.flows)?)))?;
+        let last = chain.flows.last()?;
+        let (_, direction) = leg.problem.direction(last.pair, last.side)?;
+        let before = self.support.amount_in(last.pair).unwrap_or(0.0);
+        let arrived = direction.quote(before + last.amount_in).0 - direction.quote(before).0;
+        self.support = support;
+        Some(arrived)
+    }
+
+    fn keep(&mut self, output: usize, amount: f64) {
+        match self.kept.iter_mut().find(|(token, _)| *token as usize == output) {
+            Some((_, kept)) => *kept += amount,
+            None => self.kept.push((index32(output), amount)),
+        }
+    }
+
+    fn plan(self) -> Plan {
+        Plan { flows: self.support.flows().to_vec(), kept: self.kept }
+    }
+}
+
+/// From one token to one other.
+struct Leg<'p> {
+    problem: Problem<'p>,
+    potentials: Potentials,
+}

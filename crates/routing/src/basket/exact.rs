@@ -1,0 +1,164 @@
+//! From planned flows to an exact route whose outputs have the shares asked for.
+
+use crate::plan::{self, PlanError};
+use crate::prepare::node;
+use crate::problem::{Flow, Problem};
+use crate::solve::shift;
+use crate::valuation;
+use crate::{Prepared, Request, Route};
+
+use super::reach::reference;
+use super::shares::Steer;
+
+pub(crate) use crate::plan::flows_of;
+
+/// An exact route. Values are in the problem's unit of value.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) route: Route,
+    /// The value of the largest basket with exactly the shares asked for that the outputs hold, net of gas.
+    pub(crate) net: f64,
+    /// The value of all that arrives.
+    pub(crate) gross: f64,
+    /// The value of the gas.
+    pub(crate) gas: f64,
+}
+
+/// Exact runs of one plan, at most.
+const RUNS: usize = 16;
+/// Deviation of a share, of one, that is good enough: a hundredth of a basis point.
+const EXACT: f64 = 1e-6;
+
+/// A flow with, for every token that it supplies and leaves where it is, the way that `spare` flows take from there: all of an
+/// input is sold, also where it is worth less than its gas, or nothing beside the others.
+pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -> Vec<Flow> {
+    let terms = &problem.terms;
+    let mut flows = flows.to_vec();
+    let is_output = |token: u32| terms.weights.iter().any(|(output, _)| *output == token);
+    let mut open: Vec<u32> = terms.supplies.iter().map(|(token, _)| *token).collect();
+    open.extend(flows.iter().map(|flow| flow.to));
+    while let Some(token) = open.pop() {
+        if is_output(token) || flows.iter().any(|flow| flow.from == token) {
+            continue;
+        }
+        for flow in spare.iter().filter(|flow| flow.from == token) {
+            if flows.iter().all(|known| known.pair != flow.pair) {
+                flows.push(*flow);
+                open.push(flow.to);
+            }
+        }
+    }
+    flows
+}
+
+/// Keeps the best exact route of a plan if it is better than what there is. Without `kept`, outputs keep their shares of
+/// what the flows bring in all.
+pub(crate) fn offer(
+    prepared: &Prepared,
+    request: &Request,
+    problem: &Problem<'_>,
+    flows: &[Flow],
+    kept: Option<&[(u32, f64)]>,
+    best: &mut Option<Candidate>,
+) {
+    if flows.is_empty() {
+        return;
+    }
+    let kept = kept.map_or_else(|| balanced(problem, flows), <[(u32, f64)]>::to_vec);
+    if leaves_out(problem, flows) {
+        return;
+    }
+    let mut run = Run { prepared, request, problem, flows: flows.to_vec(), kept };
+    let Some(found) = run.best() else { return };
+    if best.as_ref().is_none_or(|known| found.net > known.net) {
+        *best = Some(found);
+    }
+}
+
+/// Whether a flow leaves an input, or what it makes on its way, where it is, though that is no output.
+fn leaves_out(problem: &Problem<'_>, flows: &[Flow]) -> bool {
+    let terms = &problem.terms;
+    let moves = |token: u32| flows.iter().any(|flow| flow.from == token);
+    let stays = |token: u32| terms.weights.iter().any(|(output, _)| *output == token);
+    let made = terms.supplies.iter().map(|(token, _)| *token).chain(flows.iter().map(|flow| flow.to));
+    made.into_iter().any(|token| !moves(token) && !stays(token))
+}
+
+/// What each output keeps of a balanced flow: its share of the value that all outputs have left over together.
+fn balanced(problem: &Problem<'_>, flows: &[Flow]) -> Vec<(u32, f64)> {
+    let terms = &problem.terms;
+    let out = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+    let balance = |token: u32| {
+        let supplied: f64 = terms.supplies.iter().filter(|(t, _)| *t == token).map(|(_, amount)| amount).sum();
+        let paid: f64 = flows.iter().filter(|flow| flow.to == token).map(out).sum();
+        let taken: f64 = flows.iter().filter(|flow| flow.from == token).map(|flow| flow.amount_in).sum();
+        supplied + paid - taken
+    };
+    let value: f64 = terms.weights.iter().map(|(token, _)| balance(*token) * reference(problem, *token)).sum();
+    terms.weights.iter().map(|(token, weight)| (*token, (weight * value).max(0.0))).collect()
+}
+
+struct Run<'a, 'p> {
+    prepared: &'a Prepared,
+    request: &'a Request,
+    problem: &'a Problem<'p>,
+    flows: Vec<Flow>,
+    kept: Vec<(u32, f64)>,
+}
+
+impl Run<'_, '_> {
+    /// Runs the plan, moves flow towards the outputs that got too little, and runs it again.
+    fn best(&mut self) -> Option<Candidate> {
+        let mut best: Option<Candidate> = None;
+        let outputs: Vec<u32> = self.problem.terms.weights.iter().map(|(token, _)| *token).collect();
+        let mut steer = Steer::new(outputs.len());
+        let mut without_gain = 0;
+        for _ in 0..RUNS {
+            match plan::replay(self.prepared, self.request, &self.flows, &self.kept) {
+                Ok(route) => {
+                    let (found, shares) = self.value(route)?;
+                    if best.as_ref().is_none_or(|known| found.net > known.net) {
+                        best = Some(found);
+                        without_gain = 0;
+                    } else {
+                        without_gain += 1;
+                    }
+                    let off = shares.iter().map(|(is, wanted)| (is / wanted - 1.0).abs() * wanted).fold(0.0, f64::max);
+                    if off < EXACT || without_gain > 3 || outputs.len() < 2 {
+                        break;
+                    }
+                    let factors = steer.factors(&shares);
+                    super::shares::steer(&mut self.flows, &mut self.kept, &outputs, &factors);
+                }
+                Err(PlanError::Refused { flow, at_most }) => {
+                    if shift(&mut self.flows, &flow, at_most).is_none() {
+                        break;
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        best.filter(|found| found.route.steps.len() <= usize::from(self.request.max_steps))
+    }
+
+    /// A route's values, and of each node asked for the share of the value that it got, with the share that it should have.
+    fn value(&self, route: Route) -> Option<(Candidate, Vec<(f64, f64)>)> {
+        let terms = &self.problem.terms;
+        let got = |token: u32| {
+            let paid = self.request.outputs.iter().zip(&route.amounts_out);
+            let here = paid.filter(|((output, _), _)| node(*output) == token as usize);
+            here.map(|(_, amount)| f64::from(*amount)).sum::<f64>() * reference(self.problem, token)
+        };
+        let values: Vec<(f64, f64)> = terms
+            .weights
+            .iter()
+            .map(|(token, weight)| (got(*token), weight * reference(self.problem, *token)))
+            .collect();
+        let gross: f64 = values.iter().map(|(value, _)| value).sum();
+        let basket = values.iter().map(|(value, share)| value / share).fold(f64::INFINITY, f64::min);
+        let priced = self.problem.gas_price > 0.0;
+        let gas = if priced { valuation::gas_value_wei(self.request, &route) } else { 0.0 };
+        let shares = values.iter().map(|(value, share)| (value / gross, *share)).collect();
+        (gross > 0.0).then_some((Candidate { route, net: basket - gas, gross, gas }, shares))
+    }
+}
