@@ -2,7 +2,8 @@
 //!
 //! For any prices at which the basket asked for costs one, `Σ price(input)·amount + Σ max(0, profit − gas)` is at least the
 //! value of every route (`docs/certificate.md`). The second sum runs over all open pools between reachable tokens; nothing
-//! flows into a lone input or out of a lone output; no pool takes more than the most that a route can hold of its coin. What floating point may have lost is added back.
+//! flows into a lone input or out of a lone output; no pool takes more than the most that a route can hold of its coin. What
+//! floating point may have lost is added back.
 
 use braid_protocols::continuous::Direction;
 

@@ -45,7 +45,7 @@ const REPAIRS: usize = 12;
 /// [`SolveError`] when there is no route, the market cannot take the amount, or an output would round to zero.
 pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
     let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
-        return basket::solve(prepared, request);
+        return basket::solve(prepared, request, None);
     };
     if node(*input) == node(*output) {
         return convert_only(prepared, request, *output);
@@ -62,13 +62,15 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
 /// # Errors
 /// As [`solve`].
 pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Option<Witness>), SolveError> {
+    let recorder = Recorder::default();
     let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
-        return Ok((solve(prepared, request)?, None));
+        let solution = basket::solve(prepared, request, Some(&recorder))?;
+        let witness = recorder.replace(None).filter(|_| solution.certificate.is_some());
+        return Ok((solution, witness));
     };
     if node(*input) == node(*output) {
         return Ok((solve(prepared, request)?, None));
     }
-    let recorder = Recorder::default();
     let mut problem = Problem::single(prepared, request, *input, *amount, *output);
     problem.recorder = Some(&recorder);
     let solution = Single { prepared, request, problem }.solve(*output)?;

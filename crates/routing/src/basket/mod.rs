@@ -20,6 +20,7 @@ use crate::flow::FlowSearch;
 use crate::potentials::Potentials;
 use crate::prepare::{index32, node};
 use crate::problem::Problem;
+use crate::witness::Recorder;
 use crate::{Certificate, Prepared, Request, Solution, SolveError};
 
 use assign::Plan;
@@ -41,8 +42,12 @@ const CONVERSIONS: usize = 4;
 /// # Errors
 /// [`SolveError`] when an output has no reference price or cannot be reached, the market cannot take the amounts, or an
 /// output would round to zero.
-pub(crate) fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
-    let problem = terms::problem(prepared, request)?;
+pub(crate) fn solve(
+    prepared: &Prepared,
+    request: &Request,
+    recorder: Option<&Recorder>,
+) -> Result<Solution, SolveError> {
+    let problem = Problem { recorder, ..terms::problem(prepared, request)? };
     let reach = Reach::new(&problem);
     let solver = Solver { prepared, request, problem, reach };
     solver.reachable()?;
@@ -91,6 +96,9 @@ impl Solver<'_> {
             let before = best.as_ref().map(|found| found.net);
             self.try_plans(&parts, &start, value, &mut best);
             if best.as_ref().map(|found| found.net) > before {
+                if let Some(recorder) = self.problem.recorder {
+                    recorder.replace(None);
+                }
                 let wider = self.universe(value, best.as_ref());
                 bound = self.split(&wider, &start, value, &mut best);
             }
