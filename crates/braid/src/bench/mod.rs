@@ -37,7 +37,7 @@ pub(crate) struct BenchArgs {
     /// Most steps in a route
     #[arg(long, value_name = "N", default_value_t = 40)]
     max_steps: u16,
-    /// What a unit of gas costs, in gwei; by default what the file says, or 1
+    /// What a unit of gas costs, in gwei; by default what each request or the market says, or 1
     #[arg(long, value_name = "GWEI")]
     gas_gwei: Option<f64>,
     /// How many requests are generated where none are given
@@ -114,6 +114,7 @@ fn measure(
         max_hops: args.max_hops,
         max_steps: args.max_steps,
         gas_price_wei: gas_price_wei(args.gas_gwei, file_gas_wei),
+        same_gas_price: args.gas_gwei.is_some(),
         baselines: !args.no_baselines,
     };
     let rows: Vec<Row> = asked.iter().map(|one| run::run(&prepared, one, settings)).collect();

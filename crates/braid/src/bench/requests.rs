@@ -18,6 +18,8 @@ pub(crate) struct Asked {
     pub(crate) input: TokenId,
     pub(crate) amount: U256,
     pub(crate) output: TokenId,
+    /// What a unit of gas costs this request, where the file says.
+    pub(crate) gas_price_wei: Option<u64>,
 }
 
 /// A trade as files write it: as a request, or as an order of a recorded market.
@@ -31,6 +33,8 @@ struct Entry {
     token_out: String,
     #[serde(alias = "sell_amount")]
     amount_in: String,
+    #[serde(default)]
+    gas_price_wei: Value,
 }
 
 /// Reads requests: a list, or an object with `requests` or `orders`. Those that name a token which the market does not know
@@ -68,7 +72,12 @@ fn asked(at: usize, entry: Entry, market: &Market) -> Option<Asked> {
         Value::Number(id) => id.to_string(),
         _ => at.to_string(),
     };
-    (input != output && !amount.is_zero()).then_some(Asked { id, input, amount, output })
+    let gas_price_wei = match entry.gas_price_wei {
+        Value::String(wei) => wei.parse().ok(),
+        Value::Number(wei) => wei.as_u64(),
+        _ => None,
+    };
+    (input != output && !amount.is_zero()).then_some(Asked { id, input, amount, output, gas_price_wei })
 }
 
 /// Makes up requests: tokens by how many pools they have, values from 0.03 to 15,000 ether, evenly by magnitude.
@@ -89,7 +98,7 @@ pub(crate) fn generated(market: &Market, count: usize, seed: u64) -> Vec<Asked> 
         let Some(price_wei) = prepared.value_wei(input, U256::from(1)).filter(|_| input != output) else { continue };
         let amount = U256::try_from(ether * 1e18 / price_wei).unwrap_or_default();
         if !amount.is_zero() {
-            asked.push(Asked { id: asked.len().to_string(), input, amount, output });
+            asked.push(Asked { id: asked.len().to_string(), input, amount, output, gas_price_wei: None });
         }
     }
     asked

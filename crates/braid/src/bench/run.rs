@@ -13,7 +13,10 @@ use super::requests::Asked;
 pub(crate) struct Settings {
     pub(crate) max_hops: u8,
     pub(crate) max_steps: u16,
+    /// What a unit of gas costs a request that does not say.
     pub(crate) gas_price_wei: u64,
+    /// Whether it holds for those that do, too.
+    pub(crate) same_gas_price: bool,
     pub(crate) baselines: bool,
 }
 
@@ -44,12 +47,14 @@ pub(crate) struct Answer {
 /// Solves one request and, if asked, what simpler routers would answer.
 #[allow(clippy::cast_precision_loss, reason = "values, not amounts")]
 pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row {
+    let own = asked.gas_price_wei.filter(|_| !settings.same_gas_price);
+    let gas_price_wei = own.unwrap_or(settings.gas_price_wei);
     let request = Request {
         inputs: vec![(asked.input, asked.amount)],
         outputs: vec![(asked.output, 10_000)],
         max_hops: settings.max_hops,
         filter: PoolFilter::default(),
-        gas_price_wei: settings.gas_price_wei,
+        gas_price_wei,
         max_steps: settings.max_steps,
         at: prepared.market().block().next(),
     };
@@ -60,7 +65,7 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
         let amount_out = solution.route.amounts_out.first().copied().unwrap_or_default();
         let gas_units = solution.route.gas_units();
         let gross = prepared.value_wei(asked.output, amount_out);
-        let net = gross.map(|gross| gross - gas_units as f64 * settings.gas_price_wei as f64);
+        let net = gross.map(|gross| gross - gas_units as f64 * gas_price_wei as f64);
         let baselines: &[Baseline] = if settings.baselines { &Baseline::ALL } else { &[] };
         let loss = |baseline: &Baseline| {
             let other = baseline.net_value_wei(prepared, &request)?;
