@@ -170,7 +170,7 @@ fn print_quote(market: &Market, sold: (&Token, U256), bought: &Token, solution: 
         route.gas_units(),
         route.steps.len()
     ))?;
-    if let Some(certificate) = &solution.certificate {
+    if let Ok(certificate) = &solution.certificate {
         let covered = certificate.pools_covered;
         out::line(format_args!("at most {:.4} bps below the best that {covered} pools allow", certificate.gap_bps))?;
     }

@@ -50,7 +50,7 @@ impl Baseline {
             potentials = Potentials::new(&problem, 0.0);
         }
         let flows = self.plan(&problem, &potentials)?;
-        let single = Single { prepared, request, problem };
+        let single = Single::new(prepared, request, problem);
         let route = single.mended_replay(&flows)?;
         Some(single.net(&route))
     }
@@ -62,7 +62,9 @@ impl Baseline {
                 paths.into_iter().next().map(|path| path.flows)
             }
             Self::Grid => grid(problem, potentials),
-            Self::Chunks => Some(chunked(problem, potentials, Cut { chunks: 20, pools: usize::MAX, chains: 4 })),
+            Self::Chunks => {
+                Some(chunked(problem, potentials, Cut { chunks: 20, pools: usize::MAX, chains: 4, quotes: usize::MAX }))
+            }
         }
     }
 }

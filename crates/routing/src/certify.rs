@@ -47,25 +47,32 @@ impl PriceBoard {
         let (mut low_gas, mut high_gas) = (0.0_f64, f64::INFINITY);
         // Pools that leave the guess where it is need no closer look.
         let (floor, ceiling) = if guess > 0.0 { (guess, guess) } else { (0.0, f64::INFINITY) };
+        let crumb = problem.gas_price * CRUMB;
         for arrow in problem.prepared.graph().arrows(token) {
             let to = arrow.to as usize;
             if !self.known[to] || self.price[to] <= 0.0 || !problem.is_open(arrow.pair) {
                 continue;
             }
             let other = self.price[to];
+            let (lowest, highest) = (low_gas.min(low).max(floor), high_gas.max(high).min(ceiling));
+            let may_raise = to != problem.source && other * arrow.spot > lowest;
+            let may_lower = to != problem.target && other < highest * arrow.back;
+            if !may_raise && !may_lower {
+                continue;
+            }
+            let root = (crumb / other).sqrt();
+            let may_raise = may_raise && other * arrow.spot_after_gas(root) > lowest;
+            let may_lower = may_lower && other * arrow.reversed(token).cost_with_gas(root) < highest;
+            if !may_raise && !may_lower {
+                continue;
+            }
             let Some(curve) = problem.curve(arrow.pair) else { continue };
             let gas = curve.gas_units * problem.gas_price;
-            let direction = curve.direction(arrow.side).filter(|_| to != problem.source);
-            if let Some(direction) =
-                direction.filter(|direction| other * direction.spot() > low_gas.min(low).max(floor))
-            {
+            if let Some(direction) = curve.direction(arrow.side).filter(|_| may_raise) {
                 low = low.max(direction.average_rate(other, f64::INFINITY, gas * CRUMB));
                 low_gas = low_gas.max(direction.average_rate(other, f64::INFINITY, gas));
             }
-            let direction = curve.direction(1 - arrow.side).filter(|_| to != problem.target);
-            if let Some(direction) =
-                direction.filter(|direction| other / direction.spot() < high_gas.max(high).min(ceiling))
-            {
+            if let Some(direction) = curve.direction(1 - arrow.side).filter(|_| may_lower) {
                 high = high.min(direction.average_cost(other, f64::INFINITY, gas * CRUMB));
                 high_gas = high_gas.min(direction.average_cost(other, f64::INFINITY, gas));
             }
@@ -210,24 +217,32 @@ impl Many<'_, '_> {
     }
 }
 
-/// Open pools of `all` that `universe` leaves out and that earn more than their gas at a board's prices.
-pub(crate) fn earning_outside(all: &Problem<'_>, universe: &Problem<'_>, caps: &[f64], price: &[f64]) -> Vec<u32> {
+/// Open pairs of `all` that `universe` leaves out and that earn more than their gas at a board's prices, with what they
+/// earn.
+pub(crate) fn earning_outside(
+    all: &Problem<'_>,
+    universe: &Problem<'_>,
+    caps: &[f64],
+    price: &[f64],
+) -> Vec<(f64, u32)> {
     let graph = all.prepared.graph();
     let pools = (0..all.prepared.pair_count()).map(crate::prepare::index32);
     let outside =
         pools.filter(|pair| !universe.is_open(*pair) && all.is_open(*pair) && graph.ends(*pair)[0] != u32::MAX);
-    let earns = |pair: &u32| {
-        let (ends, Some(curve)) = (graph.ends(*pair), all.curve(*pair)) else { return false };
+    let earns = |pair: u32| {
+        let (ends, curve) = (graph.ends(pair), all.curve(pair)?);
         let open = all.open_ways(ends);
         let gas = curve.gas_units * all.gas_price;
-        (0..2).any(|side| {
+        let side = |side: usize| {
             let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
             let direction =
-                curve.directions[side].as_ref().filter(|_| open[side] && price[from] > 0.0 && price[to] > 0.0);
-            direction.is_some_and(|d| d.most_earned(price[from], price[to], caps[from], gas, all.gas_price) > 0.0)
-        })
+                curve.directions[side].as_ref().filter(|_| open[side] && price[from] > 0.0 && price[to] > 0.0)?;
+            Some(direction.most_earned(price[from], price[to], caps[from], gas, all.gas_price))
+        };
+        let earned = [side(0), side(1)].into_iter().flatten().fold(0.0, f64::max);
+        (earned > 0.0).then_some((earned, pair))
     };
-    outside.filter(earns).collect()
+    outside.filter_map(earns).collect()
 }
 
 struct Sum<'a, 'p> {

@@ -7,7 +7,7 @@
 
 use crate::certify::{self, PriceBoard};
 use crate::path::EXACT_BELOW;
-use crate::potentials::{Potentials, reversed};
+use crate::potentials::Potentials;
 use crate::prepare::Arrow;
 use crate::problem::{Flow, Problem};
 
@@ -59,7 +59,7 @@ impl Exhaustive<'_, '_> {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), problem.target);
         for arrow in graph.arrows(target).iter().filter(|arrow| arrow.to as usize == at) {
-            self.step(&reversed(arrow, target), amount, gas)?;
+            self.step(&arrow.reversed(target), amount, gas)?;
         }
         if self.visited.len() >= problem.hops {
             return Some(());

@@ -1,7 +1,7 @@
 //! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
 
 use crate::certify::{self, PriceBoard};
-use crate::dual::{Newton, Stage, Subproblem, Tolerance};
+use crate::dual::{Newton, RELAX_BUDGET, Stage, Subproblem, Tolerance};
 use crate::fixed::Fixed;
 use crate::potentials::Potentials;
 use crate::prepare::index32;
@@ -11,9 +11,11 @@ use crate::rounding;
 /// Tokens that the first subproblem takes besides those of the best chain.
 const FIRST_TOKENS: usize = 24;
 /// Most tokens of a subproblem.
-const MOST_TOKENS: usize = 56;
+const MOST_TOKENS: usize = 160;
+/// Most tokens that one round takes in.
+const GROWTH: usize = 48;
 /// Most rounds of taking in tokens whose pools earn more than their gas.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 8;
 /// Gas of a plain swap, for scale.
 const SWAP_GAS_UNITS: f64 = 80_000.0;
 /// Where smoothing ends, as a share of a swap's gas.
@@ -60,7 +62,8 @@ impl<'p> FlowSearch<'_, 'p> {
             }
             let found = self.bound_at(&sub, &local);
             least = least.min(found.bound);
-            if round + 1 == ROUNDS || self.newton.is_spent() || !self.take_in(&mut members, &found.earning) {
+            if round + 1 == ROUNDS || self.newton.is_spent(RELAX_BUDGET) || !self.take_in(&mut members, &found.earning)
+            {
                 break;
             }
         }
@@ -93,7 +96,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let promise = |token: usize| {
             let loss = 1.0 - cap[token] * worth[token] / whole;
             let slack = allowed - loss;
-            let depth = self.problem.prepared.depth_wei(token) * 100.0;
+            let depth = self.problem.prepared.node_depth_wei(token) * 100.0;
             (slack > 0.0).then_some(depth * slack * slack * 0.25).filter(|value| *value > gas)
         };
         let tokens = (0..members.len()).filter(|t| self.alive[*t] && worth[*t] > 0.0 && !members[*t]);
@@ -130,7 +133,7 @@ impl<'p> FlowSearch<'_, 'p> {
             let decrease = if last { 1e-9 * scale } else { (1e-6 * scale).max(0.02 * tau) };
             let tolerance = Tolerance { excess: 1e-9 * scale, decrease, steps: 40 };
             self.newton.minimise(sub, prices, Stage::Smooth { tau, slack }, scale, tolerance);
-            if last {
+            if last || self.newton.is_spent(RELAX_BUDGET) {
                 return;
             }
             tau = (tau * 0.15).max(last_tau);
@@ -150,7 +153,7 @@ impl<'p> FlowSearch<'_, 'p> {
     fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> bool {
         let mut earning = earning.to_vec();
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut room = MOST_TOKENS.saturating_sub(members.iter().filter(|member| **member).count());
+        let mut room = MOST_TOKENS.saturating_sub(members.iter().filter(|member| **member).count()).min(GROWTH);
         let mut grew = false;
         for (_, pair) in &earning {
             for token in self.problem.prepared.graph().ends(*pair) {

@@ -2,7 +2,7 @@
 //!
 //! Never the optimum, but sound at any size: beyond the market's liquidity too, where a single chain collapses.
 
-use crate::path::best_paths;
+use crate::path::best_paths_within;
 use crate::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::support::Support;
@@ -16,6 +16,8 @@ pub(crate) struct Cut {
     pub(crate) pools: usize,
     /// Most chains that add a pool.
     pub(crate) chains: usize,
+    /// Most pools priced for one part.
+    pub(crate) quotes: usize,
 }
 
 /// The flow that equal parts make; empty if the first finds no chain.
@@ -24,11 +26,12 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
     let mut support = Support::default();
     let mut chains = 0;
     for _ in 0..cut.chunks {
-        let grown = best_paths(problem, potentials, part, &support, 3).into_iter().find_map(|path| {
-            let next = support.with(&path.flows, problem.hops)?;
-            let fresh = usize::from(next.len() > support.len());
-            (next.len() <= cut.pools && chains + fresh <= cut.chains).then_some((next, fresh))
-        });
+        let grown =
+            best_paths_within(problem, potentials, part, &support, 3, cut.quotes).into_iter().find_map(|path| {
+                let next = support.with(&path.flows, problem.hops)?;
+                let fresh = usize::from(next.len() > support.len());
+                (next.len() <= cut.pools && chains + fresh <= cut.chains).then_some((next, fresh))
+            });
         // Where nothing takes another part, the rest follows the proportions reached so far.
         let Some((next, fresh)) = grown else { break };
         support = next;

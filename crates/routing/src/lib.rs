@@ -31,7 +31,7 @@ mod witness;
 
 pub use error::SolveError;
 pub use prepare::Prepared;
-pub use request::{PoolFilter, Request};
-pub use route::{Certificate, Route, Solution, Step};
+pub use request::{MAX_ROUTE_GAS_UNITS, PoolFilter, Request};
+pub use route::{Certificate, Excluded, Route, Solution, Step, Uncertified};
 pub use solve::{explain, solve};
 pub use witness::{TokenPrice, Witness};

@@ -5,7 +5,6 @@
 //! what it pays on top, and its gas is free.
 
 use crate::potentials::Potentials;
-use crate::potentials::reversed;
 use crate::prepare::Arrow;
 use crate::problem::{Flow, Problem};
 use crate::support::Support;
@@ -38,6 +37,8 @@ const NONE: u32 = u32::MAX;
 
 /// Most labels of one token that go on from one layer to the next.
 const LABELS: usize = 4;
+/// Most pools priced by one search; the most promising come first.
+const QUOTES: usize = 20_000;
 
 /// The best chains for `amount`, best first, at most `keep`.
 pub(crate) fn best_paths(
@@ -47,7 +48,19 @@ pub(crate) fn best_paths(
     used: &Support,
     keep: usize,
 ) -> Vec<Path> {
-    let mut search = Search::new(problem, potentials, amount, used, keep);
+    best_paths_within(problem, potentials, amount, used, keep, QUOTES)
+}
+
+/// The same with at most so many pools priced.
+pub(crate) fn best_paths_within(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    amount: f64,
+    used: &Support,
+    keep: usize,
+    quotes: usize,
+) -> Vec<Path> {
+    let mut search = Search { left: quotes, ..Search::new(problem, potentials, amount, used, keep) };
     search.run();
     search.paths()
 }
@@ -74,6 +87,8 @@ struct Search<'a, 'p> {
     ends: Vec<u32>,
     /// The newest label of each token in the layer being built; older ones follow as its siblings.
     newest: Vec<u32>,
+    /// How many pools may still be priced.
+    left: usize,
 }
 
 impl<'a, 'p> Search<'a, 'p> {
@@ -89,6 +104,7 @@ impl<'a, 'p> Search<'a, 'p> {
             labels: Vec::new(),
             ends: Vec::new(),
             newest,
+            left: QUOTES,
         }
     }
 
@@ -112,7 +128,7 @@ impl<'a, 'p> Search<'a, 'p> {
                 let token = self.labels[at as usize].token as usize;
                 // The output first: what it yields prunes the rest.
                 for arrow in graph.arrows(target).iter().filter(|arrow| arrow.to as usize == token) {
-                    self.extend(at, &reversed(arrow, target), &mut next);
+                    self.extend(at, &arrow.reversed(target), &mut next);
                 }
                 if hop == problem.hops {
                     continue;
@@ -155,6 +171,10 @@ impl<'a, 'p> Search<'a, 'p> {
         if label.amount * arrow.spot * worth - label.gas <= floor || self.visits(at, arrow) {
             return;
         }
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
         let Some((amount, gas_units)) = self.quote(arrow, label.amount) else { return };
         let gas = label.gas + gas_units * problem.gas_price;
         let narrow = self.narrow && to != problem.target;

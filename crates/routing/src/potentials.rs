@@ -148,6 +148,9 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 {
             return false;
         }
+        if here * arrow.cost_with_gas((problem.gas_price / here).sqrt()) >= cost[to] {
+            return false;
+        }
         let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side) else { return false };
         let dear = direction.average_cost(here, cap[x], curve.gas_units * problem.gas_price);
         let better = dear < cost[to];
@@ -168,6 +171,9 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
     sweep(problem, target, source, |x, arrow| {
         let (here, from) = (worth[x], arrow.to as usize);
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target {
+            return false;
+        }
+        if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
             return false;
         }
         let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
@@ -205,7 +211,7 @@ fn sweep(problem: &Problem<'_>, start: usize, end: usize, mut relax: impl FnMut(
             for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pair)) {
                 let x = arrow.to as usize;
                 if x != start && frontier.contains(&x) {
-                    relax(x, &reversed(arrow, end));
+                    relax(x, &arrow.reversed(end));
                 }
             }
         }
@@ -217,16 +223,5 @@ fn sweep(problem: &Problem<'_>, start: usize, end: usize, mut relax: impl FnMut(
         if frontier.is_empty() {
             break;
         }
-    }
-}
-
-/// The same pair from the other side; `here` is the token that the arrow leaves.
-pub(crate) fn reversed(arrow: &Arrow, here: usize) -> Arrow {
-    Arrow {
-        pair: arrow.pair,
-        to: crate::prepare::index32(here),
-        side: 1 - arrow.side,
-        spot: arrow.back,
-        back: arrow.spot,
     }
 }

@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
 use braid_protocols::Product;
 
+/// The most gas that a route's steps may cost. With what surrounds them and a quarter of head-room a transaction then stays
+/// below half of EIP-7825's cap of 16,777,216, so that a client may double its limit.
+pub const MAX_ROUTE_GAS_UNITS: u64 = 6_000_000;
+
 /// A swap to route: exact inputs, and outputs by share of value. Already validated: tokens exist and are distinct,
 /// amounts are above zero, ratios sum to 10,000.
 #[derive(Clone, Debug, PartialEq, Eq)]

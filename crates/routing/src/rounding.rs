@@ -4,7 +4,7 @@
 //! adding one to at most `V + (profit − gas)`. So only used pools that earn less than their gas, and unused ones that earn
 //! more, can improve on `S`; when there is none, `S` is the best of all sets.
 
-use crate::dual::{Member, Subproblem};
+use crate::dual::{BUDGET, Member, Subproblem};
 use crate::fixed::Fixed;
 use crate::flow::FlowSearch;
 use crate::problem::Flow;
@@ -120,7 +120,7 @@ impl<'p> Rounding<'_, 'p> {
         }
         moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, pair, add) in moves {
-            if self.trials >= TRIALS || search.newton.is_spent() {
+            if self.trials >= TRIALS || search.newton.is_spent(BUDGET) {
                 return None;
             }
             self.trials += 1;

@@ -52,23 +52,66 @@ pub struct Certificate {
     pub gap_bps: f64,
     /// How many pools the bound covers.
     pub pools_covered: u32,
+    /// What it leaves out.
+    pub excluded: Excluded,
+}
+
+/// What a bound leaves out: routes through these pools, and longer ones, may be worth more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excluded {
+    /// Pools that stand out of line with the market by more than this trade's gas: stale, paused, poisoned or dust.
+    pub standing_arbitrage: u32,
+    /// Pools that the request leaves out.
+    pub filtered: u32,
+    /// Longest chain of pools that the bound allows for.
+    pub max_hops: u8,
+}
+
+/// Why a route has no certificate.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Uncertified {
+    /// Without a reference price of the output, gas cannot be weighed against it.
+    #[error("the output has no reference price")]
+    NoReferencePrice,
+    /// The bound is so loose that it says nothing; the gap is in basis points of the gross output value.
+    #[error("the bound is {gap_bps:.0} basis points above the route")]
+    Loose {
+        /// The gap that a certificate would have had.
+        gap_bps: f64,
+    },
+    /// The bound cannot be told: prices or amounts are beyond what floating point holds.
+    #[error("the bound is not a number")]
+    NoBound,
 }
 
 impl Certificate {
-    /// A gap above this many basis points says nothing: it is no certificate.
+    /// A gap above this many basis points says nothing: see [`Uncertified::Loose`].
     pub const LOOSEST_GAP_BPS: f64 = 1_000.0;
 
     /// From values in wei; what floating point may have rounded is rounded outwards, and nothing is below zero.
-    pub(crate) fn new(bound: f64, achieved: f64, gross: f64, pools_covered: u32) -> Self {
+    pub(crate) fn new(
+        bound: f64,
+        achieved: f64,
+        gross: f64,
+        pools_covered: u32,
+        excluded: Excluded,
+    ) -> Result<Self, Uncertified> {
+        if !bound.is_finite() || !achieved.is_finite() {
+            return Err(Uncertified::NoBound);
+        }
         let bound = (bound + 1e-12 * bound.abs()).max(achieved);
         let gap_bps = if gross > 0.0 { (bound - achieved) / gross * 1e4 } else { f64::INFINITY };
+        if gap_bps > Self::LOOSEST_GAP_BPS {
+            return Err(Uncertified::Loose { gap_bps });
+        }
         let wei = |value: f64| U256::try_from(value.max(0.0)).unwrap_or(U256::MAX);
-        Self {
+        Ok(Self {
             upper_bound_value_wei: wei(bound.ceil()),
             achieved_value_wei: wei(achieved.floor()),
             gap_bps,
             pools_covered,
-        }
+            excluded,
+        })
     }
 }
 
@@ -77,9 +120,8 @@ impl Certificate {
 pub struct Solution {
     /// The route.
     pub route: Route,
-    /// How close to the best it is; `None` without a reference price, and where the bound is looser than
-    /// [`Certificate::LOOSEST_GAP_BPS`].
-    pub certificate: Option<Certificate>,
+    /// How close to the best it is, or why that cannot be told.
+    pub certificate: Result<Certificate, Uncertified>,
     /// How many pools the solver looked at: those that are open and lie between tokens that lead to the output.
     pub pools_visited: u32,
 }

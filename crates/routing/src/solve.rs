@@ -1,5 +1,7 @@
 //! The way of a request: potentials, the best single chain, splits, the exact route, the certificate.
 
+use std::cell::Cell;
+
 use braid_primitives::{TokenId, U256};
 
 use crate::basket;
@@ -16,12 +18,17 @@ use crate::problem::{Flow, Problem, Terms, closed_pairs};
 use crate::reach::reachable;
 use crate::support::Support;
 use crate::witness::Recorder;
-use crate::{Certificate, Prepared, Request, Route, Solution, SolveError, Witness, valuation, walk};
+use crate::{
+    Certificate, Excluded, MAX_ROUTE_GAS_UNITS, Prepared, Request, Route, Solution, SolveError, Uncertified, Witness,
+    valuation, walk,
+};
 
 /// How many single chains are replayed exactly; the best of them is the floor under the answer.
 const CHAINS: usize = 3;
 /// Equal parts of the first split.
 const CHUNKS: u16 = 24;
+/// Most pools priced for each.
+const CHUNK_QUOTES: usize = 1_500;
 /// Gap, as a share of the bound, above which a flow by chunks is tried too: amounts beyond the market's liquidity.
 const FAR: f64 = 2e-3;
 /// Gap, as a share of the bound, and amount, in atomic units, from which exact chains are walked one by one.
@@ -36,6 +43,15 @@ const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
 const GAS_WEIGHS: f64 = 210_000.0;
 /// How often a plan is mended after an exact pool refused an amount.
 const REPAIRS: usize = 12;
+/// Up to this share of its gas a pool's arbitrage leaves something to pay.
+const LEAN: f64 = 0.95;
+/// How often the value that a route can hold is narrowed down.
+const NARROWINGS: usize = 4;
+/// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
+const REOPEN_TRADE: f64 = 1e-6;
+const REOPEN_GAP: f64 = 0.2;
+/// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more.
+const SHARES_OF_TRADE: [f64; 3] = [1e-3, 1e-2, 1e-1];
 
 /// The best route for a request, with its certificate.
 ///
@@ -51,7 +67,7 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
         return convert_only(prepared, request, *output);
     }
     let problem = Problem::single(prepared, request, *input, *amount, *output);
-    Single { prepared, request, problem }.solve(*output)
+    Single::new(prepared, request, problem).solve(*output)
 }
 
 /// As [`solve`], with what a third party needs to work the bound out again; the route and the certificate are the same.
@@ -65,7 +81,7 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
     let recorder = Recorder::default();
     let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
         let solution = basket::solve(prepared, request, Some(&recorder))?;
-        let witness = recorder.replace(None).filter(|_| solution.certificate.is_some());
+        let witness = recorder.replace(None).filter(|_| solution.certificate.is_ok());
         return Ok((solution, witness));
     };
     if node(*input) == node(*output) {
@@ -73,8 +89,8 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
     }
     let mut problem = Problem::single(prepared, request, *input, *amount, *output);
     problem.recorder = Some(&recorder);
-    let solution = Single { prepared, request, problem }.solve(*output)?;
-    let witness = recorder.replace(None).filter(|_| solution.certificate.is_some());
+    let solution = Single::new(prepared, request, problem).solve(*output)?;
+    let witness = recorder.replace(None).filter(|_| solution.certificate.is_ok());
     Ok((solution, witness))
 }
 
@@ -82,7 +98,10 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
 fn convert_only(prepared: &Prepared, request: &Request, output: TokenId) -> Result<Solution, SolveError> {
     let route = plan::replay(prepared, request, &[], &[]).map_err(|_| SolveError::NoRoute(output))?;
     let value = valuation::net_value_wei(prepared, request, &route);
-    let certificate = value.map(|achieved| Certificate::new(achieved, achieved, achieved, 1));
+    let excluded = Excluded { max_hops: request.max_hops, ..Excluded::default() };
+    let certificate = value.ok_or(Uncertified::NoReferencePrice);
+    let certificate =
+        certificate.and_then(|achieved| Certificate::new(achieved, achieved, achieved.abs(), 1, excluded));
     Ok(Solution { route, certificate, pools_visited: 1 })
 }
 
@@ -119,6 +138,8 @@ pub(crate) struct Single<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) request: &'a Request,
     pub(crate) problem: Problem<'a>,
+    /// Whether a flow was turned down because its route would use more gas than a transaction may.
+    too_much_gas: Cell<bool>,
 }
 
 /// What a split left: a bound, and the prices and caps that go with it.
@@ -134,7 +155,11 @@ struct Candidate {
     net: f64,
 }
 
-impl Single<'_> {
+impl<'a> Single<'a> {
+    pub(crate) fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
+        Self { prepared, request, problem, too_much_gas: Cell::new(false) }
+    }
+
     fn solve(&self, output: TokenId) -> Result<Solution, SolveError> {
         let problem = &self.problem;
         let mut potentials = Potentials::new(problem, 1.0);
@@ -163,7 +188,7 @@ impl Single<'_> {
         if far {
             let potentials = Potentials::new(&universe, if below_gas { 0.0 } else { 1.0 });
             let pools = usize::from(self.request.max_steps);
-            let cut = greedy::Cut { chunks: CHUNKS, pools, chains: usize::MAX };
+            let cut = greedy::Cut { chunks: CHUNKS, pools, chains: usize::MAX, quotes: CHUNK_QUOTES };
             let flows = greedy::chunked(&universe, &potentials, cut);
             self.offer(&mut best, &flows);
         }
@@ -176,6 +201,9 @@ impl Single<'_> {
         if unsure || problem.amount < DUST {
             let chain = walk::best_chain(problem, self.request, self.request.inputs[0].1).unwrap_or_default();
             self.offer(&mut best, &chain);
+        }
+        if self.too_much_gas.get() {
+            self.save_gas(&universe, bound, &mut best);
         }
         let Some(found) = best else { return Err(self.why_nothing(&potentials)) };
         let pools_visited = self.visited(&universe, &potentials);
@@ -209,7 +237,7 @@ impl Single<'_> {
         let mut closed = vec![false; self.prepared.pair_count()];
         let mut any = !universe.closed.is_empty();
         for (pool, closed) in closed.iter_mut().enumerate() {
-            let id = crate::prepare::index32(pool);
+            let id = index32(pool);
             let gas = self.problem.curve(id).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
             let aside = standing.out_of_line(pool) > (gas * OUT_OF_LINE).max(smallest);
             let aside = aside && !self.matters_to_an_end(id);
@@ -253,12 +281,14 @@ impl Single<'_> {
     fn split_and_reopen<'u>(&'u self, universe: Problem<'u>, best: &mut Option<Candidate>) -> (Problem<'u>, f64) {
         let first = self.split(&universe, best);
         let earning = certify::earning_outside(&self.problem, &universe, &first.caps, &first.prices);
-        if earning.is_empty() {
+        let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
+        let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
+        if sum <= (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
             return (universe, first.bound);
         }
         let mut wider = universe.clone();
-        for pool in earning {
-            wider.closed[pool as usize] = false;
+        for (_, pair) in earning {
+            wider.closed[pair as usize] = false;
         }
         let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
         let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
@@ -341,7 +371,7 @@ impl Single<'_> {
     /// Tightens the caps by what a route better than `net` can hold.
     fn tighten(&self, universe: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
         let standing = self.prepared.standing();
-        let held = self.held_value(universe, net);
+        let held = self.held_value(universe, &potentials.cap, net);
         held.is_some_and(|held| potentials.tighten(universe, held, |token| standing.price(token)))
     }
 
@@ -350,8 +380,9 @@ impl Single<'_> {
     }
 
     /// The most value, at prices without arbitrage, that a route better than `net` can hold at any point: what it collects
-    /// in arbitrage on its way has to leave room for the gas that it pays.
-    fn held_value(&self, universe: &Problem<'_>, net: f64) -> Option<f64> {
+    /// in arbitrage on its way has to leave room for the gas that it pays. A pool yields no more than what can reach it buys,
+    /// which a first bound on the value held narrows down for the next.
+    fn held_value(&self, universe: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
         let standing = self.prepared.standing();
         let price_out = standing.price(universe.target);
         let price_in = standing.price(universe.source);
@@ -361,21 +392,59 @@ impl Single<'_> {
         let scale = price_out / universe.price_out;
         let value_in = price_in * universe.amount;
         let slack = (value_in - net * scale).max(0.0);
-        let (mut ratio, mut free) = (0.0_f64, 0.0_f64);
-        for pool in 0..self.prepared.pair_count() {
-            let profit = standing.profit(pool);
-            let id = crate::prepare::index32(pool);
-            if profit <= 0.0 || !universe.is_open(id) {
+        let mut held = f64::INFINITY;
+        let mut ratio = 0.0_f64;
+        // Pools that pay for their own gas, and more.
+        let mut rich: Vec<(u32, [usize; 2], f64)> = Vec::new();
+        for pair in (0..self.prepared.pair_count()).map(index32) {
+            let profit = standing.profit(pair as usize);
+            let Some(ends) =
+                (profit > 0.0 && universe.is_open(pair)).then(|| self.earning_way(universe, pair)).flatten()
+            else {
                 continue;
-            }
-            let gas = universe.curve(id).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
-            if profit < 0.95 * gas {
+            };
+            let gas = universe.curve(pair).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
+            if profit < LEAN * gas {
                 ratio = ratio.max(profit / (gas - profit));
             } else {
-                free += profit;
+                rich.push((pair, ends, gas));
             }
         }
-        Some((value_in + free + (slack + free) * ratio) * (1.0 + 1e-9))
+        for _ in 0..NARROWINGS {
+            let (mut free, mut ratio) = (0.0, ratio);
+            for (pair, [from, to], gas) in &rich {
+                let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
+                let Some((_, direction)) = universe.direction(*pair, side) else { continue };
+                let (price_in, price_out) = (standing.price(*from), standing.price(*to));
+                let cap = caps[*from].min(held / price_in);
+                let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * (1.0 + 1e-9);
+                if profit < LEAN * gas {
+                    ratio = ratio.max(profit / (gas - profit));
+                } else {
+                    free += profit;
+                }
+            }
+            let next = (value_in + free + (slack + free) * ratio) * (1.0 + 1e-9);
+            let settled = next > held * 0.99;
+            held = held.min(next);
+            if settled || rich.is_empty() {
+                break;
+            }
+        }
+        Some(held)
+    }
+
+    /// From which token to which a pair earns at prices without arbitrage, if a route may go that way.
+    fn earning_way(&self, universe: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
+        let standing = self.prepared.standing();
+        let ends = self.prepared.graph().ends(pair);
+        let side = (0_u8..2).find(|side| {
+            let (from, to) = (ends[usize::from(*side)] as usize, ends[1 - usize::from(*side)] as usize);
+            let rate = universe.direction(pair, *side).map_or(0.0, |(_, direction)| direction.spot());
+            standing.price(from) < rate * standing.price(to)
+        })?;
+        let [from, to] = [usize::from(side), 1 - usize::from(side)].map(|at| ends[at] as usize);
+        universe.open_ways(ends)[usize::from(side)].then_some([from, to])
     }
 
     fn chains(&self, potentials: &Potentials) -> Vec<Path> {
@@ -406,12 +475,43 @@ impl Single<'_> {
         let mut flows = flows.to_vec();
         for _ in 0..REPAIRS {
             match plan::replay(self.prepared, self.request, &flows, &[]) {
-                Ok(route) if route.steps.len() <= usize::from(self.request.max_steps) => return Some(route),
+                Ok(route) if self.is_within_limits(&route) => return Some(route),
                 Err(PlanError::Refused { flow, at_most }) => shift(&mut flows, &flow, at_most)?,
                 Ok(_) | Err(_) => return None,
             }
         }
         None
+    }
+
+    fn is_within_limits(&self, route: &Route) -> bool {
+        if route.gas_units() > MAX_ROUTE_GAS_UNITS {
+            self.too_much_gas.set(true);
+            return false;
+        }
+        route.steps.len() <= usize::from(self.request.max_steps)
+    }
+
+    /// Looks again as if gas were dearer, until a route keeps within the gas that a transaction may use.
+    fn save_gas(&self, universe: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) {
+        for share in SHARES_OF_TRADE {
+            self.too_much_gas.set(false);
+            #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+            let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
+            let universe = Problem { gas_price: universe.gas_price.max(dear), ..universe.clone() };
+            for chain in path::best_paths(
+                &universe,
+                &Potentials::new(&universe, 1.0),
+                universe.amount,
+                &Support::default(),
+                CHAINS,
+            ) {
+                self.offer(best, &chain.flows);
+            }
+            self.split(&universe, best);
+            if !self.too_much_gas.get() {
+                return;
+            }
+        }
     }
 
     fn why_nothing(&self, potentials: &Potentials) -> SolveError {
@@ -433,10 +533,17 @@ impl Single<'_> {
         plan::flows_of(self.prepared, route)
     }
 
-    fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Option<Certificate> {
-        let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route)?;
-        let certificate = Certificate::new(bound, found.net, gross, self.pools_with(universe, |_| true));
-        Some(certificate).filter(|certificate| certificate.gap_bps <= Certificate::LOOSEST_GAP_BPS)
+    fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {
+        let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route);
+        let gross = gross.ok_or(Uncertified::NoReferencePrice)?;
+        let all = Problem { closed: Vec::new(), ..self.problem.clone() };
+        let [covered, open, all] = [universe, &self.problem, &all].map(|problem| self.pools_with(problem, |_| true));
+        let excluded = Excluded {
+            standing_arbitrage: open.saturating_sub(covered),
+            filtered: all.saturating_sub(open),
+            max_hops: self.request.max_hops,
+        };
+        Certificate::new(bound, found.net, gross, covered, excluded)
     }
 }
 

@@ -1,7 +1,8 @@
 //! `braid market generate`: a market like mainnet's in shape, from a seed.
 //!
-//! A few hubs trade with each other at many venues and fees; a long tail of tokens hangs on them by one to four pools.
-//! Depths fall by a power law, prices are off by less than the fee, concentrated pools hold positions of many widths.
+//! A few hubs trade with each other at many venues and fees; a long tail of tokens hangs on them, the popular ones by many
+//! pools, most by one to four. Depths fall with a token's rank by a power law, prices are off by less than the fee,
+//! concentrated pools hold positions of many widths.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl Random {
         list[usize::try_from(self.next() % count).unwrap_or(0)]
     }
 
-    fn chance(&mut self, share: f64) -> bool {
+    pub(crate) fn chance(&mut self, share: f64) -> bool {
         self.between(0.0, 1.0) < share
     }
 }
@@ -109,8 +110,8 @@ pub(crate) fn market(pools: usize, seed: u64) -> Result<Market> {
     }
     let mut made = vec![wrapper()];
     for at in 0..pools {
-        let (a, b) = pair(&mut random, &hubs, &tail, at);
-        made.push(pool(&mut random, at, a, b, at < pools / 8));
+        let place = place(&mut random, &hubs, &tail, at);
+        made.push(pool(&mut random, at, place));
     }
     let block = Block {
         number: 1,
@@ -144,21 +145,35 @@ fn wrapper() -> Pool {
     Pool { address: WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther }
 }
 
-/// The first eighth of the pools joins hubs, the next gives every tail token its first pool, the rest adds more.
-fn pair(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> (Coin, Coin) {
-    let hub = |random: &mut Random| {
-        let first = if random.chance(0.6) { 1 } else { hubs.len() };
-        random.pick(&hubs[..first])
-    };
-    if at < hubs.len() - 1 {
-        return (hubs[at + 1], hubs[0]);
+/// Where a pool sits: its coins, what it holds of each in ether, and how likely its liquidity is concentrated.
+struct Place {
+    coins: [Coin; 2],
+    depth_ether: f64,
+    concentrated: f64,
+}
+
+/// Pools between hubs: so many at first, and then one in so many.
+const HUB_POOLS: usize = 56;
+const HUB_POOL_EVERY: usize = 64;
+/// What the first token of the tail has in a pool, in ether, and how fast that falls with the rank.
+const TAIL_DEPTH_ETHER: f64 = 4_000.0;
+const TAIL_EXPONENT: f64 = 0.8;
+const LEAST_DEPTH_ETHER: f64 = 0.3;
+
+/// Hubs with each other first; then every token of the tail its first two pools, and the rest to the popular ones.
+fn place(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> Place {
+    if at < HUB_POOLS || at.is_multiple_of(HUB_POOL_EVERY) {
+        let pair = if at < hubs.len() - 1 {
+            [hubs[at + 1], hubs[0]]
+        } else {
+            let a = hub(random, hubs);
+            let others: Vec<Coin> = hubs.iter().filter(|other| other.id != a.id).copied().collect();
+            [a, random.pick(&others)]
+        };
+        return Place { coins: pair, depth_ether: 10_f64.powf(random.between(1.5, 4.7)), concentrated: 0.8 };
     }
-    if at.is_multiple_of(8) {
-        let a = hub(random);
-        let others: Vec<Coin> = hubs.iter().filter(|other| other.id != a.id).copied().collect();
-        return (a, random.pick(&others));
-    }
-    // Tokens early in the tail are the popular ones.
+    let at = at - HUB_POOLS;
+    // Squared, so that tokens early in the tail come up more often.
     let place = random.between(0.0, 1.0) * random.between(0.0, 1.0);
     #[allow(
         clippy::cast_possible_truncation,
@@ -166,23 +181,28 @@ fn pair(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> (Coin, 
         clippy::cast_precision_loss,
         reason = "a place in the list"
     )]
-    let popular = tail[((place * tail.len() as f64) as usize).min(tail.len() - 1)];
-    let token = if at < tail.len() * 2 { tail[at % tail.len()] } else { popular };
-    if random.chance(0.05) {
-        let other = random.pick(tail);
-        if other.id != token.id {
-            return (token, other);
-        }
-    }
-    (token, hub(random))
+    let popular = ((place * tail.len() as f64) as usize).min(tail.len() - 1);
+    let rank = if at < tail.len() * 2 { at % tail.len() } else { popular };
+    #[allow(clippy::cast_precision_loss, reason = "a place in the list")]
+    let typical = TAIL_DEPTH_ETHER / (rank as f64 + 1.0).powf(TAIL_EXPONENT);
+    let depth_ether = (typical * (0.8 * random.normal()).exp()).max(LEAST_DEPTH_ETHER);
+    let token = tail[rank];
+    let other = if random.chance(0.03) { random.pick(tail) } else { hub(random, hubs) };
+    let other = if other.id == token.id { hubs[0] } else { other };
+    Place { coins: [token, other], depth_ether, concentrated: if rank < tail.len() / 10 { 0.5 } else { 0.3 } }
 }
 
-fn pool(random: &mut Random, at: usize, a: Coin, b: Coin, major: bool) -> Pool {
+/// Wrapped ether more often than all other hubs together.
+fn hub(random: &mut Random, hubs: &[Coin]) -> Coin {
+    let first = if random.chance(0.6) { 1 } else { hubs.len() };
+    random.pick(&hubs[..first])
+}
+
+fn pool(random: &mut Random, at: usize, place: Place) -> Pool {
+    let Place { coins: [a, b], depth_ether, concentrated } = place;
     // Contracts order their coins by address.
     let coins = if a.id < b.id { [a, b] } else { [b, a] };
-    let magnitude = if major { random.between(1.5, 4.5) } else { random.between(-0.5, 3.0) };
-    let depth_ether = 10_f64.powf(magnitude);
-    let concentrated = random.chance(if major { 0.8 } else { 0.3 });
+    let concentrated = random.chance(concentrated);
     let sushi = random.chance(0.25);
     let (product, state) = if concentrated {
         let tier = random.pick(&TIERS);
@@ -190,9 +210,8 @@ fn pool(random: &mut Random, at: usize, a: Coin, b: Coin, major: bool) -> Pool {
         (product, PoolState::UniswapV3(concentrated_state(random, coins, depth_ether, tier)))
     } else {
         let off = (0.001 * random.normal()).exp();
-        let reserve = |coin: Coin| whole(depth_ether / coin.price);
         let state = uniswap_v2::State {
-            reserve0: reserve(coins[0]),
+            reserve0: whole(depth_ether / coins[0].price),
             reserve1: whole(depth_ether * off / coins[1].price),
             fee_bps: 30,
         };

@@ -21,7 +21,7 @@ use run::{Row, Settings};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without --market: generated markets of 60, 200, 1,500, 2,000 and 10,000 pools, and the recorded ones in \
+    after_help = "Without --market: generated markets of 200, 2,000, 10,000 and 50,000 pools, and the recorded ones in \
                         ../shared/markets where they are."
 )]
 pub(crate) struct BenchArgs {
@@ -43,6 +43,12 @@ pub(crate) struct BenchArgs {
     /// How many requests are generated where none are given
     #[arg(long, value_name = "N", default_value_t = 500)]
     count: usize,
+    /// Which requests are generated where none are given
+    #[arg(long, value_enum, default_value_t = requests::Kind::Usual)]
+    kind: requests::Kind,
+    /// Seed of generated requests
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
     /// One JSON object a line, one line a request
     #[arg(long, value_name = "FILE", requires = "market")]
     out: Option<PathBuf>,
@@ -52,7 +58,7 @@ pub(crate) struct BenchArgs {
 }
 
 /// Sizes of the generated markets.
-const SIZES: [usize; 5] = [60, 200, 1_500, 2_000, 10_000];
+const SIZES: [usize; 4] = [200, 2_000, 10_000, 50_000];
 /// Recorded markets, and the requests that go with them.
 const RECORDED: [(&str, &str); 2] =
     [("mainnet_24721394.json", "requests_24721394.json"), ("mainnet_2023_09.json", "mainnet_2023_09.json")];
@@ -66,7 +72,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     }
     for pools in SIZES {
         let market = Arc::new(generate::market(pools, 1)?);
-        let asked = requests::generated(&market, args.count, 1);
+        let asked = requests::generated(&market, args.count, args.seed, args.kind);
         measure(args, &format!("generated, {pools} pools"), &market, &asked, None)?;
     }
     let mut missing = Vec::new();
@@ -92,7 +98,7 @@ fn bench_file(args: &BenchArgs, file: &Path, requests: Option<&Path>) -> Result<
     let market = Arc::new(imported.market);
     let asked = match requests {
         Some(path) => requests::read(path, &market)?,
-        None => requests::generated(&market, args.count, 1),
+        None => requests::generated(&market, args.count, args.seed, args.kind),
     };
     measure(args, &file.display().to_string(), &market, &asked, Some(market.block().base_fee_per_gas_wei))
 }

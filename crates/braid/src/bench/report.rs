@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::out;
 use braid_market::Market;
+use braid_routing::Uncertified;
 use braid_routing::baseline::Baseline;
 use eyre::{Result, WrapErr};
 use serde_json::json;
@@ -55,9 +56,8 @@ pub(crate) fn table(
     #[allow(clippy::cast_precision_loss, reason = "counts of steps")]
     line("steps", solved.iter().map(|(_, a)| a.steps as f64).collect())?;
     line("gap, bps", solved.iter().filter_map(|(_, a)| a.gap_bps).collect())?;
-    let open = solved.iter().filter(|(_, a)| a.gap_bps.is_none()).count();
-    if open > 0 {
-        out::line(format_args!("no certificate: {open}"))?;
+    for (why, count) in uncertified(&solved) {
+        out::line(format_args!("no certificate: {count} ({why})"))?;
     }
     let mut low = 0.0;
     for (name, high) in BANDS {
@@ -85,6 +85,23 @@ pub(crate) fn table(
         }
     }
     Ok(())
+}
+
+/// How many answers have no certificate, by reason.
+fn uncertified(solved: &[(&Row, &Answer)]) -> Vec<(&'static str, usize)> {
+    let why = |reason: Uncertified| match reason {
+        Uncertified::NoReferencePrice => "no reference price",
+        Uncertified::Loose { .. } => "looser than 1000 bps",
+        Uncertified::NoBound => "not a number",
+    };
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for reason in solved.iter().filter_map(|(_, answer)| answer.uncertified) {
+        match counts.iter_mut().find(|(known, _)| *known == why(reason)) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((why(reason), 1)),
+        }
+    }
+    counts
 }
 
 fn errors(rows: &[Row]) -> Vec<(String, usize)> {
@@ -136,6 +153,7 @@ pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
                 "net_value_wei": answer.net_value_wei.map(|wei| format!("{wei:.0}")),
                 "upper_bound_value_wei": answer.upper_bound_value_wei.map(|wei| wei.to_string()),
                 "gap_bps": answer.gap_bps,
+                "uncertified": answer.uncertified.map(|reason| reason.to_string()),
                 "steps": answer.steps,
                 "solve_us": row.solve_us,
             }),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::out;
-use braid_market::Market;
+use braid_market::{Market, Tokens};
 use braid_primitives::{TokenId, U256};
 use eyre::{Result, WrapErr, eyre};
 use serde::Deserialize;
@@ -80,25 +80,100 @@ fn asked(at: usize, entry: Entry, market: &Market) -> Option<Asked> {
     (input != output && !amount.is_zero()).then_some(Asked { id, input, amount, output, gas_price_wei })
 }
 
-/// Makes up requests: tokens by how many pools they have, values from 0.03 to 15,000 ether, evenly by magnitude.
-pub(crate) fn generated(market: &Market, count: usize, seed: u64) -> Vec<Asked> {
+/// Which requests are made up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// What takers ask: trades that the tokens' liquidity can take
+    Usual,
+    /// Trades far beyond it, which drain whole tokens
+    Drains,
+}
+
+/// Sizes of usual trades in ether: about $100 to $50M, evenly by magnitude.
+const USUAL_MAGNITUDES: (f64, f64) = (-1.5, 4.2);
+/// The largest usual trade, as a share of what all pools hold of its scarcer token.
+const LARGEST_SHARE: f64 = 0.25;
+/// A drain: from this many to this many powers of ten of what pools hold.
+const DRAIN_MAGNITUDES: (f64, f64) = (-0.6, 3.0);
+/// Gas prices in gwei, as often as they are listed.
+const GAS_GWEI: [u64; 20] = [1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 10, 10, 10, 10, 30, 30];
+
+/// Tokens with a reference price, the deepest first, in three classes.
+struct Classes {
+    hubs: Vec<TokenId>,
+    popular: Vec<TokenId>,
+    tail: Vec<TokenId>,
+}
+
+/// How many tokens count as hubs, and which share of the others as popular.
+const HUBS: usize = 8;
+const POPULAR: f64 = 0.1;
+
+impl Classes {
+    fn of(market: &Market, prepared: &braid_routing::Prepared) -> Self {
+        let tokens = market.tokens().iter().map(|(id, _)| id).filter(|id| *id != Tokens::ETHER);
+        let mut tokens: Vec<TokenId> = tokens.filter(|id| prepared.reference_price(*id).is_some()).collect();
+        let depth = |id: &TokenId| prepared.depth_wei(*id);
+        tokens.sort_by(|a, b| depth(b).total_cmp(&depth(a)).then(a.cmp(b)));
+        let mut popular = tokens.split_off(HUBS.min(tokens.len()));
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a share of a count"
+        )]
+        let tail = popular.split_off((popular.len() as f64 * POPULAR).ceil() as usize);
+        Self { hubs: tokens, popular, tail }
+    }
+
+    /// Two classes, as often as takers trade between them, in either order.
+    fn pair(&self, random: &mut Random) -> (&[TokenId], &[TokenId]) {
+        let draw = random.between(0.0, 1.0);
+        let (a, b) = match draw {
+            d if d < 0.36 => (&self.hubs, &self.hubs),
+            d if d < 0.66 => (&self.hubs, &self.popular),
+            d if d < 0.80 => (&self.popular, &self.popular),
+            d if d < 0.92 => (&self.hubs, &self.tail),
+            _ => (&self.popular, &self.tail),
+        };
+        if random.chance(0.5) { (a, b) } else { (b, a) }
+    }
+}
+
+/// Makes up requests between tokens with a reference price: 36% between hubs, 30% between a hub and a popular token, 14%
+/// between popular ones, 12% between a hub and one of the tail, 8% between a popular one and one of the tail.
+///
+/// A usual trade is worth 0.03 to 15,000 ether, evenly by magnitude; where that is more than a quarter of what
+/// all pools hold of its scarcer token, it is worth 1% to 100% of that limit instead. Trades below 0.03 ether are not asked.
+pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
     let prepared = braid_routing::Prepared::new(std::sync::Arc::new(market.clone()));
     let mut random = Random::new(seed ^ 0x5eed);
-    let mut weighted: Vec<TokenId> = Vec::new();
-    for (id, _) in market.tokens().iter().filter(|(id, _)| prepared.reference_price(*id).is_some()) {
-        // Hubs come up often, but not in proportion: a third root.
-        let pools = market.pools_of(id).len();
-        let weight = (1..).take_while(|k| k * k * k <= pools * 8).count();
-        weighted.extend(std::iter::repeat_n(id, weight));
-    }
+    let classes = Classes::of(market, &prepared);
     let mut asked = Vec::with_capacity(count);
-    while asked.len() < count && weighted.len() > 1 {
-        let (input, output) = (random.pick(&weighted), random.pick(&weighted));
-        let ether = 10_f64.powf(random.between(-1.5, 4.2));
+    for _ in 0..count.saturating_mul(100) {
+        if asked.len() >= count {
+            break;
+        }
+        let (inputs, outputs) = classes.pair(&mut random);
+        if inputs.is_empty() || outputs.is_empty() {
+            continue;
+        }
+        let (input, output) = (random.pick(inputs), random.pick(outputs));
+        let held = prepared.payable_wei(input).min(prepared.payable_wei(output)) / 1e18;
+        let (low, high) = USUAL_MAGNITUDES;
+        let ether = match kind {
+            Kind::Usual => {
+                let ether = 10_f64.powf(random.between(low, high));
+                let most = LARGEST_SHARE * held;
+                if ether > most { most * 10_f64.powf(random.between(-2.0, 0.0)) } else { ether }
+            }
+            Kind::Drains => held * 10_f64.powf(random.between(DRAIN_MAGNITUDES.0, DRAIN_MAGNITUDES.1)),
+        };
+        let gas_price_wei = Some(random.pick(&GAS_GWEI) * 1_000_000_000);
         let Some(price_wei) = prepared.value_wei(input, U256::from(1)).filter(|_| input != output) else { continue };
         let amount = U256::try_from(ether * 1e18 / price_wei).unwrap_or_default();
-        if !amount.is_zero() {
-            asked.push(Asked { id: asked.len().to_string(), input, amount, output, gas_price_wei: None });
+        if !amount.is_zero() && ether >= 10_f64.powf(low) {
+            asked.push(Asked { id: asked.len().to_string(), input, amount, output, gas_price_wei });
         }
     }
     asked

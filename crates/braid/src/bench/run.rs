@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use braid_primitives::U256;
 use braid_routing::baseline::Baseline;
-use braid_routing::{PoolFilter, Prepared, Request, SolveError, solve};
+use braid_routing::{PoolFilter, Prepared, Request, SolveError, Uncertified, solve};
 
 use super::requests::Asked;
 
@@ -40,6 +40,8 @@ pub(crate) struct Answer {
     pub(crate) net_value_wei: Option<f64>,
     pub(crate) upper_bound_value_wei: Option<U256>,
     pub(crate) gap_bps: Option<f64>,
+    /// Why there is no certificate; empty where there is one.
+    pub(crate) uncertified: Option<Uncertified>,
     /// How much less each baseline is worth, in basis points of the gross value; empty where none ran.
     pub(crate) losses_bps: Vec<Option<f64>>,
 }
@@ -78,8 +80,9 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
             pools_visited: solution.pools_visited,
             gross_value_wei: gross,
             net_value_wei: net,
-            upper_bound_value_wei: solution.certificate.as_ref().map(|c| c.upper_bound_value_wei),
-            gap_bps: solution.certificate.as_ref().map(|c| c.gap_bps),
+            upper_bound_value_wei: solution.certificate.as_ref().ok().map(|c| c.upper_bound_value_wei),
+            uncertified: solution.certificate.as_ref().err().copied(),
+            gap_bps: solution.certificate.as_ref().ok().map(|c| c.gap_bps),
             losses_bps: baselines.iter().map(loss).collect(),
         }
     });

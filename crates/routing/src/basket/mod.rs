@@ -21,7 +21,7 @@ use crate::potentials::Potentials;
 use crate::prepare::{index32, node};
 use crate::problem::Problem;
 use crate::witness::Recorder;
-use crate::{Certificate, Prepared, Request, Solution, SolveError};
+use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified};
 
 use assign::Plan;
 use exact::Candidate;
@@ -244,11 +244,23 @@ impl Solver<'_> {
     }
 
     /// How many pools lie between live tokens, and the certificate.
-    fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> (u32, Option<Certificate>) {
+    fn certificate(
+        &self,
+        universe: &Problem<'_>,
+        bound: f64,
+        found: &Candidate,
+    ) -> (u32, Result<Certificate, Uncertified>) {
         let alive = |end: &u32| self.reach.alive.get(*end as usize).copied().unwrap_or(false);
         let (mut covered, mut visited, mut last) = (0, 0, (None, None));
+        let (mut filtered, mut aside, mut left_out) = (0_u32, 0_u32, None);
         for (id, pair) in (0_u32..).zip(self.prepared.pairs().list()) {
-            if !universe.is_open(id) || universe.curve(id).is_none() {
+            if universe.curve(id).is_none() {
+                continue;
+            }
+            if !universe.is_open(id) {
+                let fresh = u32::from(left_out != Some(pair.pool) && last.0 != Some(pair.pool));
+                left_out = Some(pair.pool);
+                *(if self.problem.is_open(id) { &mut aside } else { &mut filtered }) += fresh;
                 continue;
             }
             // The pairs of a pool are neighbours.
@@ -262,8 +274,12 @@ impl Solver<'_> {
         let priced = self.request.outputs.iter().all(|(token, _)| self.prepared.wei_per_unit(node(*token)).is_some());
         // What integers left over beyond the shares is worth something to the taker: it counts on both sides.
         let surplus = found.gross - found.gas - found.net;
-        let certificate = Certificate::new(bound + surplus, found.net + surplus, found.gross, covered);
-        let certificate = Some(certificate).filter(|c| priced && c.gap_bps <= Certificate::LOOSEST_GAP_BPS);
+        let excluded = Excluded { standing_arbitrage: aside, filtered, max_hops: self.request.max_hops };
+        let certificate = if priced {
+            Certificate::new(bound + surplus, found.net + surplus, found.gross, covered, excluded)
+        } else {
+            Err(Uncertified::NoReferencePrice)
+        };
         (visited, certificate)
     }
 }

@@ -1,6 +1,6 @@
 //! What can be reached from where: how much of each token a route can hold, and what it is worth towards each output.
 
-use crate::potentials::{Potentials, reversed};
+use crate::potentials::Potentials;
 use crate::prepare::Arrow;
 use crate::problem::Problem;
 
@@ -161,7 +161,7 @@ fn sweep(
         for end in outer.iter().copied() {
             for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pair)) {
                 if frontier.contains(&(arrow.to as usize)) {
-                    relax(arrow.to as usize, &reversed(arrow, end));
+                    relax(arrow.to as usize, &arrow.reversed(end));
                 }
             }
         }

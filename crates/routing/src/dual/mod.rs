@@ -10,5 +10,5 @@ mod newton;
 mod subproblem;
 
 pub(crate) use evaluate::Stage;
-pub(crate) use newton::{Newton, Tolerance};
+pub(crate) use newton::{BUDGET, Newton, RELAX_BUDGET, Tolerance};
 pub(crate) use subproblem::{Member, Subproblem};

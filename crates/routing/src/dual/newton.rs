@@ -49,13 +49,19 @@ pub(crate) struct Newton {
     work: u64,
 }
 
-/// Evaluations of a pool that one request may cost; a few milliseconds.
-const BUDGET: u64 = 120_000;
+/// Work that the relaxed problems of one request may cost, and all of it: counted in evaluations of a pool. Ten thousand
+/// are about half a millisecond.
+pub(crate) const RELAX_BUDGET: u64 = 80_000;
+pub(crate) const BUDGET: u64 = 140_000;
+/// Multiplications of a factorisation that count as one evaluation of a pool.
+const PRODUCTS: usize = 64;
+/// What every minimisation may cost, whatever came before it.
+const MINIMUM: u64 = 4_000;
 
 impl Newton {
-    /// Whether the budget of work is used up.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.work > BUDGET
+    /// Whether a budget of work is used up.
+    pub(crate) fn is_spent(&self, budget: u64) -> bool {
+        self.work > budget
     }
 
     /// Moves `prices` towards the minimum. The price of the basket asked for stays. `scale` is the value of the whole trade.
@@ -67,12 +73,14 @@ impl Newton {
         scale: f64,
         tolerance: Tolerance,
     ) -> Outcome {
+        let most = if matches!(stage, Stage::Fixed) { BUDGET } else { RELAX_BUDGET };
+        let most = most.max(self.work + MINIMUM);
         self.load_metric(sub, prices);
         let mut value = self.evaluate(sub, prices, stage);
         let mut excess = f64::INFINITY;
         for _ in 0..tolerance.steps {
             excess = self.excess(sub, prices);
-            if excess <= tolerance.excess || self.work > 2 * BUDGET {
+            if excess <= tolerance.excess || self.work > most {
                 break;
             }
             if !self.factor_damped(sub, prices, scale) {
@@ -157,6 +165,8 @@ impl Newton {
 
     fn factor_damped(&mut self, sub: &Subproblem<'_>, prices: &[f64], scale: f64) -> bool {
         let (n, size) = (sub.tokens.len(), sub.free());
+        let products: usize = sub.first.iter().enumerate().map(|(i, first)| (i - first) * (i - first) / 2).sum();
+        self.work += (products / PRODUCTS) as u64;
         let mut share = vec![0.0; if sub.outputs == 1 { 0 } else { n }];
         if sub.outputs > 1 {
             sub.shares(prices).for_each(|(at, value)| share[at] = value);

@@ -19,6 +19,62 @@ pub(crate) struct Arrow {
     pub(crate) spot: f64,
     /// Marginal rate of buying it with the other.
     pub(crate) back: f64,
+    /// `reject_in · √gas_units` of selling this token and of buying it: see [`Arrow::spot_after_gas`].
+    pub(crate) toll: f64,
+    pub(crate) toll_back: f64,
+}
+
+impl Arrow {
+    /// A pair as seen from its first coin; `to` is the token of its second.
+    fn of(pair: u32, to: u32, curve: &PairCurve) -> Self {
+        let [spot, back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.spot()));
+        let gas_root = curve.gas_units.sqrt();
+        let [toll, toll_back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.reject_in() * gas_root));
+        Self { pair, to, side: 0, spot, back, toll, toll_back }
+    }
+
+    /// A rate that no average rate net of gas of selling this token is above. `root` is `√(gas price ÷ price out)`.
+    #[inline]
+    pub(crate) fn spot_after_gas(&self, root: f64) -> f64 {
+        after_gas(self.spot, self.toll * root)
+    }
+
+    /// The same for buying it.
+    #[inline]
+    pub(crate) fn back_after_gas(&self, root: f64) -> f64 {
+        after_gas(self.back, self.toll_back * root)
+    }
+
+    /// At least what a unit of the other token costs on average, gas included, as a multiple of this token's price.
+    /// `root` is `√(gas price ÷ price in)`.
+    #[inline]
+    pub(crate) fn cost_with_gas(&self, root: f64) -> f64 {
+        let factor = 1.0 + self.toll * self.spot.sqrt() * root;
+        factor * factor / self.spot * (1.0 - SLACK)
+    }
+
+    /// The pair as seen from the other side; `here` is the token that the arrow leaves.
+    pub(crate) fn reversed(&self, here: usize) -> Self {
+        Self {
+            pair: self.pair,
+            to: index32(here),
+            side: 1 - self.side,
+            spot: self.back,
+            back: self.spot,
+            toll: self.toll_back,
+            toll_back: self.toll,
+        }
+    }
+}
+
+/// Room for the rounding of the shortcuts above.
+const SLACK: f64 = 1e-12;
+
+#[inline]
+fn after_gas(rate: f64, share: f64) -> f64 {
+    let left = (1.0 - share).max(0.0);
+    // What a pool cannot pay for at all may still be owed a negative rate: zero is above it.
+    rate * left * left * (1.0 + SLACK)
 }
 
 /// A pair of two inner tokens, with what one comparison needs to reject it.
@@ -33,6 +89,14 @@ pub(crate) struct InnerPair {
     pub(crate) reject: [f64; 2],
     /// Root of the gas of a swap, in units.
     pub(crate) gas_root: f64,
+}
+
+impl InnerPair {
+    fn of(id: u32, ends: [u32; 2], curve: &PairCurve) -> Self {
+        let side = |side| curve.direction(side).map_or((0.0, 0.0), |d| (d.spot(), d.reject_in()));
+        let [(spot0, reject0), (spot1, reject1)] = [side(0), side(1)];
+        Self { id, ends, spot: [spot0, spot1], reject: [reject0, reject1], gas_root: curve.gas_units.sqrt() }
+    }
 }
 
 /// Arrows out of every token. A token with two distinct neighbours or more is *inner*: only such a token can lie in the
@@ -56,13 +120,13 @@ impl Graph {
         for ((pair, curve), id) in pairs.list().iter().zip(curves).zip(0_u32..) {
             let (Some(curve), Some(pool)) = (curve, market.pool(pair.pool)) else { continue };
             let ends = pair.coins.map(|coin| index32(node(pool.coins[usize::from(coin)])));
-            let spot = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.spot()));
             if ends[0] == ends[1] {
                 continue;
             }
             pair_ends[id as usize] = ends;
-            list.push((ends[0], Arrow { pair: id, to: ends[1], side: 0, spot: spot[0], back: spot[1] }));
-            list.push((ends[1], Arrow { pair: id, to: ends[0], side: 1, spot: spot[1], back: spot[0] }));
+            let arrow = Arrow::of(id, ends[1], curve);
+            list.push((ends[0], arrow));
+            list.push((ends[1], arrow.reversed(ends[0] as usize)));
         }
         let inner = inner_tokens(tokens, &list);
         list.sort_by_key(|(from, arrow)| (*from, !inner[arrow.to as usize], arrow.pair));
@@ -87,6 +151,36 @@ impl Graph {
         graph
     }
 
+    /// The same graph after some pairs' curves changed; `None` where one came or went.
+    pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Option<Self> {
+        let mut graph = self.clone();
+        for &pair in changed {
+            let (ends, curve) = (self.ends[pair as usize], curves[pair as usize].as_deref());
+            let (Some(curve), true) = (curve, ends[0] != u32::MAX) else {
+                if curve.is_none() && ends[0] == u32::MAX {
+                    continue;
+                }
+                return None;
+            };
+            let arrow = Arrow::of(pair, ends[1], curve);
+            *graph.arrow_mut(ends[0], ends[1], pair)? = arrow;
+            *graph.arrow_mut(ends[1], ends[0], pair)? = arrow.reversed(ends[0] as usize);
+            if let Ok(at) = graph.inner_pairs.binary_search_by_key(&pair, |inner| inner.id) {
+                graph.inner_pairs[at] = InnerPair::of(pair, ends, curve);
+            }
+        }
+        Some(graph)
+    }
+
+    fn arrow_mut(&mut self, from: u32, to: u32, pair: u32) -> Option<&mut Arrow> {
+        let (from, inner) = (from as usize, self.inner[to as usize]);
+        let (start, outer, end) = (self.start[from], self.outer[from], self.start[from + 1]);
+        let range = if inner { start..outer } else { outer..end };
+        let arrows = self.arrows.get_mut(range.start as usize..range.end as usize)?;
+        let at = arrows.binary_search_by_key(&pair, |arrow| arrow.pair).ok()?;
+        arrows.get_mut(at)
+    }
+
     fn pairs_within(&self, curves: &[Option<Arc<PairCurve>>]) -> Vec<InnerPair> {
         let mut pairs = Vec::with_capacity(curves.len());
         for ((curve, ends), id) in curves.iter().zip(&self.ends).zip(0_u32..) {
@@ -94,10 +188,7 @@ impl Graph {
             if a == u32::MAX || !self.inner[a as usize] || !self.inner[b as usize] {
                 continue;
             }
-            let side = |side| curve.direction(side).map_or((0.0, 0.0), |d| (d.spot(), d.reject_in()));
-            let [(spot0, reject0), (spot1, reject1)] = [side(0), side(1)];
-            let gas_root = curve.gas_units.sqrt();
-            pairs.push(InnerPair { id, ends: [a, b], spot: [spot0, spot1], reject: [reject0, reject1], gas_root });
+            pairs.push(InnerPair::of(id, [a, b], curve));
         }
         pairs
     }

@@ -13,7 +13,7 @@ use braid_protocols::continuous::PairCurve;
 
 pub(crate) use graph::{Arrow, Graph, index32};
 pub(crate) use pairs::{Pair, Pairs};
-use prices::Prices;
+use prices::{Depths, Prices};
 pub(crate) use standing::Standing;
 
 /// Everything about a market that does not depend on the request. Immutable; built once per block.
@@ -23,6 +23,7 @@ pub struct Prepared {
     curves: Vec<Option<Arc<PairCurve>>>,
     pairs: Arc<Pairs>,
     graph: Graph,
+    depths: Depths,
     prices: Prices,
     standing: Standing,
     deepest_first: Vec<u32>,
@@ -47,25 +48,34 @@ impl Prepared {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !new.depends_on_time(),
             _ => false,
         };
+        let mut changed = Vec::new();
         let fresh = |(index, pair): (usize, &Pair)| {
-            if kept(pair) { self.curves.get(index).cloned().flatten() } else { curve(&market, *pair) }
+            if kept(pair) {
+                return self.curves.get(index).cloned().flatten();
+            }
+            changed.push(index32(index));
+            curve(&market, *pair)
         };
         let curves = pairs.list().iter().enumerate().map(fresh).collect();
-        Self::assemble(market, pairs, curves, Some(self))
+        Self::assemble(market, pairs, curves, same.then_some((self, &changed)))
     }
 
+    /// `before` is the market before this one with the same pairs, and the pairs whose curves may have changed since.
     fn assemble(
         market: Arc<Market>,
         pairs: Arc<Pairs>,
         curves: Vec<Option<Arc<PairCurve>>>,
-        _before: Option<&Self>,
+        before: Option<(&Self, &Vec<u32>)>,
     ) -> Self {
-        let graph = Graph::new(&market, &pairs, &curves);
-        let prices = Prices::new(&graph, &curves);
+        let graph = before.and_then(|(before, changed)| before.graph.refreshed(&curves, changed));
+        let graph = graph.unwrap_or_else(|| Graph::new(&market, &pairs, &curves));
+        let depths = before.map(|(before, changed)| before.depths.refreshed(&curves, changed));
+        let depths = depths.unwrap_or_else(|| Depths::new(&curves));
+        let prices = Prices::new(&graph, &depths);
         let standing = Standing::new(&graph, &curves, &prices);
         let deepest_first = prices.deepest_first();
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
-        Self { market, pairs, curves, graph, prices, standing, deepest_first, least_gas_units }
+        Self { market, pairs, curves, graph, depths, prices, standing, deepest_first, least_gas_units }
     }
 
     /// The market.
@@ -98,8 +108,23 @@ impl Prepared {
         &self.deepest_first
     }
 
-    /// How deep the pools behind a token's price are, wei.
-    pub(crate) fn depth_wei(&self, node: usize) -> f64 {
+    /// How deep the pools behind a token's reference price are: what moves it by one percent along the deepest pools, in
+    /// wei of ether; 0 without a price.
+    pub fn depth_wei(&self, token: TokenId) -> f64 {
+        self.prices.depth_wei(node(token))
+    }
+
+    /// What all pools could pay of a token, in wei of ether at its reference price; 0 without a price. Pairs of one pool
+    /// count one by one.
+    pub fn payable_wei(&self, token: TokenId) -> f64 {
+        let token = node(token);
+        let arrows = if token < self.graph.token_count() { self.graph.arrows(token) } else { &[] };
+        let buys = arrows.iter().filter_map(|arrow| self.curve(arrow.pair)?.direction(1 - arrow.side));
+        buys.map(|direction| direction.capacity_out()).sum::<f64>() * self.prices.wei_per_unit(token).unwrap_or(0.0)
+    }
+
+    /// [`Prepared::depth_wei`] of a node.
+    pub(crate) fn node_depth_wei(&self, node: usize) -> f64 {
         self.prices.depth_wei(node)
     }
 

@@ -19,6 +19,39 @@ pub(crate) const MIN_DEPTH_WEI: f64 = 5e16;
 /// What is left of the marginal rate where depth is measured.
 const SHARE_OF_SPOT: f64 = 0.99;
 
+/// What each pair takes, and pays, of its coins to move its price by one percent; by the side that is sold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Depths {
+    taken: Vec<[f64; 2]>,
+    paid: Vec<[f64; 2]>,
+}
+
+impl Depths {
+    pub(crate) fn new(curves: &[Option<Arc<PairCurve>>]) -> Self {
+        let mut depths = Self { taken: vec![[0.0; 2]; curves.len()], paid: vec![[0.0; 2]; curves.len()] };
+        for (pair, curve) in curves.iter().enumerate() {
+            depths.set(pair, curve.as_deref());
+        }
+        depths
+    }
+
+    /// These depths after some pairs' curves changed.
+    pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Self {
+        let mut depths = self.clone();
+        for pair in changed.iter().map(|pair| *pair as usize) {
+            depths.set(pair, curves[pair].as_deref());
+        }
+        depths
+    }
+
+    fn set(&mut self, pair: usize, curve: Option<&PairCurve>) {
+        let side = |side| curve?.direction(side).map(|direction| direction.to_share_of_spot(SHARE_OF_SPOT));
+        let [(taken0, paid0), (taken1, paid1)] = [side(0), side(1)].map(Option::unwrap_or_default);
+        self.taken[pair] = [taken0, taken1];
+        self.paid[pair] = [paid0, paid1];
+    }
+}
+
 /// Wei per atomic unit, and how deep the pools behind each price are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prices {
@@ -27,7 +60,7 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PairCurve>>]) -> Self {
+    pub(crate) fn new(graph: &Graph, depths: &Depths) -> Self {
         let count = graph.token_count();
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
         let mut heap = BinaryHeap::new();
@@ -42,7 +75,7 @@ impl Prices {
                 *depth = found.depth_wei;
                 let known = |to: &Arrow| prices.wei_per_unit[to.to as usize] > 0.0;
                 let arrows = graph.arrows(found.token).iter().filter(|arrow| !known(arrow));
-                heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, curves)));
+                heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, depths)));
             }
             next = heap.pop();
         }
@@ -74,15 +107,16 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn across(known: &Self, arrow: &Arrow, curves: &[Option<Arc<PairCurve>>]) -> Option<Self> {
-        let curve = curves.get(arrow.pair as usize)?.as_deref()?;
-        let (sell, buy) = (curve.direction(arrow.side)?, curve.direction(1 - arrow.side)?);
-        let (taken, _) = sell.to_share_of_spot(SHARE_OF_SPOT);
-        let (_, paid) = buy.to_share_of_spot(SHARE_OF_SPOT);
+    fn across(known: &Self, arrow: &Arrow, depths: &Depths) -> Option<Self> {
+        if arrow.spot <= 0.0 || arrow.back <= 0.0 {
+            return None;
+        }
+        let (pair, side) = (arrow.pair as usize, usize::from(arrow.side));
+        let (taken, paid) = (depths.taken[pair][side], depths.paid[pair][1 - side]);
         // A chain of pools is as deep as its shallowest.
         let depth_wei = (taken.min(paid) * known.wei_per_unit).min(known.depth_wei);
         // The two spot rates differ by the fees alone: their geometric mean is the mid rate.
-        let wei_per_unit = known.wei_per_unit * (buy.spot() / sell.spot()).sqrt();
+        let wei_per_unit = known.wei_per_unit * (arrow.back / arrow.spot).sqrt();
         let sound = depth_wei > 0.0 && wei_per_unit > 0.0 && wei_per_unit.is_finite();
         sound.then_some(Self { depth_wei, pair: arrow.pair, token: arrow.to as usize, wei_per_unit })
     }

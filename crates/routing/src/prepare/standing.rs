@@ -40,7 +40,7 @@ impl Standing {
             out_of_line: vec![0.0; curves.len()],
             deepest: vec![0.0; count],
         };
-        let mut settle = Settle { graph, curves, stale: vec![true; count], queue: Vec::new() };
+        let mut settle = Settle { graph, curves, stale: vec![true; count], queue: Vec::new(), live: Vec::new() };
         settle.order(reference);
         for level in LEVELS {
             for _ in 0..ROUNDS {
@@ -82,9 +82,14 @@ impl Standing {
     }
 
     fn measure(&mut self, graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
-        for (pair, curve) in curves.iter().enumerate() {
-            let Some(curve) = curve else { continue };
-            self.profit[pair] = earned(graph, curve, index32(pair), &self.prices);
+        for (token, here) in self.prices.iter().copied().enumerate() {
+            // Every pair once: from the token that it sells from side 0.
+            for arrow in graph.arrows(token).iter().filter(|arrow| arrow.side == 0) {
+                let other = self.prices[arrow.to as usize];
+                let may_earn = here > 0.0 && other > 0.0 && (here < arrow.spot * other || other < arrow.back * here);
+                let curve = curves[arrow.pair as usize].as_deref().filter(|_| may_earn);
+                self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, [here, other]));
+            }
         }
     }
 
@@ -103,7 +108,7 @@ impl Standing {
             .map(|(pair, profit)| (*profit, pair))
             .collect();
         worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut taken: Vec<u32> = Vec::new();
+        let mut taken = vec![false; stale.len()];
         for (profit, pair) in &worst {
             let ends = graph.ends(*pair);
             let rarer = if graph.arrows(ends[0] as usize).len() <= graph.arrows(ends[1] as usize).len() {
@@ -111,10 +116,9 @@ impl Standing {
             } else {
                 ends[1]
             };
-            if taken.contains(&rarer) {
+            if std::mem::replace(&mut taken[rarer as usize], true) {
                 continue;
             }
-            taken.push(rarer);
             self.out_of_line[*pair as usize] = *profit;
             for end in ends {
                 stale[end as usize] = true;
@@ -142,6 +146,20 @@ struct Settle<'a> {
     stale: Vec<bool>,
     /// Tokens with a price and at least two pools, deepest first.
     queue: Vec<u32>,
+    /// The pools of the token that is being balanced.
+    live: Vec<Live>,
+}
+
+/// A pool of the token that is being balanced, as its price moves.
+#[derive(Clone, Copy)]
+struct Live {
+    pair: u32,
+    side: u8,
+    /// Price of the other token.
+    other: f64,
+    /// The pool takes the token below this price, and pays it above the next one.
+    takes_below: f64,
+    pays_above: f64,
 }
 
 /// Sweeps of one run, and halvings of one balance.
@@ -163,26 +181,29 @@ impl Settle<'_> {
     }
 
     fn run(&mut self, state: &mut Standing) {
+        let queue = std::mem::take(&mut self.queue);
         for _ in 0..SWEEPS {
-            for &token in &self.queue {
-                if !std::mem::take(&mut self.stale[token as usize]) {
+            for token in queue.iter().map(|token| *token as usize) {
+                if !std::mem::take(&mut self.stale[token]) {
                     continue;
                 }
-                let before = state.prices[token as usize];
-                let after = self.balance(state, token as usize, before);
+                let before = state.prices[token];
+                let after = self.balance(state, token, before);
                 if (after / before - 1.0).abs() > 1e-6 {
-                    state.prices[token as usize] = after;
-                    for arrow in self.graph.arrows(token as usize) {
+                    state.prices[token] = after;
+                    for arrow in self.graph.arrows(token) {
                         self.stale[arrow.to as usize] = true;
                     }
                 }
             }
         }
+        self.queue = queue;
     }
 
     /// The price at which pools pay as much of a token as they take.
-    fn balance(&self, state: &Standing, token: usize, start: f64) -> f64 {
-        let here = self.excess(state, token, start);
+    fn balance(&mut self, state: &Standing, token: usize, start: f64) -> f64 {
+        self.gather(state, token);
+        let here = self.excess(start);
         if here == 0.0 {
             return start;
         }
@@ -192,15 +213,18 @@ impl Settle<'_> {
         let mut reach = factor;
         for _ in 0..8 {
             far = start * reach;
-            if self.excess(state, token, far) * here <= 0.0 {
+            if self.excess(far) * here <= 0.0 {
                 break;
             }
             near = far;
             reach *= reach;
         }
+        // Pools that rest between the two need no second look.
+        let (low, high) = (near.min(far), near.max(far));
+        self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
         for _ in 0..HALVINGS {
             let middle = (near * far).sqrt();
-            let excess = self.excess(state, token, middle);
+            let excess = self.excess(middle);
             if excess == 0.0 {
                 return middle;
             }
@@ -209,20 +233,27 @@ impl Settle<'_> {
         (near * far).sqrt()
     }
 
-    /// What pools pay of a token less what they take of it, at a price for it, in value.
-    fn excess(&self, state: &Standing, token: usize, price: f64) -> f64 {
-        let mut sum = 0.0;
+    fn gather(&mut self, state: &Standing, token: usize) {
+        self.live.clear();
         for arrow in self.graph.arrows(token) {
             let other = state.prices[arrow.to as usize];
-            if other <= 0.0 || state.out_of_line[arrow.pair as usize] > 0.0 {
-                continue;
+            if other > 0.0 && state.out_of_line[arrow.pair as usize] == 0.0 {
+                let (takes_below, pays_above) = (arrow.spot * other, other / arrow.back);
+                self.live.push(Live { pair: arrow.pair, side: arrow.side, other, takes_below, pays_above });
             }
-            if price < arrow.spot * other {
-                if let Some(trade) = self.trade(arrow.pair, arrow.side, price, other) {
+        }
+    }
+
+    /// What the live pools pay of a token less what they take of it, at a price for it, in value.
+    fn excess(&self, price: f64) -> f64 {
+        let mut sum = 0.0;
+        for pool in &self.live {
+            if price < pool.takes_below {
+                if let Some(trade) = self.trade(pool.pair, pool.side, price, pool.other) {
                     sum -= price * trade.amount_in;
                 }
-            } else if other < arrow.back * price
-                && let Some(trade) = self.trade(arrow.pair, 1 - arrow.side, other, price)
+            } else if price > pool.pays_above
+                && let Some(trade) = self.trade(pool.pair, 1 - pool.side, pool.other, price)
             {
                 sum += price * trade.amount_out;
             }
@@ -236,15 +267,7 @@ impl Settle<'_> {
     }
 }
 
-fn earned(graph: &Graph, curve: &PairCurve, pair: u32, prices: &[f64]) -> f64 {
-    let ends = graph.ends(pair);
-    if ends[0] == u32::MAX {
-        return 0.0;
-    }
-    let [a, b] = ends.map(|end| prices[end as usize]);
-    if a <= 0.0 || b <= 0.0 {
-        return 0.0;
-    }
+fn earned(curve: &PairCurve, [a, b]: [f64; 2]) -> f64 {
     let side = |side, price_in, price_out| {
         curve.direction(side).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))
     };

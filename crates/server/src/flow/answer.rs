@@ -60,7 +60,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         },
         approvals,
         permit2: permit(draft, holdings),
-        certificate: draft.solution.certificate.as_ref().and_then(certificate),
+        certificate: draft.solution.certificate.as_ref().ok().and_then(certificate),
         simulation: simulated.map(|simulated| simulated.answer.clone()),
         warnings: notes,
         explanation: None,
