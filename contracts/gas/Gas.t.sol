@@ -226,6 +226,10 @@ contract GasTest is Signing {
             ISwapRouter02.ExactInputSingleParams(WETH, address(usdc), 500, alice, 1 ether, least, 0)
         );
         vm.snapshotGasLastCall("router", "ether in, V3");
+        bytes[] memory inputs = new bytes[](2);
+        inputs[0] = abi.encode(address(2), 1 ether);
+        inputs[1] = abi.encode(alice, 1 ether, least, abi.encodePacked(WETH, uint24(500), address(usdc)), false);
+        _universal("ether in, V3", bytes.concat(WRAP, V3_SWAP), inputs, 1 ether);
     }
 
     function test_ether_out() public {
@@ -236,6 +240,10 @@ contract GasTest is Signing {
         vm.prank(alice);
         router02.swapExactTokensForETH(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "ether out, V2");
+        bytes[] memory inputs = new bytes[](2);
+        inputs[0] = abi.encode(address(2), SELL, uint256(0), _path(address(usdc), WETH), true);
+        inputs[1] = abi.encode(alice, least);
+        _universal("ether out, V2", bytes.concat(V2_SWAP, UNWRAP), inputs, 0);
     }
 
     function test_ether_out_v3() public {
@@ -258,7 +266,7 @@ contract GasTest is Signing {
         _universal("ether out, V3", bytes.concat(V3_SWAP, UNWRAP), inputs, 0);
     }
 
-    /// The same hop, each with a fresh Permit2 signature.
+    /// The same hop, each with a fresh Permit2 signature over exactly what is sold, usable now and once.
     function test_one_v3_hop_signed() public {
         uint256 least = 0.98 ether;
         Order memory order = _order(address(usdc), SELL, WETH, least);
@@ -274,7 +282,7 @@ contract GasTest is Signing {
 
         bytes[] memory inputs = new bytes[](2);
         (,, uint48 nonce) = IPermit2Allowance(PERMIT2).allowance(alice, address(usdc), address(universal));
-        PermitDetails memory details = PermitDetails(address(usdc), type(uint160).max, type(uint48).max, nonce);
+        PermitDetails memory details = PermitDetails(address(usdc), uint160(SELL), uint48(block.timestamp), nonce);
         PermitSingle memory single = PermitSingle(details, address(universal), block.timestamp);
         inputs[0] = abi.encode(single, _signDigest(_singleDigest(single)));
         inputs[1] = abi.encode(alice, SELL, least, _hop(), true);

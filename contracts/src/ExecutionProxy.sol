@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.28;
 
-import {AMOUNT_LIMIT, NATIVE, PARTNER_FEE_LIMIT_BPS, TOKEN_LIMIT} from "./Constants.sol";
+import {AMOUNT_LIMIT, NATIVE, PARTNER_FEE_LIMIT_BPS, STETH, TOKEN_LIMIT} from "./Constants.sol";
 import {IExecutionProxy, Input, Order, Output, Permit} from "./IExecutionProxy.sol";
 import {Permit2Payment} from "./Permit2Payment.sol";
+import {Entries} from "./Entries.sol";
 import {Account, Accounts} from "./Ledger.sol";
 import {Run, Runs} from "./Run.sol";
 import {Tokens} from "./Tokens.sol";
@@ -70,61 +71,72 @@ contract ExecutionProxy is
 
     /// Checks the order and the program's token list and opens the ledger, before anything moves.
     function _open(Order calldata order, bytes calldata program, address payer) private view returns (Run memory run) {
-        Input[] calldata inputs = order.inputs;
-        Output[] calldata outputs = order.outputs;
-        _checkTerms(order);
-        if (inputs.length == 0 || outputs.length == 0) revert EmptyOrder(inputs.length, outputs.length);
+        uint256 feeBps = _checkTerms(order);
+        (uint256 inputsAt, uint256 inputs) = Entries.inputs(order);
+        (uint256 outputsAt, uint256 outputs) = Entries.outputs(order);
+        if (inputs == 0 || outputs == 0) revert EmptyOrder(inputs, outputs);
 
         (run.at, run.end) = Runs.bounds(program);
         uint256 listed = Runs.word(run.take(1)) >> 248;
         uint256 list = run.take(listed * 20);
-        uint256 orderTokens;
+        if (inputs > TOKEN_LIMIT || outputs > TOKEN_LIMIT) revert TooManyTokens(inputs | outputs, TOKEN_LIMIT);
         uint256 accounts;
-        // calldata cannot hold so many entries that their sum overflows
+        // three numbers of at most 255
         unchecked {
-            orderTokens = inputs.length + outputs.length;
-            accounts = orderTokens + listed;
+            run.orderTokens = inputs + outputs;
+            accounts = run.orderTokens + listed;
         }
         if (accounts > TOKEN_LIMIT) revert TooManyTokens(accounts, TOKEN_LIMIT);
         run.payer = payer;
         run.recipient = order.recipient;
-        run.inputs = inputs.length;
-        run.orderTokens = orderTokens;
-        run.feeOnOutput = order.partnerFeeOnOutput && order.partnerFeeBps != 0;
+        run.inputs = inputs;
+        if (feeBps != 0) (run.feeBps, run.feeOnOutput) = (feeBps, order.partnerFeeOnOutput);
         run.accounts = accounts;
-        run.first = Accounts.open(accounts);
+        Account at = run.first = Accounts.open(accounts);
 
-        _openInputs(run, inputs);
-        for (uint256 i = inputs.length; i < orderTokens; ++i) {
-            uint256 j = i - inputs.length;
-            if (outputs[j].minimum == 0) revert ZeroMinimum(j);
-            _add(run, i, outputs[j].token);
-        }
-        for (uint256 i = orderTokens; i < accounts; ++i) {
-            run.first.next(i).setToken(address(uint160(Runs.word(list) >> 96)));
+        at = _openInputs(run.first, inputsAt, inputs);
+        at = _openOutputs(run.first, at, outputsAt, outputs);
+        for (; listed != 0; --listed) {
+            at.setToken(address(uint160(Runs.word(list) >> 96)));
+            at = at.next(1);
             unchecked {
                 list += 20;
             }
         }
     }
 
-    function _openInputs(Run memory run, Input[] calldata inputs) private view {
+    function _openInputs(Account first, uint256 entry, uint256 count) private view returns (Account at) {
         uint256 valueWei;
-        for (uint256 i; i < inputs.length; ++i) {
-            uint256 amount = inputs[i].amount;
+        at = first;
+        for (uint256 i; i < count; ++i) {
+            (address token, uint256 amount) = Entries.read(entry);
             if (amount == 0 || amount > AMOUNT_LIMIT) revert InvalidInputAmount(i, amount, AMOUNT_LIMIT);
-            Account opened = _add(run, i, inputs[i].token);
-            if (opened.token() == NATIVE) opened.setHeld(valueWei = amount);
-            else opened.setDue(amount);
+            _add(first, at, token);
+            if (token == NATIVE) at.setHeld(valueWei = amount);
+            else at.setDue(amount);
+            at = at.next(1);
+            entry = Entries.next(entry);
         }
         if (msg.value != valueWei) revert ValueMismatch(msg.value, valueWei);
     }
 
-    function _checkTerms(Order calldata order) private view {
+    function _openOutputs(Account first, Account at, uint256 entry, uint256 count) private pure returns (Account) {
+        for (uint256 i; i < count; ++i) {
+            (address token, uint256 minimum) = Entries.read(entry);
+            if (minimum == 0) revert ZeroMinimum(i);
+            _add(first, at, token);
+            at = at.next(1);
+            entry = Entries.next(entry);
+        }
+        return at;
+    }
+
+    /// The order's own terms; gives the partner's fee.
+    function _checkTerms(Order calldata order) private view returns (uint256 feeBps) {
         if (block.timestamp > order.deadline) revert DeadlinePassed(order.deadline, block.timestamp);
         address recipient = order.recipient;
         if (recipient == address(0) || recipient == address(this)) revert InvalidRecipient(recipient);
-        uint256 feeBps = order.partnerFeeBps;
+        feeBps = order.partnerFeeBps;
         if (feeBps != 0) {
             if (feeBps > PARTNER_FEE_LIMIT_BPS) revert PartnerFeeTooHigh(feeBps, PARTNER_FEE_LIMIT_BPS);
             address partner = order.partner;
@@ -133,26 +145,27 @@ contract ExecutionProxy is
     }
 
     /// Enters one token of the order, which may stand in it only once.
-    function _add(Run memory run, uint256 index, address token) private pure returns (Account added) {
-        for (uint256 i; i < index; ++i) {
-            if (run.first.next(i).token() == token) revert DuplicateToken(token);
+    function _add(Account first, Account at, address token) private pure {
+        for (Account other = first; other.isBefore(at); other = other.next(1)) {
+            if (other.token() == token) revert DuplicateToken(token);
         }
-        added = run.first.next(index);
-        added.setToken(token);
+        at.setToken(token);
     }
 
     /// Fee on the inputs, steps, settlement, minimums.
     function _execute(Order calldata order, Run memory run) private returns (uint256[] memory received) {
-        received = new uint256[](run.orderTokens - run.inputs);
-        for (uint256 j; j < received.length; ++j) {
-            address token = run.first.next(run.inputs + j).token();
+        uint256 outputs = run.orderTokens - run.inputs;
+        received = new uint256[](outputs);
+        Account output = run.first.next(run.inputs);
+        for (uint256 j; j < outputs; ++j) {
+            address token = output.token();
             if (token != NATIVE) received[j] = Tokens.balanceOf(token, run.recipient);
+            output = output.next(1);
         }
-        uint256 feeBps = order.partnerFeeBps;
-        if (feeBps != 0 && !run.feeOnOutput) _takeInputFees(run, order.partner, feeBps);
+        if (run.feeBps != 0 && !run.feeOnOutput) _takeInputFees(run, order.partner, run.feeBps);
         _runProgram(run);
-        _payOut(run, order.partner, feeBps, received);
-        _checkMinimums(order.outputs, run.recipient, received);
+        _payOut(run, order, received);
+        _checkMinimums(order, run.recipient, received);
     }
 
     function _takeInputFees(Run memory run, address partner, uint256 feeBps) private {
@@ -232,39 +245,43 @@ contract ExecutionProxy is
     /// Pays out what is held: an output to the partner and the recipient, an input that no step spent back to the payer,
     /// a token on the way on to the recipient. `received` holds balances from before; for ether it becomes what is sent,
     /// since a recipient may pass ether on at once.
-    function _payOut(Run memory run, address partner, uint256 feeBps, uint256[] memory received) private {
+    function _payOut(Run memory run, Order calldata order, uint256[] memory received) private {
         uint256 count = run.accounts;
+        Account left = run.first;
         for (uint256 i; i < count; ++i) {
-            Account left = run.first.next(i);
             uint256 amount = left.held();
-            if (amount == 0) continue;
             address token = left.token();
-            if (i < run.inputs) {
-                _pay(run, token, run.payer, amount);
-                continue;
+            if (amount != 0) {
+                bool output = i >= run.inputs && i < run.orderTokens;
+                if (output && run.feeOnOutput) {
+                    uint256 fee = amount * run.feeBps / WHOLE_BPS;
+                    amount -= fee;
+                    _pay(run, token, order.partner, fee);
+                }
+                _pay(run, token, i < run.inputs ? run.payer : run.recipient, amount);
+                if (output && token == NATIVE) received[i - run.inputs] = amount;
             }
-            bool output = i < run.orderTokens;
-            if (output && run.feeOnOutput) {
-                uint256 fee = amount * feeBps / WHOLE_BPS;
-                amount -= fee;
-                _pay(run, token, partner, fee);
-            }
-            _pay(run, token, run.recipient, amount);
-            if (output && token == NATIVE) received[i - run.inputs] = amount;
+            // nominal amounts of stETH leave a wei or two of it behind
+            if (token == STETH) _payOutShares(run.step, i < run.inputs ? run.payer : run.recipient);
+            left = left.next(1);
         }
     }
 
     /// Turns balances before into gains, and compares them with the minimums.
-    function _checkMinimums(Output[] calldata outputs, address recipient, uint256[] memory received) private view {
-        for (uint256 j; j < received.length; ++j) {
-            address token = outputs[j].token;
+    function _checkMinimums(Order calldata order, address recipient, uint256[] memory received) private view {
+        (uint256 entry, uint256 count) = Entries.outputs(order);
+        for (uint256 j; j < count; ++j) {
+            (address token, uint256 minimum) = Entries.read(entry);
             uint256 gain = received[j];
             if (token != NATIVE) {
                 uint256 balance = Tokens.balanceOf(token, recipient);
-                gain = balance > gain ? balance - gain : 0;
+                unchecked {
+                    gain = balance > gain ? balance - gain : 0;
+                }
                 received[j] = gain;
             }
-            if (gain < outputs[j].minimum) revert OutputBelowMinimum(j, token, gain, outputs[j].minimum);
+            if (gain < minimum) revert OutputBelowMinimum(j, token, gain, minimum);
+            entry = Entries.next(entry);
         }
     }
 

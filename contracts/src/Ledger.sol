@@ -28,6 +28,12 @@ library Accounts {
         }
     }
 
+    function isBefore(Account account, Account other) internal pure returns (bool before) {
+        assembly ("memory-safe") {
+            before := lt(account, other)
+        }
+    }
+
     function token(Account account) internal pure returns (address value) {
         assembly ("memory-safe") {
             value := mload(account)

@@ -2,7 +2,8 @@
 pragma solidity 0.8.28;
 
 import {NATIVE, PERMIT2} from "./Constants.sol";
-import {IExecutionProxy, Input, Order, Output, Permit} from "./IExecutionProxy.sol";
+import {Entries} from "./Entries.sol";
+import {IExecutionProxy, Order, Permit} from "./IExecutionProxy.sol";
 
 /// The part of Permit2 that the proxy calls.
 interface ISignatureTransfer {
@@ -69,88 +70,100 @@ abstract contract Permit2Payment {
         Permit calldata permit,
         bytes calldata signature
     ) internal {
-        (
-            ISignatureTransfer.TokenPermissions[] memory permitted,
-            ISignatureTransfer.SignatureTransferDetails[] memory details
-        ) = _permitted(order.inputs);
-        if (permitted.length == 0) revert IExecutionProxy.NothingToPermit();
-        bytes32 witness = _hash(order, keccak256(program));
-        if (permitted.length == 1) {
-            ISignatureTransfer(PERMIT2)
-                .permitWitnessTransferFrom(
-                    ISignatureTransfer.PermitTransferFrom(permitted[0], permit.nonce, permit.deadline),
-                    details[0],
-                    permit.owner,
-                    witness,
-                    WITNESS_TYPE,
-                    signature
-                );
-        } else {
-            ISignatureTransfer(PERMIT2)
-                .permitWitnessTransferFrom(
-                    ISignatureTransfer.PermitBatchTransferFrom(permitted, permit.nonce, permit.deadline),
-                    details,
-                    permit.owner,
-                    witness,
-                    WITNESS_TYPE,
-                    signature
-                );
+        (uint256 inputsAt, uint256 inputs) = Entries.inputs(order);
+        uint256 permitted;
+        uint256 only;
+        uint256 entry = inputsAt;
+        for (uint256 i; i < inputs; ++i) {
+            (address token,) = Entries.read(entry);
+            if (token != NATIVE) {
+                ++permitted;
+                only = entry;
+            }
+            entry = Entries.next(entry);
         }
+        if (permitted == 0) revert IExecutionProxy.NothingToPermit();
+        bytes32 witness = _hash(order, program);
+        if (permitted == 1) _transferOne(only, permit, witness, signature);
+        else _transferSeveral(inputsAt, inputs, permitted, permit, witness, signature);
     }
 
-    /// The order's inputs but native ether, each in full to the proxy.
-    function _permitted(Input[] calldata inputs)
-        private
-        view
-        returns (
-            ISignatureTransfer.TokenPermissions[] memory permitted,
-            ISignatureTransfer.SignatureTransferDetails[] memory details
-        )
-    {
-        uint256 count = inputs.length;
-        for (uint256 i; i < inputs.length; ++i) {
-            if (inputs[i].token == NATIVE) --count;
-        }
-        permitted = new ISignatureTransfer.TokenPermissions[](count);
-        details = new ISignatureTransfer.SignatureTransferDetails[](count);
+    function _transferOne(uint256 entry, Permit calldata permit, bytes32 witness, bytes calldata signature) private {
+        (address token, uint256 amount) = Entries.read(entry);
+        ISignatureTransfer(PERMIT2)
+            .permitWitnessTransferFrom(
+                ISignatureTransfer.PermitTransferFrom(
+                    ISignatureTransfer.TokenPermissions(token, amount), permit.nonce, permit.deadline
+                ),
+                ISignatureTransfer.SignatureTransferDetails(address(this), amount),
+                permit.owner,
+                witness,
+                WITNESS_TYPE,
+                signature
+            );
+    }
+
+    /// The batch: the order's inputs but native ether, each in full to the proxy.
+    function _transferSeveral(
+        uint256 entry,
+        uint256 inputs,
+        uint256 permitted,
+        Permit calldata permit,
+        bytes32 witness,
+        bytes calldata signature
+    ) private {
+        ISignatureTransfer.PermitBatchTransferFrom memory batch =
+            ISignatureTransfer.PermitBatchTransferFrom(
+                new ISignatureTransfer.TokenPermissions[](permitted), permit.nonce, permit.deadline
+            );
+        ISignatureTransfer.SignatureTransferDetails[] memory details =
+            new ISignatureTransfer.SignatureTransferDetails[](permitted);
         uint256 next;
-        for (uint256 i; i < inputs.length; ++i) {
-            if (inputs[i].token == NATIVE) continue;
-            permitted[next] = ISignatureTransfer.TokenPermissions(inputs[i].token, inputs[i].amount);
-            details[next++] = ISignatureTransfer.SignatureTransferDetails(address(this), inputs[i].amount);
+        for (uint256 i; i < inputs; ++i) {
+            (address token, uint256 amount) = Entries.read(entry);
+            if (token != NATIVE) {
+                batch.permitted[next] = ISignatureTransfer.TokenPermissions(token, amount);
+                details[next++] = ISignatureTransfer.SignatureTransferDetails(address(this), amount);
+            }
+            entry = Entries.next(entry);
+        }
+        ISignatureTransfer(PERMIT2)
+            .permitWitnessTransferFrom(batch, details, permit.owner, witness, WITNESS_TYPE, signature);
+    }
+
+    /// The EIP-712 struct hash of BraidOrder: the hashes of the lists, the order's five plain fields as they stand in calldata,
+    /// and the program's hash.
+    function _hash(Order calldata order, bytes calldata program) private pure returns (bytes32 hash) {
+        (uint256 inputsAt, uint256 inputs) = Entries.inputs(order);
+        (uint256 outputsAt, uint256 outputs) = Entries.outputs(order);
+        bytes32 inputsHash = _hashEntries(INPUT_TYPEHASH, inputsAt, inputs);
+        bytes32 outputsHash = _hashEntries(OUTPUT_TYPEHASH, outputsAt, outputs);
+        bytes32 orderType = ORDER_TYPEHASH;
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            calldatacopy(words, program.offset, program.length)
+            let programHash := keccak256(words, program.length)
+            mstore(words, orderType)
+            mstore(add(words, 0x20), inputsHash)
+            mstore(add(words, 0x40), outputsHash)
+            // recipient, deadline, partner, partnerFeeBps, partnerFeeOnOutput
+            calldatacopy(add(words, 0x60), add(order, 0x40), 0xa0)
+            mstore(add(words, 0x100), programHash)
+            hash := keccak256(words, 0x120)
         }
     }
 
-    /// The EIP-712 struct hash of BraidOrder.
-    function _hash(Order calldata order, bytes32 programHash) private pure returns (bytes32) {
-        return keccak256(
-            abi.encode(
-                ORDER_TYPEHASH,
-                _hashInputs(order.inputs),
-                _hashOutputs(order.outputs),
-                order.recipient,
-                order.deadline,
-                order.partner,
-                order.partnerFeeBps,
-                order.partnerFeeOnOutput,
-                programHash
-            )
-        );
-    }
-
-    function _hashInputs(Input[] calldata inputs) private pure returns (bytes32) {
-        bytes32[] memory hashes = new bytes32[](inputs.length);
-        for (uint256 i; i < inputs.length; ++i) {
-            hashes[i] = keccak256(abi.encode(INPUT_TYPEHASH, inputs[i].token, inputs[i].amount));
+    /// The hash of a list of inputs or of outputs: of the hashes of its entries, each with its type before its two words.
+    function _hashEntries(bytes32 entryType, uint256 at, uint256 count) private pure returns (bytes32 hash) {
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            let hashes := add(words, 0x60)
+            mstore(words, entryType)
+            for { let i := 0 } lt(i, count) { i := add(i, 1) } {
+                calldatacopy(add(words, 0x20), add(at, mul(i, 0x40)), 0x40)
+                mstore(add(hashes, mul(i, 0x20)), keccak256(words, 0x60))
+            }
+            hash := keccak256(hashes, mul(count, 0x20))
         }
-        return keccak256(abi.encodePacked(hashes));
-    }
-
-    function _hashOutputs(Output[] calldata outputs) private pure returns (bytes32) {
-        bytes32[] memory hashes = new bytes32[](outputs.length);
-        for (uint256 i; i < outputs.length; ++i) {
-            hashes[i] = keccak256(abi.encode(OUTPUT_TYPEHASH, outputs[i].token, outputs[i].minimum));
-        }
-        return keccak256(abi.encodePacked(hashes));
     }
 }

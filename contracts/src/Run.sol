@@ -13,6 +13,8 @@ struct Run {
     // how many of the accounts are the order's inputs, and where its outputs end
     uint256 inputs;
     uint256 orderTokens;
+    // the partner's fee, basis points, and what it is taken from
+    uint256 feeBps;
     bool feeOnOutput;
     // the ledger, by token index
     Account first;

@@ -42,7 +42,9 @@ contract StandInCurveCryptoTest is Vectors {
         terms.precisions = _numbers(entry, "precisions");
         terms.prices = _numbers(entry, "price_scale");
         terms.coins = new address[](terms.precisions.length);
-        for (uint256 k; k < terms.coins.length; ++k) terms.coins[k] = address(new Coin());
+        for (uint256 k; k < terms.coins.length; ++k) {
+            terms.coins[k] = address(new Coin());
+        }
         (terms.amp, terms.gamma) = (_number(entry, "A"), _number(entry, "gamma"));
         (terms.midFee, terms.outFee) = (_number(entry, "mid_fee"), _number(entry, "out_fee"));
         terms.feeGamma = _number(entry, "fee_gamma");
@@ -80,7 +82,9 @@ contract StandInCurveCryptoTest is Vectors {
     function test_pools_of_two_show_what_mainnets_showed() public {
         if (!_open("curve_crypto")) return;
         CryptoTerms memory terms = _terms(16);
-        _checkViews(16, address(new CryptoOfTwo(terms, _shares(16), _numbers(16, "balances"), _number(16, "D_used_for_quotes"))));
+        _checkViews(
+            16, address(new CryptoOfTwo(terms, _shares(16), _numbers(16, "balances"), _number(16, "D_used_for_quotes")))
+        );
     }
 
     /// Swaps on the published contract, recorded on a local chain: what was paid and what was left behind.
@@ -90,7 +94,8 @@ contract StandInCurveCryptoTest is Vectors {
         for (uint256 entry = 9; entry < 20; ++entry) {
             vm.warp(_stamp(entry));
             CryptoOfTwo pool = _recorded(entry);
-            (uint256 i, uint256 j, uint256 dx) = (_cell(entry, 0, "i"), _cell(entry, 0, "j"), _cell(entry, 0, "amount_in"));
+            (uint256 i, uint256 j, uint256 dx) =
+                (_cell(entry, 0, "i"), _cell(entry, 0, "j"), _cell(entry, 0, "amount_in"));
             Coin(pool.coins(i)).mint(address(this), dx);
             Coin(pool.coins(i)).approve(address(pool), dx);
             Coin(pool.coins(j)).mint(address(pool), 1e30);

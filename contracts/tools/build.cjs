@@ -22,7 +22,7 @@ function sourcesUnder(folder) {
 
 // Everything that the bytecode depends on besides src/ and the compiler. No metadata: the same source gives the same address.
 const SETTINGS = {
-  optimizer: { enabled: true, runs: 1_000 },
+  optimizer: { enabled: true, runs: 1_000_000 },
   viaIR: true,
   evmVersion: 'cancun',
   metadata: { appendCBOR: false, bytecodeHash: 'none' },

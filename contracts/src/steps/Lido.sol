@@ -12,6 +12,8 @@ abstract contract Lido {
 
     bytes4 private constant SUBMIT = 0xa1903eab;
     bytes4 private constant POOLED_ETHER_BY_SHARES = 0x7a28fb88;
+    bytes4 private constant SHARES_OF = 0xf5eb42dc;
+    bytes4 private constant TRANSFER_SHARES = 0x8fcb4e5b;
     bytes4 private constant WRAP = 0xea598cb0;
     bytes4 private constant UNWRAP = 0xde0e9a3e;
 
@@ -36,5 +38,13 @@ abstract contract Lido {
         run.requireToProxy();
         run.bring();
         (amountOut,) = Calls.pool(run.step, WSTETH, 0, abi.encodeWithSelector(UNWRAP, run.amountIn), 1);
+    }
+
+    /// Whatever shares of stETH are still here, to whoever gets the rest: every amount of stETH is rounded down to shares when it
+    /// moves, so that a share may be left of what was staked, bought or split.
+    function _payOutShares(uint256 step, address to) internal {
+        (uint256 shares,) = Calls.view_(step, STETH, SHARES_OF, uint160(address(this)), 1);
+        if (shares == 0) return;
+        Calls.pool(step, STETH, 0, abi.encodeWithSelector(TRANSFER_SHARES, to, shares), 1);
     }
 }

@@ -4,6 +4,7 @@ pragma solidity 0.8.28;
 import {Calls} from "../Calls.sol";
 import {NATIVE, WETH} from "../Constants.sol";
 import {Guard} from "../Guard.sol";
+import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
 
 /// Native ether and WETH, one for one. Operands: none.
@@ -22,7 +23,7 @@ abstract contract Wrapping is Guard {
             data := mload(0x40)
             mstore(data, DEPOSIT)
         }
-        Calls.poolAt(run.step, WETH, amountOut, data, 0x04, 0);
+        _callWeth(run.step, amountOut, data, 0x04);
     }
 
     function _unwrap(Run memory run) internal returns (uint256 amountOut) {
@@ -37,7 +38,16 @@ abstract contract Wrapping is Guard {
             mstore(add(data, 0x04), amountOut)
         }
         _expectEtherFrom(WETH);
-        Calls.poolAt(run.step, WETH, 0, data, 0x24, 0);
+        _callWeth(run.step, 0, data, 0x24);
         _expectNoEther();
+    }
+
+    /// WETH answers nothing, and that it has code is known: where it had none, the transfer that pays out of it would fail.
+    function _callWeth(uint256 step, uint256 valueWei, uint256 data, uint256 size) private {
+        bool ok;
+        assembly ("memory-safe") {
+            ok := call(gas(), WETH, valueWei, data, size, 0, 0)
+        }
+        if (!ok) revert IExecutionProxy.PoolCallFailed(step, WETH, Calls.reason());
     }
 }

@@ -156,6 +156,12 @@ contract StandInStEth {
         return true;
     }
 
+    function transferShares(address to, uint256 shares) external returns (uint256 amount) {
+        sharesOf[msg.sender] -= shares;
+        sharesOf[to] += shares;
+        return getPooledEthByShares(shares);
+    }
+
     function getSharesByPooledEth(uint256 amount) public view returns (uint256) {
         return amount * totalShares / totalPooledEther;
     }

@@ -66,13 +66,10 @@ impl Kit {
 
     /// Everything that the bundle depends on, to be hashed: our sources, the script, and the packages' exact versions.
     pub(crate) fn bundle_inputs(&self) -> Result<Vec<Vec<u8>>, DevnetError> {
-        ["devnet/Token.sol", "devnet/Tokens.sol", "devnet/bundle.mjs", "package-lock.json"]
-            .iter()
-            .map(|name| {
-                let path = self.contracts.join(name);
-                std::fs::read(&path).map_err(DevnetError::file(path))
-            })
-            .collect()
+        let mut paths = files_under(&self.contracts.join("devnet"))?;
+        paths.sort();
+        paths.push(self.contracts.join("package-lock.json"));
+        paths.into_iter().map(|path| std::fs::read(&path).map_err(DevnetError::file(path))).collect()
     }
 
     /// Compiles and gathers the bytecode, about seven seconds.
@@ -92,6 +89,20 @@ impl Kit {
         let text = std::fs::read(&out).map_err(DevnetError::file(&out))?;
         serde_json::from_slice(&text).map_err(|e| DevnetError::BadFile { path: out, problem: e.to_string() })
     }
+}
+
+/// Every file in a folder and in its folders.
+fn files_under(folder: &Path) -> Result<Vec<PathBuf>, DevnetError> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(DevnetError::file(folder.to_owned()))? {
+        let path = entry.map_err(DevnetError::file(folder.to_owned()))?.path();
+        if path.is_dir() {
+            files.extend(files_under(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 /// The root of this repository.
