@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-swap test test-rust test-contracts contracts bench bench-gas lint deny fmt tools
+.PHONY: help setup demo demo-swap test test-rust test-contracts fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -25,7 +25,13 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 test: test-contracts test-rust ## Runs every test: contracts, unit, property, end to end
 
 test-contracts: tools $(NPM)
-	cd $(CONTRACTS) && node_modules/.bin/forge test
+	$(CONTRACTS)/test.sh
+
+fuzz-long: tools $(NPM) ## Runs the contracts' suite with a million fuzzed calls, minutes
+	LONG=1 $(CONTRACTS)/test.sh
+
+symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for every input, with halmos (Python 3)
+	$(CONTRACTS)/symbolic.sh
 
 test-rust: tools $(NPM)
 	cargo test --workspace
