@@ -1,4 +1,4 @@
-//! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid market`, `braid vectors`,
+//! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid proxy`, `braid market`, `braid vectors`,
 //! `braid bench`.
 
 mod bench;
@@ -8,6 +8,7 @@ mod logging;
 mod offline;
 mod out;
 mod paths;
+mod proxy;
 mod serve;
 mod units;
 mod vectors;
@@ -34,6 +35,8 @@ enum Command {
     Quote(offline::QuoteArgs),
     /// Make, list and revoke API keys, while the server runs or not.
     Keys(keys::Args),
+    /// Say where the execution proxy is, check that it is there, deploy it.
+    Proxy(proxy::Args),
     /// Look at and keep markets.
     #[command(subcommand)]
     Market(MarketCommand),
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Quote(args) => offline::quote(&args),
         Command::Keys(args) => keys::run(&args),
         Command::Vectors(args) => return vectors::run(&args).unwrap_or_else(complain),
+        Command::Proxy(args) => proxy::run(&args),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
         Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
