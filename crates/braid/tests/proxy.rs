@@ -27,7 +27,8 @@ impl Anvil {
             .spawn()
             .unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let listening = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("Listening on ").map(str::to_owned));
+        let listening =
+            lines.map_while(Result::ok).find_map(|line| line.strip_prefix("Listening on ").map(str::to_owned));
         Self { process, url: format!("http://{}", listening.unwrap()) }
     }
 
@@ -87,7 +88,10 @@ fn an_unlocked_account_deploys_once_and_anyone_can_verify() {
     assert!(second.contains("was deployed before") && !second.contains("transaction"), "{second}");
 
     let found = said(&braid(&[&["verify"], &on_node[..]].concat()).output().unwrap());
-    assert!(found.contains(&proxy::address().to_string()) && found.contains(&proxy::code_hash().to_string()), "{found}");
+    assert!(
+        found.contains(&proxy::address().to_string()) && found.contains(&proxy::code_hash().to_string()),
+        "{found}"
+    );
 }
 
 #[test]

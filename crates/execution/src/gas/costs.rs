@@ -3,15 +3,15 @@
 //! Measured: `tests/it/random_routes.rs` holds the model to the receipts of hundreds of transactions on the local chain.
 
 /// Entering, decoding and leaving: what every order pays.
-pub(super) const CALL: u64 = 5_000;
+pub(super) const CALL: u64 = 3_800;
 /// Each input and output: decoding, duplicates, settlement.
-pub(super) const ORDER_TOKEN: u64 = 1_000;
+pub(super) const ORDER_TOKEN: u64 = 850;
 /// Each further token of the program.
 pub(super) const LISTED_TOKEN: u64 = 400;
 /// Paying a partner, apart from the transfer.
 pub(super) const PARTNER_FEE: u64 = 1_100;
 /// Each step: decoding and the ledger.
-pub(super) const STEP: u64 = 2_800;
+pub(super) const STEP: u64 = 2_750;
 /// `transfer`: the call, its arithmetic and its log; accounts and balances are counted apart.
 pub(super) const TRANSFER: u64 = 2_769;
 /// `transferFrom`: as `transfer`; the allowance is counted apart.
@@ -21,11 +21,11 @@ pub(super) const BALANCE_OF: u64 = 541;
 /// A call with value to an account that exists.
 pub(super) const SEND_ETHER: u64 = 6_900;
 /// `deposit()`: a call with value, its log.
-pub(super) const WRAP: u64 = 8_674;
+pub(super) const WRAP: u64 = 8_500;
 /// `withdraw(uint256)`: its log, a call with value back to the proxy.
-pub(super) const UNWRAP: u64 = 9_250;
+pub(super) const UNWRAP: u64 = 9_200;
 /// Hashing the witness, recovering the signer, marking the nonce.
-pub(super) const PERMIT2: u64 = 14_500;
+pub(super) const PERMIT2: u64 = 9_200;
 /// Each permitted token.
 pub(super) const PERMIT2_TOKEN: u64 = 1_500;
 
