@@ -233,6 +233,16 @@ contract OtherProtocolsTest is Market {
         assertEq(steth.allowance(address(proxy), WSTETH), 0);
     }
 
+    /// Where another token stands in stETH's place, as on some local chains, there are no shares to pay out.
+    function test_a_plain_token_in_the_place_of_steth_is_swapped() public {
+        vm.etch(STETH, address(new TestToken(18)).code);
+        TestToken(STETH).mint(address(this), 1e24);
+        StandInCurvePool pool = new StandInCurvePool(address(dai), STETH, false, 10_000);
+        TestToken(STETH).transfer(address(pool), 1e24);
+        bytes memory step = _one(0x20, 0, abi.encodePacked(pool, uint8(0), uint8(1)));
+        assertEq(_run(_order(address(dai), AMOUNT, STETH, 1), step)[0], AMOUNT);
+    }
+
     /// stETH as an input, half of it spent: the payer has back all but what was wrapped, and the proxy has no share of it.
     function test_unspent_steth_goes_back_to_the_payer() public {
         _lido();

@@ -41,9 +41,15 @@ abstract contract Lido {
     }
 
     /// Whatever shares of stETH are still here, to whoever gets the rest: every amount of stETH is rounded down to shares when it
-    /// moves, so that a share may be left of what was staked, bought or split.
+    /// moves, so that a share may be left of what was staked, bought or split. A token in its place that counts no shares has none.
     function _payOutShares(uint256 step, address to) internal {
-        (uint256 shares,) = Calls.view_(step, STETH, SHARES_OF, uint160(address(this)), 1);
+        uint256 shares;
+        assembly ("memory-safe") {
+            mstore(0x00, SHARES_OF)
+            mstore(0x04, address())
+            let ok := staticcall(gas(), STETH, 0x00, 0x24, 0x00, 0x20)
+            if and(ok, gt(returndatasize(), 0x1f)) { shares := mload(0x00) }
+        }
         if (shares == 0) return;
         Calls.pool(step, STETH, 0, abi.encodeWithSelector(TRANSFER_SHARES, to, shares), 1);
     }
