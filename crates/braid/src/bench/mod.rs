@@ -4,6 +4,7 @@ mod generate;
 mod report;
 mod requests;
 mod run;
+mod witness;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +53,9 @@ pub(crate) struct BenchArgs {
     /// One JSON object a line, one line a request
     #[arg(long, value_name = "FILE", requires = "market")]
     out: Option<PathBuf>,
+    /// Dual prices of every certificate, one JSON object a line, for `scripts/bound.py`; slower, do not time with it
+    #[arg(long, value_name = "FILE", requires = "market")]
+    witness: Option<PathBuf>,
     /// Leave out the comparison with simpler routers
     #[arg(long)]
     no_baselines: bool,
@@ -122,9 +126,13 @@ fn measure(
         gas_price_wei: gas_price_wei(args.gas_gwei, file_gas_wei),
         same_gas_price: args.gas_gwei.is_some(),
         baselines: !args.no_baselines,
+        witness: args.witness.is_some(),
     };
     let rows: Vec<Row> = asked.iter().map(|one| run::run(&prepared, one, settings)).collect();
     report::table(title, market, &rows, (cold, warm), settings.gas_price_wei)?;
+    if let Some(path) = &args.witness {
+        report::write_witness(path, &rows)?;
+    }
     match &args.out {
         Some(path) => report::write(path, &rows),
         None => Ok(()),

@@ -163,3 +163,13 @@ pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
     }
     file.flush().wrap_err_with(context)
 }
+
+/// Writes the witness of every certificate, one a line.
+pub(crate) fn write_witness(path: &Path, rows: &[Row]) -> Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).wrap_err_with(context)?);
+    for line in rows.iter().filter_map(|row| row.outcome.as_ref().ok()?.witness.as_ref()) {
+        writeln!(file, "{line}").wrap_err_with(context)?;
+    }
+    file.flush().wrap_err_with(context)
+}

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use braid_primitives::U256;
 use braid_routing::baseline::Baseline;
-use braid_routing::{PoolFilter, Prepared, Request, SolveError, Uncertified, solve};
+use braid_routing::{PoolFilter, Prepared, Request, SolveError, Uncertified, explain, solve};
 
 use super::requests::Asked;
+use super::witness;
 
 /// What all requests of a run share.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Settings {
     /// Whether it holds for those that do, too.
     pub(crate) same_gas_price: bool,
     pub(crate) baselines: bool,
+    /// Whether each certificate's dual prices are wanted.
+    pub(crate) witness: bool,
 }
 
 /// What a request came to.
@@ -44,6 +47,8 @@ pub(crate) struct Answer {
     pub(crate) uncertified: Option<Uncertified>,
     /// How much less each baseline is worth, in basis points of the gross value; empty where none ran.
     pub(crate) losses_bps: Vec<Option<f64>>,
+    /// What `scripts/bound.py` needs; where asked for and there is a certificate.
+    pub(crate) witness: Option<serde_json::Value>,
 }
 
 /// Solves one request and, if asked, what simpler routers would answer.
@@ -61,9 +66,13 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
         at: prepared.market().block().next(),
     };
     let started = Instant::now();
-    let solved = solve(prepared, &request);
+    let solved = if settings.witness {
+        explain(prepared, &request)
+    } else {
+        solve(prepared, &request).map(|solution| (solution, None))
+    };
     let solve_us = started.elapsed().as_secs_f64() * 1e6;
-    let outcome = solved.map(|solution| {
+    let outcome = solved.map(|(solution, duals)| {
         let amount_out = solution.route.amounts_out.first().copied().unwrap_or_default();
         let gas_units = solution.route.gas_units();
         let gross = prepared.value_wei(asked.output, amount_out);
@@ -84,6 +93,9 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
             uncertified: solution.certificate.as_ref().err().copied(),
             gap_bps: solution.certificate.as_ref().ok().map(|c| c.gap_bps),
             losses_bps: baselines.iter().map(loss).collect(),
+            witness: solution.certificate.as_ref().ok().zip(duals.as_ref()).map(|(certificate, duals)| {
+                witness::line(prepared.market(), asked, gas_price_wei, certificate, duals)
+            }),
         }
     });
     Row { id: asked.id.clone(), solve_us, outcome }
