@@ -56,6 +56,8 @@ enum MarketCommand {
     Show(offline::ShowArgs),
     /// Read a node's market and write it to a file.
     Save(offline::SaveArgs),
+    /// Write a market file as JSON, in the form of recorded markets.
+    Export(offline::ExportArgs),
     /// Make up a market like mainnet's in shape and write it to a file.
     Generate(bench::GenerateArgs),
 }
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Proxy(args) => proxy::run(&args),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
+        Command::Market(MarketCommand::Export(args)) => offline::export(&args),
         Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
         Command::Market(MarketCommand::Generate(args)) => bench::generate(&args),
         Command::Bench(args) => bench::bench(&args),

@@ -8,7 +8,7 @@ use braid_market::Market;
 use braid_primitives::{Token, TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::{PoolFilter, Prepared, Request, Solution, solve};
-use eyre::{Result, eyre};
+use eyre::{Result, WrapErr as _, eyre};
 
 use crate::out;
 use crate::units::{format_units, parse_units};
@@ -58,6 +58,28 @@ pub(crate) struct SaveArgs {
     /// The file to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Pools of kinds that the form has no room for are left out, with a word.")]
+pub(crate) struct ExportArgs {
+    /// Market file: one that Braid wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The JSON file to write
+    #[arg(value_name = "JSON")]
+    json: PathBuf,
+}
+
+/// `braid market export`.
+pub(crate) fn export(args: &ExportArgs) -> Result<()> {
+    let exported = braid_market::export_json(&read(&args.file)?);
+    for (product, count) in &exported.left_out {
+        eprintln!("left out: {count} × {product}");
+    }
+    let context = || format!("cannot write {}", args.json.display());
+    let file = std::fs::File::create(&args.json).wrap_err_with(context)?;
+    serde_json::to_writer(std::io::BufWriter::new(file), &exported.document).wrap_err_with(context)
 }
 
 /// `braid market save`.

@@ -242,3 +242,41 @@ fn every_recorded_vector_holds() {
     println!("{said}");
     assert!(output.status.success() && said.contains(" passed, 0 failed, "), "{said}");
 }
+
+#[test]
+fn every_certificate_of_a_market_is_worked_out_again_by_a_script_that_shares_no_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (market, json, witness) = (path("market"), path("market.json"), path("witness.jsonl"));
+    let done = |args: &[&str]| {
+        let output = braid(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    done(&["market", "generate", "--pools", "150", &market]);
+    done(&["market", "export", &market, &json]);
+    done(&["bench", "--market", &json, "--count", "60", "--no-baselines", "--witness", &witness]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bound.py");
+    let check = |witness: &str| Command::new("python3").arg(&script).args([&json, witness]).output().unwrap();
+    let output = check(&witness);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.lines().count() >= 50, "{said}");
+
+    // A bound that is too low by a thousandth is found out.
+    let lines = std::fs::read_to_string(&witness).unwrap();
+    let lower = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["dual_bound_value_wei"] = (line["dual_bound_value_wei"].as_f64().unwrap() * 0.999).into();
+        line.to_string()
+    };
+    let forged = path("forged.jsonl");
+    std::fs::write(&forged, lines.lines().map(lower).collect::<Vec<_>>().join("\n")).unwrap();
+    assert_eq!(check(&forged).status.code(), Some(1));
+}
+
+#[test]
+fn the_pictures_of_the_certificate_are_those_that_the_script_draws() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/figures.py");
+    let output = Command::new("python3").arg(script).arg("--check").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

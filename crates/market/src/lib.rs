@@ -10,6 +10,6 @@ pub mod file;
 pub mod market;
 pub mod tokens;
 
-pub use file::{FileError, Imported, Update, import_json, open};
+pub use file::{Exported, FileError, Imported, Update, export_json, import_json, open};
 pub use market::{Market, MarketError};
 pub use tokens::Tokens;

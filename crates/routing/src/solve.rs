@@ -73,7 +73,7 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
 /// As [`solve`], with what a third party needs to work the bound out again; the route and the certificate are the same.
 ///
 /// The witness's bound is a plain dual bound. The certificate's can be a little less, where counting pools closed the gap
-/// further. `None` where there is no certificate.
+/// further. `None` where there is no certificate, or only counting pools gave it.
 ///
 /// # Errors
 /// As [`solve`].
@@ -81,7 +81,8 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
     let recorder = Recorder::default();
     let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
         let solution = basket::solve(prepared, request, Some(&recorder))?;
-        let witness = recorder.replace(None).filter(|_| solution.certificate.is_ok());
+        let certificate = solution.certificate.as_ref().ok();
+        let witness = recorder.replace(None).filter(|witness| certificate.is_some_and(|c| witness.says_something(c)));
         return Ok((solution, witness));
     };
     if node(*input) == node(*output) {
@@ -90,7 +91,8 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
     let mut problem = Problem::single(prepared, request, *input, *amount, *output);
     problem.recorder = Some(&recorder);
     let solution = Single::new(prepared, request, problem).solve(*output)?;
-    let witness = recorder.replace(None).filter(|_| solution.certificate.is_ok());
+    let certificate = solution.certificate.as_ref().ok();
+    let witness = recorder.replace(None).filter(|witness| certificate.is_some_and(|c| witness.says_something(c)));
     Ok((solution, witness))
 }
 

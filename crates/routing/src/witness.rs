@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use braid_market::Tokens;
 use braid_primitives::{PoolId, TokenId};
 
+use crate::Certificate;
 use crate::prepare::index32;
 use crate::problem::Problem;
 
@@ -65,6 +66,12 @@ impl Recorder {
 }
 
 impl Witness {
+    /// Whether the bound is near enough to what was achieved to be called one.
+    pub(crate) fn says_something(&self, certificate: &Certificate) -> bool {
+        let achieved = f64::from(certificate.achieved_value_wei);
+        self.bound_value_wei - achieved <= Certificate::LOOSEST_GAP_BPS / 1e4 * self.bound_value_wei
+    }
+
     /// A token's price and cap; ether's are those of wrapped ether.
     pub fn of(&self, token: TokenId) -> Option<&TokenPrice> {
         let token = if token == Tokens::ETHER { Tokens::WETH } else { token };

@@ -5,6 +5,7 @@
 //! market always gives the same bytes.
 
 mod error;
+mod export;
 mod import;
 mod value;
 
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Market, Tokens};
 
 pub use error::FileError;
+pub use export::{Exported, export_json};
 pub use import::{Imported, Update, import_json};
 
 /// Version of the layout that is written, and the only one that is read.
