@@ -34,6 +34,7 @@ symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for
 	$(CONTRACTS)/symbolic.sh
 
 test-rust: tools $(NPM)
+	@scripts/check-tools.sh python3
 	cargo test --workspace
 
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source

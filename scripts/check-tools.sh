@@ -14,6 +14,7 @@ for tool in "$@"; do
         cargo) need cargo "install Rust with rustup, which then takes the version of rust-toolchain.toml" ;;
         cc) need cc "install a C compiler, on Debian with \`apt-get install build-essential\`" ;;
         node) need node "install Node.js 20 or later, on Debian with \`apt-get install nodejs\`" ;;
+        python3) need python3 "install Python 3, on Debian with \`apt-get install python3\`" ;;
         npm) need npm "install npm, on Debian with \`apt-get install npm\`" ;;
         *) need "$tool" "install it" ;;
     esac
