@@ -23,6 +23,43 @@ pub(super) fn square_root(value: U256) -> U256 {
     }
 }
 
+/// `a · b / c`, rounded up.
+pub(super) fn mul_div_up(a: U256, b: U256, c: U256) -> Option<U256> {
+    let (quotient, rest) = (!c.is_zero()).then(|| a.checked_mul(b).map(|product| product.div_rem(c)))??;
+    Some(if rest.is_zero() { quotient } else { quotient + U256::ONE })
+}
+
+/// A number that the chain stores as a coefficient above an exponent of eight bits.
+pub(super) fn expand(packed: U256) -> U256 {
+    let exponent = usize::try_from(packed & U256::from(0xff)).unwrap_or(0xff);
+    (packed >> 8) << exponent
+}
+
+/// Packs a number into a coefficient of so many bits and an exponent of eight, rounded down or up.
+/// Source: `BigMathMinified.toBigNumber`.
+pub(super) fn pack(value: U256, coefficient_bits: usize, round_up: bool) -> U256 {
+    let mut exponent = value.bit_len().saturating_sub(coefficient_bits);
+    let mut coefficient = value >> exponent;
+    if round_up && exponent > 0 {
+        coefficient += U256::ONE;
+        if coefficient.bit_len() > coefficient_bits {
+            coefficient >>= 1;
+            exponent += 1;
+        }
+    }
+    (coefficient << 8) + U256::from(exponent)
+}
+
+/// So many bits of a word, from a position on.
+pub(super) fn bits(word: U256, from: usize, count: usize) -> U256 {
+    (word >> from) & ((U256::ONE << count) - U256::ONE)
+}
+
+/// As [`bits`], of at most 64 bits.
+pub(super) fn small_bits(word: U256, from: usize, count: usize) -> u64 {
+    u64::try_from(bits(word, from, count.min(64))).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +73,17 @@ mod tests {
         }
         let root = square_root(U256::MAX);
         assert_eq!(root, (U256::ONE << 128) - U256::ONE);
+    }
+
+    #[test]
+    fn what_is_packed_expands_to_itself_or_its_neighbour() {
+        for value in [0_u64, 1, 255, 256, 1 << 40, u64::MAX] {
+            let value = U256::from(value);
+            assert!(expand(pack(value, 32, false)) <= value);
+            assert!(expand(pack(value, 32, true)) >= value);
+            assert_eq!(expand(pack(value, 64, true)), value);
+        }
+        // 111 and one up is 1000: the coefficient keeps its size
+        assert_eq!(pack(U256::from(0xff), 3, true), (U256::from(4) << 8) + U256::from(6));
     }
 }

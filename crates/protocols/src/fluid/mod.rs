@@ -6,3 +6,4 @@
 
 mod arith;
 pub mod dex;
+pub mod layer;
