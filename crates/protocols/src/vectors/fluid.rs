@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Outcome;
 use super::entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
 use crate::SwapError;
-use crate::fluid::dex::{Fees, Limit, Reserves, Side, Snapshot};
+use crate::fluid::dex::{Fees, Limit, Reserves, Side, Snapshot, atomic, normalised};
 
 /// Why a row may be equal in another project's arithmetic and not in the contract's.
 const FEE_FIRST: &str =
@@ -86,7 +86,11 @@ impl Dex {
             let asked = free.swap_exact_out(&self.at, zero_for_one, given).ok()?;
             asked.checked_add(fee(asked)?)
         } else {
-            free.swap(&self.at, zero_for_one, given.checked_sub(fee(given)?)?).ok().map(|(out, _)| out)
+            let [first, second] = free.decimals;
+            let (decimals_in, decimals_out) = if zero_for_one { (first, second) } else { (second, first) };
+            let normal = normalised(given.checked_sub(fee(given)?)?, decimals_in)?;
+            let parts = free.reserves.give(zero_for_one, normal).ok()?;
+            atomic(parts.collateral.1.checked_add(parts.debt.1)?, decimals_out)
         }
     }
 

@@ -6,7 +6,7 @@ mod snapshot;
 mod storage;
 
 pub use reserves::{Fees, Parts, Reserves, Side};
-pub use snapshot::{Limit, Snapshot};
+pub use snapshot::{Limit, Snapshot, atomic, normalised};
 pub use storage::{Storage, StorageAfter};
 
 #[cfg(test)]

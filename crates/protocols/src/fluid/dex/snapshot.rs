@@ -62,8 +62,8 @@ pub struct Snapshot {
     pub taken_at: u64,
 }
 
-/// An amount in twelve decimals, rounded down.
-pub(super) fn normalised(amount: U256, decimals: u8) -> Option<U256> {
+/// An amount in twelve decimals, rounded down; `None` where it overflows.
+pub fn normalised(amount: U256, decimals: u8) -> Option<U256> {
     if decimals > DECIMALS {
         Some(amount / ten_to(decimals - DECIMALS))
     } else {
@@ -71,8 +71,8 @@ pub(super) fn normalised(amount: U256, decimals: u8) -> Option<U256> {
     }
 }
 
-/// An amount of twelve decimals in atomic units, rounded down.
-pub(super) fn atomic(amount: U256, decimals: u8) -> Option<U256> {
+/// An amount of twelve decimals in atomic units, rounded down; `None` where it overflows.
+pub fn atomic(amount: U256, decimals: u8) -> Option<U256> {
     if decimals > DECIMALS {
         amount.checked_mul(ten_to(decimals - DECIMALS))
     } else {
