@@ -27,8 +27,8 @@ struct Recorded {
     imaginary: [u128; 2],
 }
 
-/// Collateral of five pools at block 24,721,394, from a resolver. The percents are those that give these reserves.
-const RECORDED: [Recorded; 5] = [
+/// Collateral of four pools at block 24,721,394, from a resolver. The percents are those that give these reserves.
+const RECORDED: [Recorded; 4] = [
     // USDC / ETH
     Recorded {
         decimals: [6, 18],
@@ -60,14 +60,6 @@ const RECORDED: [Recorded; 5] = [
         range: [1, 1_500],
         real: [347_486_379_739_322, 18_325_990_579_509_676],
         imaginary: [20_306_720_310_730_719_440, 24_978_119_707_324_201_843],
-    },
-    // GHO / USDC
-    Recorded {
-        decimals: [18, 6],
-        centre: 999_999_999_725_139_423_651_692_544,
-        range: [208, 900],
-        real: [5_700_665_003_244_231_818, 6_198_002_697_666_000_000],
-        imaginary: [21_476_060_651_506_185_474_506, 21_469_126_407_092_886_008_662],
     },
 ];
 
