@@ -109,13 +109,65 @@ pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
     if factors.len() != balances.len() || rates.len() != balances.len() {
         return Err(impossible("balances, factors and rates of different length"));
     }
-    Ok(Box::new(v3::Live { balances, factors, rates, fee, curve }))
+    let buffers = buffers(&pool)?;
+    Ok(Box::new(Third { live: v3::Live { balances, factors, rates, fee, curve }, buffers }))
 }
 
-impl VectorPool for v3::Live {
+/// What each coin's buffer redeemed, at 10⁶, 10¹², 10¹⁸, … shares, where the file has it.
+fn buffers(pool: &Fields<'_>) -> Result<Vec<Vec<U256>>, EntryError> {
+    let Some(buffers) = pool.get("buffers").and_then(Value::as_array) else { return Ok(Vec::new()) };
+    let table = |buffer: &Value| {
+        let buffer = Fields::of(buffer);
+        let field = "preview_redeem_at_1e6_1e12_1e18_1e24_1e30";
+        if buffer.get(field).is_some() { buffer.list(field) } else { Ok(Vec::new()) }
+    };
+    buffers.iter().map(table).collect()
+}
+
+/// A pool of the third vault, and what the buffers of its coins redeemed.
+struct Third {
+    live: v3::Live,
+    buffers: Vec<Vec<U256>>,
+}
+
+/// Why a row through a buffer is equal in its source's way only.
+const BUFFER_TABLE: &str =
+    "balancer_v3: the source unwraps by a table of previews, where the vault asks the wrapped token";
+
+impl Third {
+    /// The amount out after redeeming it as the source of such rows does: at the rate of the largest recorded point below it.
+    fn unwrapped(&self, coin: u8, amount: U256) -> Option<U256> {
+        let table = self.buffers.get(usize::from(coin))?;
+        let mut point = U256::ONE;
+        let million = U256::from(1_000_000);
+        let points = table.iter().map(|redeemed| {
+            point = point.saturating_mul(million);
+            (point, *redeemed)
+        });
+        let points: Vec<(U256, U256)> = points.collect();
+        let (point, redeemed) =
+            points.iter().rev().find(|(point, _)| *point <= amount).or_else(|| points.first()).copied()?;
+        amount.checked_mul(redeemed)?.checked_div(point)
+    }
+}
+
+impl VectorPool for Third {
     fn check(&self, row: &Row<'_>) -> Outcome {
         let Some((i, j)) = row.coins() else { return Outcome::Skipped("no coins".to_owned()) };
-        check(row, |amount| self.swap(i, j, amount), |amount| self.swap_exact_out(i, j, amount))
+        let route = row.fields().text("route").unwrap_or_default();
+        if row.kind == RowKind::Swap && !row.is_exact_out() && route.starts_with("swap>unwrap") {
+            let Some(given) = row.amount("amount_in") else { return Outcome::Skipped("no amount is given".to_owned()) };
+            let out = self.live.swap(i, j, given).ok().and_then(|out| self.unwrapped(j, out));
+            let Some(out) = out else { return Outcome::Skipped("no table of what the buffer redeems".to_owned()) };
+            return match row.compare("amount_out", Ok(out)) {
+                Outcome::Equal => Outcome::Explained(BUFFER_TABLE),
+                outcome => outcome,
+            };
+        }
+        if route.contains("wrap>") || route.contains(">unwrap") {
+            return Outcome::Skipped(format!("a route through buffers: {route}"));
+        }
+        check(row, |amount| self.live.swap(i, j, amount), |amount| self.live.swap_exact_out(i, j, amount))
     }
 }
 
