@@ -135,7 +135,7 @@ const BUFFER_TABLE: &str =
     "balancer_v3: the source unwraps by a table of previews, where the vault asks the wrapped token";
 
 impl Third {
-    /// The amount out after redeeming it as the source of such rows does: at the rate of the largest recorded point below it.
+    /// The amount out after redeeming it as the source of such rows does: at the rate of the recorded point that is nearest by ratio.
     fn unwrapped(&self, coin: u8, amount: U256) -> Option<U256> {
         let table = self.buffers.get(usize::from(coin))?;
         let mut point = U256::ONE;
@@ -144,9 +144,8 @@ impl Third {
             point = point.saturating_mul(million);
             (point, *redeemed)
         });
-        let points: Vec<(U256, U256)> = points.collect();
-        let (point, redeemed) =
-            points.iter().rev().find(|(point, _)| *point <= amount).or_else(|| points.first()).copied()?;
+        let apart = |point: U256| amount.max(point).checked_div(amount.min(point)).unwrap_or(U256::MAX);
+        let (point, redeemed) = points.min_by_key(|(point, _)| apart(*point))?;
         amount.checked_mul(redeemed)?.checked_div(point)
     }
 }
