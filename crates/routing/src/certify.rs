@@ -7,7 +7,8 @@
 
 use braid_protocols::continuous::Direction;
 
-use crate::problem::Problem;
+use crate::basket;
+use crate::problem::{NOWHERE, Problem};
 
 /// Share of a pool's gas that counts as a crumb.
 const CRUMB: f64 = 0.01;
@@ -141,6 +142,8 @@ pub(crate) fn evaluate(
     if let Some(recorder) = problem.recorder {
         recorder.note(problem, alive, caps, &board.price, bound);
     }
+    let several = problem.source == NOWHERE || problem.target == NOWHERE;
+    let bound = if several { bound + basket::forced(problem, alive, caps, &board.price) } else { bound };
     Evaluation { bound, earning: sum.earning }
 }
 
@@ -293,7 +296,7 @@ impl Sum<'_, '_> {
     }
 }
 
-fn noise(direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> f64 {
+pub(crate) fn noise(direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> f64 {
     direction
         .best_trade(price_in, price_out, cap, 0.0)
         .map_or(0.0, |trade| direction.noise(price_in, price_out, &trade))

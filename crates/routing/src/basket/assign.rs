@@ -20,7 +20,7 @@ pub(crate) struct Plan {
 }
 
 /// Hubs tried: the tokens with the deepest pools.
-const HUBS: usize = 3;
+const HUBS: usize = 2;
 /// Chains tried where the best one would close a cycle.
 const CHAINS: usize = 3;
 
@@ -189,9 +189,12 @@ impl<'a, 'p> Builder<'a, 'p> {
         if leg.problem.source == leg.problem.target || amount <= 0.0 {
             return Some(amount);
         }
-        let chains = best_paths(&leg.problem, &leg.potentials, amount, &self.support, CHAINS);
         let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
-        let (chain, support) = chains.iter().find_map(|chain| Some((chain, fits(&chain.flows)?)))?;
+        // Others are looked for only where the best one does not fit.
+        let (chain, support) = [1, CHAINS].into_iter().find_map(|keep| {
+            let chains = best_paths(&leg.problem, &leg.potentials, amount, &self.support, keep);
+            chains.into_iter().find_map(|chain| fits(&chain.flows).map(|support| (chain, support)))
+        })?;
         let last = chain.flows.last()?;
         let (_, direction) = leg.problem.direction(last.pair, last.side)?;
         let before = self.support.amount_in(last.pair).unwrap_or(0.0);

@@ -8,6 +8,7 @@
 
 mod assign;
 mod exact;
+mod forced;
 mod reach;
 mod shares;
 mod terms;
@@ -25,15 +26,19 @@ use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Unce
 
 use assign::Plan;
 use exact::Candidate;
+pub(crate) use forced::forced;
 use reach::Reach;
 
 /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
 const OUT_OF_LINE: f64 = 0.02;
 const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
+/// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
+const REOPEN_TRADE: f64 = 1e-6;
+const REOPEN_GAP: f64 = 0.2;
 /// Equal parts of an assignment where whole amounts find no way.
-const PARTS: u16 = 10;
+const PARTS: u16 = 6;
 /// Gap, as a share of the bound, above which assignments by parts are tried too: amounts beyond the market's liquidity.
-const FAR: f64 = 2e-3;
+const FAR: f64 = 3e-2;
 /// Steps that wrapping and unwrapping ether may take.
 const CONVERSIONS: usize = 4;
 
@@ -89,7 +94,7 @@ impl Solver<'_> {
         let plans = assign::plans(&self.problem, &self.reach, 1);
         self.try_plans(&plans, &start, value, &mut best);
         let universe = self.universe(value, best.as_ref());
-        let mut bound = self.split(&universe, &start, value, &mut best);
+        let (mut universe, mut bound) = self.split_and_reopen(universe, &start, value, &mut best);
         let far = best.as_ref().is_none_or(|found| bound - found.net > FAR * bound.abs());
         if far {
             let parts = assign::plans(&self.problem, &self.reach, PARTS);
@@ -100,7 +105,7 @@ impl Solver<'_> {
                     recorder.replace(None);
                 }
                 let wider = self.universe(value, best.as_ref());
-                bound = self.split(&wider, &start, value, &mut best);
+                (universe, bound) = self.split_and_reopen(wider, &start, value, &mut best);
             }
         }
         let Some(found) = best else { return Err(self.why_nothing(value)) };
@@ -148,8 +153,46 @@ impl Solver<'_> {
         }
     }
 
-    /// Looks for a better flow over the universe; gives a bound on every route over it.
-    fn split(&self, universe: &Problem<'_>, start: &[f64], value: f64, best: &mut Option<Candidate>) -> f64 {
+    /// Looks for a better flow over the universe; then, if pools that were set aside would earn their gas at the prices found,
+    /// over the universe with those. Gives the universe that the best flow needs, and a bound over it.
+    fn split_and_reopen<'u>(
+        &'u self,
+        universe: Problem<'u>,
+        start: &[f64],
+        value: f64,
+        best: &mut Option<Candidate>,
+    ) -> (Problem<'u>, f64) {
+        let (bound, prices, caps) = self.split(&universe, start, value, best);
+        let earning = certify::earning_outside(&self.problem, &universe, &caps, &prices);
+        let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
+        let gap = bound - best.as_ref().map_or(0.0, |found| found.net);
+        if sum <= (REOPEN_TRADE * bound).max(REOPEN_GAP * gap) {
+            return (universe, bound);
+        }
+        let mut wider = universe.clone();
+        for (_, pair) in earning {
+            wider.closed[pair as usize] = false;
+        }
+        let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
+        let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
+        let (wider_bound, ..) = self.split(&wider, start, value, best);
+        if best.as_ref().is_some_and(|found| found.net > before) {
+            return (wider, wider_bound);
+        }
+        if let Some(recorder) = self.problem.recorder {
+            recorder.replace(witness);
+        }
+        (universe, bound)
+    }
+
+    /// Looks for a better flow over the universe; gives a bound on every route over it, and the prices and caps found.
+    fn split(
+        &self,
+        universe: &Problem<'_>,
+        start: &[f64],
+        value: f64,
+        best: &mut Option<Candidate>,
+    ) -> (f64, Vec<f64>, Vec<f64>) {
         let net = best.as_ref().map_or(0.0, |found| found.net);
         let mut potentials = self.reach.potentials();
         self.tighten(universe, &mut potentials, net);
@@ -166,7 +209,7 @@ impl Solver<'_> {
             let flows = exact::completed(universe, &found.flows, &chain);
             exact::offer(self.prepared, self.request, universe, &flows, None, best);
         }
-        found.bound
+        (found.bound, found.prices, potentials.cap.clone())
     }
 
     /// The problem over the pools that the bound covers: without those out of line, but with those of the best route.

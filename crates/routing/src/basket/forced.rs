@@ -1,0 +1,58 @@
+//! Gas that every basket pays: each output is paid by at least one pool, each input is sold to at least one.
+//!
+//! The dual lets a pool that earns less than its gas stay unused. Where at some prices all pools that pay an output are such,
+//! one of them is used all the same, so that the least of their losses comes off the bound. The same holds for the pools that
+//! sell an input; an input that a pool takes straight to an output is left out, since that pool would count for both.
+
+use crate::certify::noise;
+use crate::problem::Problem;
+
+/// What comes off the bound at these prices; never above zero. What is input and output at once need not move, and counts for
+/// nothing.
+pub(crate) fn forced(problem: &Problem<'_>, alive: &[bool], caps: &[f64], price: &[f64]) -> f64 {
+    let terms = &problem.terms;
+    let is_input = |token: u32| terms.supplies.iter().any(|(input, _)| *input == token);
+    let is_output = |token: u32| terms.weights.iter().any(|(output, _)| *output == token);
+    let graph = problem.prepared.graph();
+    let mut sum = 0.0;
+    for (token, _) in terms.weights.iter().filter(|(token, _)| !is_input(*token)) {
+        let arrows = graph.arrows(*token as usize).iter();
+        let arrows = arrows.filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair));
+        let terms = arrows.map(|arrow| term(problem, caps, price, (arrow.pair, 1 - arrow.side), [arrow.to, *token]));
+        sum += least_loss(terms);
+    }
+    for (token, _) in terms.supplies.iter().filter(|(token, _)| !is_output(*token)) {
+        let arrows = graph.arrows(*token as usize).iter();
+        let arrows = arrows.filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair));
+        if arrows.clone().any(|arrow| is_output(arrow.to)) {
+            continue;
+        }
+        let terms = arrows.map(|arrow| term(problem, caps, price, (arrow.pair, arrow.side), [*token, arrow.to]));
+        sum += least_loss(terms);
+    }
+    sum
+}
+
+/// The largest of the terms where all are below zero, otherwise nothing.
+fn least_loss(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut most = f64::NEG_INFINITY;
+    for term in terms {
+        most = most.max(term);
+        if most >= 0.0 {
+            return 0.0;
+        }
+    }
+    if most.is_finite() { most } else { 0.0 }
+}
+
+/// The most that a pool earns one way, less its gas; rounded up.
+fn term(problem: &Problem<'_>, caps: &[f64], price: &[f64], (pair, side): (u32, u8), ends: [u32; 2]) -> f64 {
+    let Some((curve, direction)) = problem.direction(pair, side) else { return f64::NEG_INFINITY };
+    let [from, to] = ends.map(|end| end as usize);
+    let gas = curve.gas_units * problem.gas_price;
+    if price[from] >= direction.spot() * price[to] {
+        return -gas;
+    }
+    let earned = direction.most_earned(price[from], price[to], caps[from], 0.0, 0.0);
+    earned + noise(direction, price[from], price[to], caps[from]) - gas
+}
