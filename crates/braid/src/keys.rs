@@ -1,10 +1,11 @@
 //! `braid keys`: API keys, live in a running server at once.
 
 use braid_server::clock::{Clock as _, SystemClock, rfc3339};
-use braid_store::{KeyRecord, KeyStore};
+use braid_store::{ApiKey, KeyRecord, KeyState, KeyStore, KeyTerms};
 use clap::Subcommand;
-use eyre::Result;
+use eyre::{Result, eyre};
 
+use crate::config_file::ConfigFile;
 use crate::out;
 use crate::paths::DataDir;
 
@@ -12,6 +13,8 @@ use crate::paths::DataDir;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    _config: ConfigFile,
     #[command(flatten)]
     data: DataDir,
 }
@@ -22,9 +25,26 @@ enum Command {
     Create {
         /// Tells the key from others: who or what uses it
         name: String,
+        /// Calls a minute with this key. By default what `braid serve --rate-limit` says
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        rate: Option<u32>,
+        /// Calls in any one second with this key. By default what `braid serve --burst-limit` says
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        burst: Option<u32>,
+        /// When the key ends: a time such as 2027-01-31T00:00:00Z, or a span from now such as 90d or 12h. By default never
+        #[arg(long, value_name = "WHEN", value_parser = when)]
+        expires: Option<When>,
     },
     /// List every key, without the keys themselves
     List,
+    /// Replace a key's secret and print the new one; id, name and limits stay
+    Rotate {
+        /// The key's id, as `braid keys list` shows it
+        id: String,
+        /// How long the old secret still works: a span such as 15m or 2d. By default it ends at once
+        #[arg(long, value_name = "SPAN", value_parser = seconds)]
+        keep_old: Option<u64>,
+    },
     /// Revoke a key: the next request with it is refused
     Revoke {
         /// The key's id, as `braid keys list` shows it
@@ -32,30 +52,118 @@ enum Command {
     },
 }
 
+/// A time, or a span from now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// Unix seconds.
+    At(u64),
+    /// Seconds from now.
+    In(u64),
+}
+
+impl When {
+    fn unix_s(self, now_s: u64) -> u64 {
+        match self {
+            Self::At(unix_s) => unix_s,
+            Self::In(seconds) => now_s.saturating_add(seconds),
+        }
+    }
+}
+
+fn when(text: &str) -> Result<When, String> {
+    match text.parse::<jiff::Timestamp>() {
+        Ok(time) => u64::try_from(time.as_second()).map(When::At).map_err(|_| "a time before 1970".into()),
+        Err(_) => seconds(text).map(When::In),
+    }
+}
+
+/// A span in words, `1h30m` or `90d`, in seconds; a day has 24 hours.
+fn seconds(text: &str) -> Result<u64, String> {
+    let wrong =
+        || format!("{text:?} is neither a span such as 90d, 12h or 15m nor a time such as 2027-01-31T00:00:00Z");
+    let span: jiff::Span = text.parse().map_err(|_| wrong())?;
+    let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    u64::try_from(length.as_secs()).ok().filter(|seconds| *seconds > 0).ok_or_else(wrong)
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     braid_store::prepare_dir(&args.data.data_dir)?;
     let keys = KeyStore::open(&args.data.data_dir)?;
     let now_s = SystemClock.now_s();
     match &args.command {
-        Command::Create { name } => {
-            let (key, record) = keys.create(name, now_s)?;
-            eprintln!("made {} for {name:?}; keep the key, it is not shown again:", record.id.0);
-            out::line(format_args!("{}", key.reveal()))?;
+        Command::Create { name, rate, burst, expires } => {
+            let expires_at_s = expires.map(|when| when.unix_s(now_s));
+            let terms = KeyTerms { per_min: *rate, burst: *burst, expires_at_s };
+            let (key, record) = keys.create(name, terms, now_s)?;
+            show(&format!("made {} for {name:?}", record.id.0), &key)?;
         }
         Command::List => {
-            out::line(format_args!("{:<18} {:<24} {:<24} NAME", "ID", "CREATED", "REVOKED"))?;
-            keys.list()?.iter().try_for_each(print)?;
+            let head = ["ID", "STATE", "CREATED", "ROTATED", "EXPIRES", "A MINUTE", "A SECOND", "NAME"];
+            out::line(row(head))?;
+            keys.list()?.iter().try_for_each(|record| print(record, now_s))?;
+        }
+        Command::Rotate { id, keep_old } => {
+            let (key, record) = keys.rotate(id, keep_old.unwrap_or(0), now_s).map_err(with_help)?;
+            let old = match record.retiring {
+                Some(old) => format!("the old secret works until {}", time(old.until_s)),
+                None => "the old secret has ended".into(),
+            };
+            show(&format!("rotated {} ({:?}); {old}", record.id.0, record.name), &key)?;
         }
         Command::Revoke { id } => {
-            let record = keys.revoke(id, now_s)?;
+            let record = keys.revoke(id, now_s).map_err(with_help)?;
             eprintln!("revoked {} ({:?})", record.id.0, record.name);
         }
     }
     Ok(())
 }
 
-fn print(record: &KeyRecord) -> Result<()> {
-    let time = |seconds: u64| rfc3339(seconds.saturating_mul(1_000));
-    let revoked = record.revoked_at_s.map_or_else(|| "-".into(), time);
-    out::line(format_args!("{:<18} {:<24} {:<24} {}", record.id.0, time(record.created_at_s), revoked, record.name))
+fn with_help(error: braid_store::StoreError) -> eyre::Report {
+    match error {
+        braid_store::StoreError::UnknownKey(_) => eyre!("{error}; `braid keys list` shows the ids"),
+        other => other.into(),
+    }
+}
+
+/// The key goes to standard output alone, so that a script can take it.
+fn show(what: &str, key: &ApiKey) -> Result<()> {
+    eprintln!("{what}; keep the key, it is not shown again:");
+    out::line(format_args!("{}", key.reveal()))
+}
+
+fn time(unix_s: u64) -> String {
+    // whole seconds
+    rfc3339(unix_s.saturating_mul(1_000)).replace(".000Z", "Z")
+}
+
+fn row([id, state, created, rotated, expires, per_min, burst, name]: [&str; 8]) -> String {
+    format!("{id:<18} {state:<8} {created:<21} {rotated:<21} {expires:<21} {per_min:<9} {burst:<9} {name}")
+}
+
+fn print(record: &KeyRecord, now_s: u64) -> Result<()> {
+    let KeyRecord { id, name, created_at_s, rotated_at_s, terms, .. } = record;
+    let state = match record.state(now_s) {
+        KeyState::Active => "active",
+        KeyState::Expired => "expired",
+        KeyState::Revoked => "revoked",
+    };
+    let moment = |unix_s: Option<u64>| unix_s.map_or_else(|| "-".into(), time);
+    let count = |calls: Option<u32>| calls.map_or_else(|| "default".into(), |calls| calls.to_string());
+    let (created, rotated, expires) = (time(*created_at_s), moment(*rotated_at_s), moment(terms.expires_at_s));
+    out::line(row([&id.0, state, &created, &rotated, &expires, &count(terms.per_min), &count(terms.burst), name]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_a_time_or_a_span() {
+        assert_eq!(when("2027-01-31T00:00:00Z"), Ok(When::At(1_801_353_600)));
+        assert_eq!(when("90d"), Ok(When::In(90 * 86_400)));
+        assert_eq!(when("1h 30m").map(|when| when.unix_s(10)), Ok(5_410));
+        for wrong in ["", "soon", "-1d", "0s", "90", "1 month"] {
+            assert!(when(wrong).is_err(), "{wrong:?}");
+        }
+    }
 }

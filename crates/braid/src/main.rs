@@ -3,6 +3,7 @@
 
 mod bench;
 mod bench_http;
+mod config_file;
 mod keys;
 mod logging;
 mod offline;
@@ -15,7 +16,7 @@ mod vectors;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.
 ///
@@ -33,7 +34,7 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Work out one quote and print it for a person.
     Quote(offline::QuoteArgs),
-    /// Make, list and revoke API keys, while the server runs or not.
+    /// Make, list, rotate and revoke API keys, while the server runs or not.
     Keys(keys::Args),
     /// Say where the execution proxy is, check that it is there, deploy it.
     Proxy(proxy::Args),
@@ -62,8 +63,17 @@ enum MarketCommand {
     Generate(bench::GenerateArgs),
 }
 
+/// The command line, over the environment, over the configuration file, over the defaults.
+fn parsed() -> Cli {
+    let command = match config_file::apply(Cli::command()) {
+        Ok(command) => command,
+        Err(error) => Cli::command().error(clap::error::ErrorKind::Io, error).exit(),
+    };
+    Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+}
+
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let outcome = match parsed().command {
         Command::Serve(args) => serve::run(&args),
         Command::Quote(args) => offline::quote(&args),
         Command::Keys(args) => keys::run(&args),

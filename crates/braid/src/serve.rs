@@ -10,12 +10,15 @@ use braid_store::{KeyStore, QuoteStore, StoreError};
 use eyre::{Report, Result, eyre};
 use tokio::net::TcpListener;
 
+use crate::config_file::ConfigFile;
 use crate::logging::LogArgs;
 use crate::paths::DataDir;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    _config: ConfigFile,
     /// The Ethereum node to follow: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1
     #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
     rpc_url: String,
@@ -33,6 +36,9 @@ pub(crate) struct Args {
     /// Calls a minute with a key, per key
     #[arg(long, env = "BRAID_RATE_LIMIT", value_name = "N", default_value_t = 600)]
     rate_limit: u32,
+    /// Calls in any one second with a key, per key. By default only the minute counts
+    #[arg(long, env = "BRAID_BURST_LIMIT", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    burst_limit: Option<u32>,
     /// Quotes a minute without a key, per address
     #[arg(long, env = "BRAID_ANONYMOUS_RATE_LIMIT", value_name = "N", default_value_t = 10)]
     anonymous_rate_limit: u32,
@@ -128,6 +134,7 @@ fn config(args: &Args) -> Config {
             reads_per_min: args.read_rate_limit,
             anonymous_quotes_per_min: args.anonymous_rate_limit,
             keyed_per_min: args.rate_limit,
+            keyed_burst: args.burst_limit,
         },
         quote_ttl_ms: args.quote_ttl_s.saturating_mul(1_000),
         cors_origins: args.cors_origins.clone(),

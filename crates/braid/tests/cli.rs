@@ -117,8 +117,15 @@ fn keys_are_made_listed_and_revoked() {
     let listed = keys(&["list"]);
     assert!(listed.contains("bot") && !listed.contains(key.trim()));
     let id = listed.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let rotated = keys(&["rotate", &id, "--keep-old", "15m"]);
+    assert!(rotated.starts_with("braid_") && rotated != key);
     keys(&["revoke", &id]);
-    assert!(!keys(&["list"]).lines().nth(1).unwrap().contains(" - "));
+    assert!(keys(&["list"]).lines().nth(1).unwrap().contains(" revoked "));
+    keys(&["create", "guest", "--rate", "60", "--burst", "5", "--expires", "2100-01-01T00:00:00Z"]);
+    let guest = keys(&["list"]).lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(guest.ends_with("2100-01-01T00:00:00Z 60 5 guest"), "{guest}");
+    let over = braid(&["keys", "--data-dir", data_dir, "create", "late", "--expires", "2020-01-01T00:00:00Z"]).output();
+    assert!(fails(&over.unwrap()).contains("the expiry is over already"));
     let unknown = braid(&["keys", "--data-dir", data_dir, "revoke", "key_x"]).output().unwrap();
     assert!(fails(&unknown).contains("no key key_x"));
 }
@@ -279,4 +286,35 @@ fn the_pictures_of_the_certificate_are_those_that_the_script_draws() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/figures.py");
     let output = Command::new("python3").arg(script).arg("--check").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_option_of_the_service_is_documented() {
+    let help = String::from_utf8(braid(&["serve", "--help"]).output().unwrap().stdout).unwrap();
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/serve.md")).unwrap();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let words = |start: &str| -> Vec<String> {
+        let found = help.match_indices(start).map(|(at, _)| help[at..].split(|c| !is_name(c)).next().unwrap());
+        found.map(str::to_owned).filter(|word| word.len() > start.len()).collect()
+    };
+    let told = [words("--"), words("BRAID_")].concat();
+    assert!(told.len() > 20, "{told:?}");
+    for word in told.iter().filter(|word| !["--help", "--version", "--rpc-url"].contains(&word.as_str())) {
+        assert!(docs.contains(word.as_str()), "docs/serve.md does not tell of {word}");
+    }
+}
+
+#[test]
+fn a_configuration_file_is_read_and_its_mistakes_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("braid.toml");
+    std::fs::write(&file, format!("data-dir = {:?}", dir.path().join("kept"))).unwrap();
+    let made = braid(&["keys", "--config", file.to_str().unwrap(), "create", "bot"]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    assert!(dir.path().join("kept/keys.json").exists());
+
+    std::fs::write(&file, "rate-limit = 1\nlistn = \"x\"").unwrap();
+    let wrong = braid(&["serve"]).env("BRAID_CONFIG", &file).output().unwrap();
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(!wrong.status.success() && said.contains("no option listn"), "{said}");
 }

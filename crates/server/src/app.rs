@@ -44,6 +44,8 @@ pub struct App {
     pub limits: Limits,
     /// Threads that solve.
     pub work: WorkPool,
+    /// Threads that simulate: they wait for the node, which must not hold up solving.
+    pub simulating: WorkPool,
     /// Requests, counted.
     pub metrics: Metrics,
     /// Blocks' states, for simulations.
@@ -72,8 +74,8 @@ impl App {
     /// An application from its parts.
     pub fn new(parts: Parts) -> Arc<Self> {
         let Parts { config, clock, feed, node, keys, quotes } = parts;
-        let limits = Limits::new(config.limits);
         let work = WorkPool::new(config.solve_threads, config.solve_queue);
+        let simulating = WorkPool::new(config.simulation_threads, config.simulation_queue);
         let started_ms = clock.now_ms();
         Arc::new(Self {
             config,
@@ -84,8 +86,9 @@ impl App {
             metrics: Metrics::default(),
             keys,
             quotes,
-            limits,
+            limits: Limits::default(),
             work,
+            simulating,
             forks: flow::simulation::Forks::default(),
             started_ms,
         })
@@ -112,6 +115,7 @@ pub fn router(app: &Arc<App>) -> Router {
         .route("/v1/allowances", post(data::accounts::allowances))
         .route("/metrics", get(metrics::get))
         .route("/openapi.json", get(openapi::get))
+        .route("/docs", get(openapi::page))
         .route("/health", get(routes::health))
         .route("/ready", get(routes::ready))
         .fallback(not_found)

@@ -23,6 +23,10 @@ pub struct Config {
     pub solve_threads: usize,
     /// Solves that may wait for a thread; what comes beyond is turned away.
     pub solve_queue: usize,
+    /// Simulations that may run at once; most of their time is waiting for the node.
+    pub simulation_threads: usize,
+    /// Simulations that may wait for a thread; what comes beyond is answered without one.
+    pub simulation_queue: usize,
     /// Most steps in a route.
     pub max_steps: u16,
     /// Origins that browsers may call from; empty means any.
@@ -44,13 +48,15 @@ pub struct LimitsConfig {
     pub reads_per_min: u32,
     /// Quotes without a key, per address.
     pub anonymous_quotes_per_min: u32,
-    /// Calls with a key, per key.
+    /// Calls with a key, per key, where the key has no rate of its own.
     pub keyed_per_min: u32,
+    /// Calls with a key in any one second, where the key has no burst of its own; without one the minute alone counts.
+    pub keyed_burst: Option<u32>,
 }
 
 impl Default for LimitsConfig {
     fn default() -> Self {
-        Self { reads_per_min: 120, anonymous_quotes_per_min: 10, keyed_per_min: 600 }
+        Self { reads_per_min: 120, anonymous_quotes_per_min: 10, keyed_per_min: 600, keyed_burst: None }
     }
 }
 
@@ -67,6 +73,8 @@ impl Default for Config {
             account_timeout: Duration::from_millis(1_500),
             solve_threads: threads,
             solve_queue: 256 * threads,
+            simulation_threads: 4 * threads,
+            simulation_queue: 64 * threads,
             max_steps: 40,
             cors_origins: Vec::new(),
             degraded_after: Duration::from_secs(60),

@@ -49,6 +49,12 @@ pub enum StoreError {
     /// There is no key with this id.
     #[error("there is no key {0}")]
     UnknownKey(String),
+    /// A revoked key stays revoked.
+    #[error("the key {0} is revoked: make a new one")]
+    KeyRevoked(String),
+    /// What a key shall allow makes no sense.
+    #[error("these terms are of no use: {0}")]
+    BadKeyTerms(String),
     /// A key needs a name that a person can tell it by.
     #[error("a key's name is 1 to 64 printable characters, got {0:?}")]
     BadKeyName(String),

@@ -12,7 +12,7 @@ pub mod keys;
 pub mod quotes;
 
 pub use error::StoreError;
-pub use keys::{ApiKey, KeyId, KeyRecord, KeyStore};
+pub use keys::{ApiKey, KeyId, KeyRecord, KeyState, KeyStore, KeyTerms};
 pub use quotes::{QuoteRecord, QuoteStore};
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Keys: needed, wrong, made and revoked while the service runs.
 
 use braid_server::Config;
-use braid_store::KeyStore;
+use braid_store::{KeyStore, KeyTerms};
 use reqwest::StatusCode;
 use serde_json::json;
 
@@ -37,7 +37,7 @@ async fn a_key_lives_and_dies_without_a_restart() {
     let service = Service::start().await;
     // as `braid keys` does, in a process of its own
     let cli = KeyStore::open(service.dir.path()).unwrap();
-    let (key, record) = cli.create("bot", 1).unwrap();
+    let (key, record) = cli.create("bot", KeyTerms::default(), 1).unwrap();
     let status = async || {
         let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
         let call = call.header("content-type", "application/json").header("x-api-key", key.reveal());
@@ -70,4 +70,33 @@ async fn a_wrong_key_is_refused_even_where_anonymous_quotes_are_on() {
     let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
     let call = call.header("content-type", "application/json").header("x-api-key", "wrong");
     assert_eq!(call.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_key_has_limits_and_an_end_of_its_own() {
+    let service = Service::start().await;
+    let cli = KeyStore::open(service.dir.path()).unwrap();
+    let terms = KeyTerms { per_min: Some(3), burst: Some(2), expires_at_s: Some(crate::support::NOW_MS / 1_000 + 100) };
+    let (key, record) = cli.create("bot", terms, 1).unwrap();
+    let call = async |key: &str| {
+        let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
+        call.header("content-type", "application/json").header("x-api-key", key).send().await.unwrap()
+    };
+    let first = call(key.reveal()).await;
+    assert_eq!(first.headers()["ratelimit-policy"], "\"keyed\";q=3;w=60, \"burst\";q=2;w=1");
+    assert_eq!(call(key.reveal()).await.status(), StatusCode::OK);
+    let refused = call(key.reveal()).await;
+    assert_eq!(
+        (refused.status(), &refused.headers()["retry-after"]),
+        (StatusCode::TOO_MANY_REQUESTS, &"1".parse().unwrap())
+    );
+
+    // a new secret is the same key to the limits
+    let (rotated, _) = cli.rotate(&record.id.0, 0, 2).unwrap();
+    service.clock.advance_ms(1_000);
+    assert_eq!(call(key.reveal()).await.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(call(rotated.reveal()).await.headers()["ratelimit"], "\"keyed\";r=0;t=59, \"burst\";r=1;t=1");
+
+    service.clock.advance_ms(99_000);
+    assert_eq!(call(rotated.reveal()).await.status(), StatusCode::UNAUTHORIZED);
 }

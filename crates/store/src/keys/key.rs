@@ -64,6 +64,40 @@ impl<'de> Deserialize<'de> for KeyHash {
     }
 }
 
+/// What a key allows besides opening the door. What is absent is as the service has it for every key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyTerms {
+    /// Calls a minute.
+    #[serde(default)]
+    pub per_min: Option<u32>,
+    /// Calls in any one second.
+    #[serde(default)]
+    pub burst: Option<u32>,
+    /// From then on the key opens nothing, unix seconds.
+    #[serde(default)]
+    pub expires_at_s: Option<u64>,
+}
+
+/// A secret that was replaced and is still good for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retiring {
+    /// SHA-256 of the old key.
+    pub hash: KeyHash,
+    /// From then on it opens nothing, unix seconds.
+    pub until_s: u64,
+}
+
+/// Why a key opens nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// It is good.
+    Active,
+    /// Its time is over.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
 /// What is kept of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
@@ -78,11 +112,37 @@ pub struct KeyRecord {
     /// When it was revoked, unix seconds.
     #[serde(default)]
     pub revoked_at_s: Option<u64>,
+    /// When its secret was last replaced, unix seconds.
+    #[serde(default)]
+    pub rotated_at_s: Option<u64>,
+    /// The secret before that, while it is still good.
+    #[serde(default)]
+    pub retiring: Option<Retiring>,
+    /// What it allows.
+    #[serde(flatten)]
+    pub terms: KeyTerms,
 }
 
 impl KeyRecord {
-    pub(crate) fn new(id: KeyId, name: &str, hash: KeyHash, created_at_s: u64) -> Self {
-        Self { id, name: name.into(), hash, created_at_s, revoked_at_s: None }
+    pub(crate) fn new(id: KeyId, name: &str, hash: KeyHash, terms: KeyTerms, created_at_s: u64) -> Self {
+        let name = name.into();
+        Self { id, name, hash, created_at_s, revoked_at_s: None, rotated_at_s: None, retiring: None, terms }
+    }
+
+    /// Whether the key is good at a time, unix seconds.
+    pub fn state(&self, now_s: u64) -> KeyState {
+        match (self.revoked_at_s, self.terms.expires_at_s) {
+            (Some(_), _) => KeyState::Revoked,
+            (None, Some(expires_at_s)) if now_s >= expires_at_s => KeyState::Expired,
+            _ => KeyState::Active,
+        }
+    }
+
+    /// Whether a secret opens this key at a time. Both hashes are compared whatever the outcome of the first.
+    pub(crate) fn opens(&self, hash: &KeyHash, now_s: u64) -> bool {
+        let present = self.hash.matches(hash);
+        let old = self.retiring.is_some_and(|old| old.hash.matches(hash) & (now_s < old.until_s));
+        (present | old) & (self.state(now_s) == KeyState::Active)
     }
 }
 

@@ -3,7 +3,7 @@
 mod file;
 mod key;
 
-pub use key::{ApiKey, KeyHash, KeyId, KeyRecord};
+pub use key::{ApiKey, KeyHash, KeyId, KeyRecord, KeyState, KeyTerms, Retiring};
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,34 +48,40 @@ impl KeyStore {
     #[must_use]
     pub fn with_fixed(mut self, name: &str, key: &str) -> Self {
         let id = KeyId(format!("fixed-{}", self.fixed.len() + 1));
-        self.fixed.push(KeyRecord::new(id, name, KeyHash::of(key), 0));
+        self.fixed.push(KeyRecord::new(id, name, KeyHash::of(key), KeyTerms::default(), 0));
         self
     }
 
-    /// The key's record if it is known and not revoked.
+    /// The key's record if it is known, not revoked and not expired at that time (unix seconds).
     ///
     /// Every hash is compared, in constant time each, so that the time taken says nothing about a near miss.
     ///
     /// # Errors
     /// When the key file was replaced by something that cannot be read: its keys then open nothing.
-    pub fn check(&self, key: &str) -> Result<Option<KeyRecord>, StoreError> {
+    pub fn check(&self, key: &str, now_s: u64) -> Result<Option<KeyRecord>, StoreError> {
         let hash = KeyHash::of(key);
-        if let Some(record) = find(&self.fixed, &hash) {
+        if let Some(record) = find(&self.fixed, &hash, now_s) {
             return Ok(Some(record.clone()));
         }
-        Ok(find(&self.current()?, &hash).cloned())
+        Ok(find(&self.current()?, &hash, now_s).cloned())
     }
 
     /// Makes a key, writes its hash and returns the key itself: the only time that it can be seen.
     ///
     /// # Errors
-    /// [`StoreError::BadKeyName`], or when the file cannot be replaced.
-    pub fn create(&self, name: &str, now_s: u64) -> Result<(ApiKey, KeyRecord), StoreError> {
+    /// [`StoreError::BadKeyName`], [`StoreError::BadKeyTerms`], or when the file cannot be replaced.
+    pub fn create(&self, name: &str, terms: KeyTerms, now_s: u64) -> Result<(ApiKey, KeyRecord), StoreError> {
         if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
             return Err(StoreError::BadKeyName(name.into()));
         }
+        if terms.per_min == Some(0) || terms.burst == Some(0) {
+            return Err(StoreError::BadKeyTerms("a rate and a burst are at least 1".into()));
+        }
+        if terms.expires_at_s.is_some_and(|expires_at_s| expires_at_s <= now_s) {
+            return Err(StoreError::BadKeyTerms("the expiry is over already".into()));
+        }
         let key = ApiKey::random()?;
-        let record = KeyRecord::new(KeyId::random()?, name, KeyHash::of(key.reveal()), now_s);
+        let record = KeyRecord::new(KeyId::random()?, name, KeyHash::of(key.reveal()), terms, now_s);
         let added = record.clone();
         KeyFile::change(&self.path, move |file| {
             file.keys.push(added);
@@ -97,6 +103,29 @@ impl KeyStore {
         })
     }
 
+    /// Replaces a key's secret and returns the new one: id, name and terms stay. The old secret is good for `keep_old_s` more
+    /// seconds, so that its users can change over.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownKey`], [`StoreError::KeyRevoked`], or when the file cannot be replaced.
+    pub fn rotate(&self, id: &str, keep_old_s: u64, now_s: u64) -> Result<(ApiKey, KeyRecord), StoreError> {
+        let key = ApiKey::random()?;
+        let hash = KeyHash::of(key.reveal());
+        let record = KeyFile::change(&self.path, move |file| {
+            let found = file.keys.iter_mut().find(|record| record.id.0 == id);
+            let record = found.ok_or_else(|| StoreError::UnknownKey(id.into()))?;
+            if record.revoked_at_s.is_some() {
+                return Err(StoreError::KeyRevoked(id.into()));
+            }
+            let old = Retiring { hash: record.hash, until_s: now_s.saturating_add(keep_old_s) };
+            record.retiring = (keep_old_s > 0).then_some(old);
+            record.hash = hash;
+            record.rotated_at_s = Some(now_s);
+            Ok(record.clone())
+        })?;
+        Ok((key, record))
+    }
+
     /// Every key of the file, revoked ones too, oldest first.
     ///
     /// # Errors
@@ -116,10 +145,11 @@ impl KeyStore {
     }
 }
 
-fn find<'a>(records: &'a [KeyRecord], hash: &KeyHash) -> Option<&'a KeyRecord> {
+/// The record that a secret opens. Every record is compared, so that the time taken says nothing.
+fn find<'a>(records: &'a [KeyRecord], hash: &KeyHash, now_s: u64) -> Option<&'a KeyRecord> {
     let mut found = None;
     for record in records {
-        if record.hash.matches(hash) && record.revoked_at_s.is_none() {
+        if record.opens(hash, now_s) {
             found = Some(record);
         }
     }

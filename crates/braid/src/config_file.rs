@@ -1,0 +1,128 @@
+//! The configuration file: a TOML file whose keys are the long names of options.
+//!
+//! Its values become the defaults of their options, so that the environment and the command line stand above it, and one
+//! parser checks all three.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use toml::{Table, Value};
+
+/// Commands that read the file. Every key must be an option of the first.
+const COMMANDS: [&str; 2] = ["serve", "keys"];
+
+/// The variable that names the file.
+const VARIABLE: &str = "BRAID_CONFIG";
+
+/// The option that names the file, for the commands that read it. What it says is found before the rest is parsed.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ConfigFile {
+    /// TOML file with options by their long names, such as `rate-limit = 600`; environment and command line stand above it
+    #[arg(long, env = VARIABLE, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// The command with the file's values as defaults.
+pub(crate) fn apply(command: Command) -> Result<Command, String> {
+    let named = named_in(std::env::args_os()).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
+    let Some(path) = named.map(PathBuf::from) else { return Ok(command) };
+    let shown = path.display();
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    with_defaults(command, &text, &path)
+}
+
+/// What follows `--config` on a command line.
+fn named_in(args: impl Iterator<Item = OsString>) -> Option<OsString> {
+    let mut args = args.take_while(|arg| arg != "--");
+    while let Some(arg) = args.next() {
+        if arg == "--config" {
+            return args.next();
+        }
+        if let Some(value) = arg.to_str().and_then(|text| text.strip_prefix("--config=")) {
+            return Some(value.into());
+        }
+    }
+    None
+}
+
+fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<Command, String> {
+    let shown = path.display();
+    let table: Table = text.parse().map_err(|error| format!("{shown} is not TOML: {error}"))?;
+    for (key, value) in table {
+        let long = key.replace('_', "-");
+        let values = words(&value).ok_or_else(|| format!("{shown}: {key} is a {}", value.type_str()))?;
+        for name in COMMANDS {
+            let args = command.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
+            let known = args.into_iter().find(|arg| arg.get_long() == Some(&long) && long != "config");
+            match known.map(|arg| arg.get_id().clone()) {
+                Some(id) => {
+                    let values = values.clone();
+                    command = command
+                        .mut_subcommand(name, |sub| sub.mut_arg(id, |arg| arg.required(false).default_values(values)));
+                }
+                None if name == COMMANDS[0] => {
+                    return Err(format!("{shown}: there is no option {key}; `braid serve --help` lists them"));
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(command)
+}
+
+/// A value as the command line would have it. The texts live as long as the process: clap keeps defaults by reference.
+fn words(value: &Value) -> Option<Vec<&'static str>> {
+    let word = |value: &Value| match value {
+        Value::String(text) => Some(&*text.clone().leak()),
+        Value::Integer(_) | Value::Boolean(_) => Some(&*value.to_string().leak()),
+        _ => None,
+    };
+    match value {
+        Value::Array(values) => values.iter().map(word).collect(),
+        single => word(single).map(|word| vec![word]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory as _, FromArgMatches as _};
+
+    /// The debug form of the settings that a command line gives under a file.
+    fn parse(file: &str, args: &[&str]) -> Result<String, String> {
+        let command = with_defaults(crate::Cli::command(), file, Path::new("braid.toml"))?;
+        let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
+        crate::Cli::from_arg_matches(&matches).map(|cli| format!("{cli:?}")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_file_stands_below_the_command_line_and_above_the_defaults() {
+        let file =
+            "rpc-url = \"http://127.0.0.1:1\"\nrate_limit = 7\nanonymous-quotes = true\napi-key = [\"a\", \"b\"]";
+        let read = parse(file, &["braid", "serve"]).unwrap();
+        for part in ["rpc_url: \"http://127.0.0.1:1\"", "rate_limit: 7", "anonymous_quotes: true", "[\"a\", \"b\"]"] {
+            assert!(read.contains(part), "{part} is not in {read}");
+        }
+        assert!(read.contains("quote_ttl_s: 120"));
+        let over = parse(file, &["braid", "serve", "--rate-limit", "8", "--api-key", "c"]).unwrap();
+        assert!(over.contains("rate_limit: 8") && over.contains("[\"c\"]"), "{over}");
+    }
+
+    #[test]
+    fn mistakes_in_the_file_are_named() {
+        let fails = |file: &str| parse(file, &["braid", "serve", "--rpc-url", "http://127.0.0.1:1"]).unwrap_err();
+        assert!(fails("ratelimit = 7").contains("no option ratelimit"));
+        assert!(fails("rate-limit = {}").contains("rate-limit is a table"));
+        assert!(fails("rate-limit = \"many\"").contains("invalid value 'many' for '--rate-limit"));
+        assert!(fails("rate-limit").contains("not TOML"));
+    }
+
+    #[test]
+    fn the_file_is_found_on_the_command_line() {
+        let find = |args: &[&str]| named_in(args.iter().map(OsString::from));
+        assert_eq!(find(&["braid", "serve", "--config", "a.toml"]), Some("a.toml".into()));
+        assert_eq!(find(&["braid", "serve", "--config=b.toml"]), Some("b.toml".into()));
+        assert_eq!(find(&["braid", "serve", "--", "--config=b.toml"]), None);
+    }
+}
