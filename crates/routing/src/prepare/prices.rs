@@ -1,4 +1,9 @@
-//! Reference prices: from wrapped ether outwards, always along the deepest pool that leads to a token not yet priced.
+//! Reference prices: from wrapped ether outwards, always along the deepest pool that leads to a token not yet priced; then
+//! once more in that order, where a token that several pools price takes the median of what they say, weighted by depth.
+//!
+//! No pool's word weighs more than that of the second deepest, so that a single pool, however much money is pushed through
+//! it, does not decide alone where two others stand against it. Pools of less than a sixty-fourth of the deepest have no
+//! say: a crowd of small ones cannot outvote real money.
 //!
 //! The depth of a pool is what it really takes, in the coin that already has a price, to move its price by one percent,
 //! the lesser of both ways. What an unpriced token claims to be worth plays no part, and neither does liquidity parked
@@ -15,6 +20,9 @@ use super::{Arrow, Graph};
 
 /// Below this depth (0.05 ether) a price is not shown to users.
 pub(crate) const MIN_DEPTH_WEI: f64 = 5e16;
+
+/// A pool has a say in a price from this part of the deepest pool's depth on.
+const SAY_FROM_SHARE: f64 = 1.0 / 64.0;
 
 /// What is left of the marginal rate where depth is measured.
 const SHARE_OF_SPOT: f64 = 0.99;
@@ -63,6 +71,7 @@ impl Prices {
     pub(crate) fn new(graph: &Graph, depths: &Depths) -> Self {
         let count = graph.token_count();
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
+        let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
         let mut next =
             Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 });
@@ -73,13 +82,36 @@ impl Prices {
             {
                 *price = found.wei_per_unit;
                 *depth = found.depth_wei;
+                settled.push(found.token);
                 let known = |to: &Arrow| prices.wei_per_unit[to.to as usize] > 0.0;
                 let arrows = graph.arrows(found.token).iter().filter(|arrow| !known(arrow));
                 heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, depths)));
             }
             next = heap.pop();
         }
+        prices.take_medians(&settled, graph, curves);
         prices
+    }
+
+    /// Prices every token again by what all pools that join it to tokens settled before it say.
+    fn take_medians(&mut self, settled: &[usize], graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
+        let mut before = vec![false; self.wei_per_unit.len()];
+        let mut heard = Vec::new();
+        for token in settled {
+            heard.clear();
+            for arrow in graph.arrows(*token).iter().filter(|arrow| before[arrow.to as usize]) {
+                let other = arrow.to as usize;
+                let (wei_per_unit, depth_wei) = (self.wei_per_unit[other], self.depth_wei[other]);
+                let known = Candidate { depth_wei, pair: arrow.pair, token: other, wei_per_unit };
+                let to = super::index32(*token);
+                let back = Arrow { pair: arrow.pair, to, side: 1 - arrow.side, spot: arrow.back, back: arrow.spot };
+                heard.extend(Candidate::across(&known, &back, curves));
+            }
+            if let Some(price) = median(&mut heard) {
+                self.wei_per_unit[*token] = price;
+            }
+            before[*token] = true;
+        }
     }
 
     pub(crate) fn wei_per_unit(&self, token: usize) -> Option<f64> {
@@ -97,6 +129,24 @@ impl Prices {
     pub(crate) fn depth_wei(&self, token: usize) -> f64 {
         self.depth_wei.get(token).copied().unwrap_or(0.0)
     }
+}
+
+/// The median price, weighted by depth; the deepest pool's where fewer than three have a say. `None` where none is heard.
+fn median(heard: &mut Vec<Candidate>) -> Option<f64> {
+    heard.sort_by(|a, b| b.cmp(a));
+    let (deepest, price) = heard.first().map(|first| (first.depth_wei, first.wei_per_unit))?;
+    heard.retain(|candidate| candidate.depth_wei >= SAY_FROM_SHARE * deepest);
+    let [_, second, _, ..] = heard.as_slice() else { return Some(price) };
+    let most = second.depth_wei;
+    heard.sort_by(|a, b| a.wei_per_unit.total_cmp(&b.wei_per_unit).then(a.pair.cmp(&b.pair)));
+    let weight = |candidate: &Candidate| candidate.depth_wei.min(most);
+    let half = heard.iter().map(weight).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    let middle = heard.iter().find(|candidate| {
+        below += weight(candidate);
+        below >= half
+    });
+    middle.map(|candidate| candidate.wei_per_unit)
 }
 
 struct Candidate {

@@ -3,7 +3,7 @@
 use braid_primitives::{NATIVE_ETHER, WETH};
 use serde_json::{Value, json};
 
-use crate::support::{DAI, LONELY, Service, USDC, WBTC, data, problem, request};
+use crate::support::{DAI, LONELY, Service, USDC, WBTC, data, market, problem, request};
 
 async fn read(service: &Service, path: &str) -> Value {
     // market data needs no key and ignores a wrong one
@@ -106,4 +106,28 @@ async fn accounts_need_a_node_and_a_well_formed_question() {
     assert_eq!(status, 422);
     let (status, body) = ask("/v1/balances", json!({"chain_id": 1, "owner": USDC, "tokens": [USDC]})).await;
     assert_eq!((status, body["code"].as_str()), (503, Some("NOT_READY")));
+}
+
+/// A pool that alone says something else, deep or drained, moves no price: the others stand against it.
+#[tokio::test]
+async fn a_manipulated_pool_does_not_move_prices() {
+    let service = Service::start().await;
+    let prices = async || read(&service, &format!("/v1/prices?addresses={USDC},{DAI},{WBTC}")).await;
+    let before = prices().await;
+    // the pool holds 3,000,000 USDC; honest would be 1,000 ether
+    for ether in [20, 250, 4_000, 20_000] {
+        service.publish(market(ether));
+        let after = prices().await;
+        for token in [USDC, DAI, WBTC] {
+            let (key, table) = (token.to_checksum(None), "prices_eth");
+            let price = |answer: &Value| answer[table][&key].as_str().unwrap().parse::<f64>().unwrap();
+            let moved = price(&after) / price(&before) - 1.0;
+            assert!(moved.abs() < 0.005, "{ether} ether in one pool move {key} by {moved}");
+        }
+        let mut asked = request();
+        asked["outputs"] = json!([{"chain_id": 1, "address": WBTC, "ratio_bps": 10000}]);
+        let quote = service.quote(&asked).await;
+        let reference = &quote["estimated_outputs"][0]["reference_price"]["value"];
+        assert_eq!(reference, &after["prices_eth"][WBTC.to_checksum(None)], "one price for all");
+    }
 }
