@@ -89,14 +89,7 @@ pub fn simulate(
         granted.push((wanted.clone(), grant(&mut overlay, wanted)?));
     }
     let before = balances(&mut overlay, receiver, watched)?;
-    let message = Message {
-        from: transaction.from,
-        to: transaction.to,
-        data: transaction.data.clone(),
-        value_wei: transaction.value_wei,
-        gas_limit: transaction.gas_limit,
-    };
-    let result = run(&mut overlay, &message, true)?;
+    let result = run(&mut overlay, &message(transaction), true)?;
     let after = balances(&mut overlay, receiver, watched)?;
     let gas_used = result.tx_gas_used();
     let gas_spent = result.gas().total_gas_spent().max(gas_used);
@@ -107,6 +100,32 @@ pub fn simulate(
     };
     let gains = watched.iter().zip(before.into_iter().zip(after)).map(|(token, (b, a))| (*token, a.saturating_sub(b)));
     Ok(Outcome { status, gas_used, gas_spent, gains: gains.collect(), grants: granted })
+}
+
+/// What a view answers once a transaction has run; `None` where the view reverts. Whether the transaction goes through makes
+/// no difference: what it failed to do shows in the answer.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn view_after(
+    fork: &Fork,
+    first: &Transaction,
+    to: Address,
+    question: Bytes,
+) -> Result<Option<Bytes>, SimulationError> {
+    let mut overlay: Overlay<'_> = CacheDB::new(fork);
+    run(&mut overlay, &message(first), true)?;
+    Ok(view(&mut overlay, to, question)?)
+}
+
+fn message(transaction: &Transaction) -> Message {
+    Message {
+        from: transaction.from,
+        to: transaction.to,
+        data: transaction.data.clone(),
+        value_wei: transaction.value_wei,
+        gas_limit: transaction.gas_limit,
+    }
 }
 
 fn balances(overlay: &mut Overlay<'_>, owner: Address, tokens: &[Address]) -> Result<Vec<U256>, SimulationError> {

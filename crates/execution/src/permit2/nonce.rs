@@ -34,6 +34,14 @@ pub fn nonce_is_used(bitmap: U256, nonce: U256) -> bool {
     bitmap.bit(usize::from(nonce.byte(0)))
 }
 
+/// The first nonce at or after `nonce`, within its word of the bitmap, that was not used; `None` where the whole word is used.
+pub fn unused_nonce(bitmap: U256, nonce: U256) -> Option<U256> {
+    let first = nonce.byte(0);
+    let word = nonce >> 8 << 8;
+    let candidates = (0..=u8::MAX).map(|offset| word | U256::from(first.wrapping_add(offset)));
+    candidates.into_iter().find(|candidate| !nonce_is_used(bitmap, *candidate))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +63,14 @@ mod tests {
         assert_eq!(call.wordPosition, U256::from(1));
         assert!(nonce_is_used(U256::from(1 << 5), nonce));
         assert!(!nonce_is_used(!U256::from(1 << 5), nonce));
+    }
+
+    #[test]
+    fn a_used_nonce_gives_way_to_the_next_one_of_its_word() {
+        let nonce = U256::from(0x1_fe);
+        assert_eq!(unused_nonce(U256::ZERO, nonce), Some(nonce));
+        let used = (U256::from(1) << 254) | (U256::from(1) << 255) | U256::from(1);
+        assert_eq!(unused_nonce(used, nonce), Some(U256::from(0x1_01)));
+        assert_eq!(unused_nonce(U256::MAX, nonce), None);
     }
 }

@@ -4,7 +4,7 @@
 //! the meaning of its answer.
 
 use alloy_primitives::Signature;
-use alloy_sol_types::{SolCall, sol};
+use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::{Address, B256, Bytes};
 
 sol! {
@@ -17,6 +17,30 @@ sol! {
 
 /// What an account answers to [`is_valid_signature_calldata`] when it stands by the signature (EIP-1271).
 pub const EIP1271_MAGIC_VALUE: [u8; 4] = [0x16, 0x26, 0xba, 0x7e];
+
+/// How a signature of an account without code yet ends (ERC-6492).
+pub const ERC6492_MAGIC_SUFFIX: [u8; 32] = [
+    0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, //
+    0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92,
+];
+
+/// A signature of an account that a call has yet to deploy (ERC-6492).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undeployed {
+    /// Who deploys the account.
+    pub factory: Address,
+    /// What to call it with.
+    pub factory_calldata: Bytes,
+    /// What the deployed account checks, and what Permit2 must be given.
+    pub signature: Bytes,
+}
+
+/// Opens the wrapping of ERC-6492; `None` where there is none, or where it does not hold what it should.
+pub fn unwrap_erc6492(signature: &[u8]) -> Option<Undeployed> {
+    let wrapped = signature.strip_suffix(&ERC6492_MAGIC_SUFFIX)?;
+    let (factory, factory_calldata, signature) = <(Address, Bytes, Bytes)>::abi_decode_params(wrapped).ok()?;
+    Some(Undeployed { factory, factory_calldata, signature })
+}
 
 /// Why bytes are not an ECDSA signature that Permit2 would accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +139,26 @@ mod tests {
         assert_eq!(IERC1271::isValidSignatureCall::SELECTOR, EIP1271_MAGIC_VALUE);
     }
 
+    #[test]
+    fn a_wrapped_signature_is_opened() {
+        let (factory, calldata, inner) = (Address::repeat_byte(1), Bytes::from(vec![2; 40]), Bytes::from(vec![3; 65]));
+        let mut wrapped = (factory, calldata.clone(), inner.clone()).abi_encode_params();
+        assert_eq!(unwrap_erc6492(&wrapped), None);
+        wrapped.extend(ERC6492_MAGIC_SUFFIX);
+        assert_eq!(
+            unwrap_erc6492(&wrapped),
+            Some(Undeployed { factory, factory_calldata: calldata, signature: inner })
+        );
+        assert_eq!(unwrap_erc6492(&ERC6492_MAGIC_SUFFIX), None);
+    }
+
     proptest! {
+        #[test]
+        fn no_wrapping_panics(mut bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            bytes.extend(ERC6492_MAGIC_SUFFIX);
+            let _ = unwrap_erc6492(&bytes);
+        }
+
         #[test]
         fn no_bytes_panic(hash: [u8; 32], bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let _ = recover_signer(B256::from(hash), &bytes);

@@ -24,15 +24,22 @@ pub struct Holding {
 pub struct Holdings {
     /// One per input.
     pub inputs: Vec<Holding>,
+    /// The word of Permit2's bitmap that holds the nonce asked about.
+    pub nonce_word: Option<U256>,
     /// Whether everything that was asked for was read.
     pub complete: bool,
 }
 
-/// Reads the taker's holdings at a block, within the service's time for it.
-pub async fn read(app: &App, block_hash: B256, taker: Address, tokens: &[Address]) -> Holdings {
-    let unknown = Holdings { inputs: vec![Holding::default(); tokens.len()], complete: false };
+impl Holdings {
+    /// Nothing was asked for, so that nothing is missing.
+    pub const NONE: Self = Self { inputs: Vec::new(), nonce_word: None, complete: true };
+}
+
+/// Reads the taker's holdings at a block, and whether a nonce of Permit2 was used, within the service's time for it.
+pub async fn read(app: &App, block_hash: B256, taker: Address, tokens: &[Address], nonce: Option<U256>) -> Holdings {
+    let unknown = Holdings { inputs: vec![Holding::default(); tokens.len()], nonce_word: None, complete: false };
     let Some(node) = &app.node else { return unknown };
-    match tokio::time::timeout(app.config.account_timeout, ask(node, block_hash, taker, tokens)).await {
+    match tokio::time::timeout(app.config.account_timeout, ask(node, block_hash, taker, tokens, nonce)).await {
         Ok(holdings) => holdings,
         Err(_) => {
             tracing::warn!("the node took too long to tell balances and allowances");
@@ -46,9 +53,11 @@ pub fn tokens(order: &Order) -> Vec<Address> {
     order.inputs.iter().map(|input| input.token).collect()
 }
 
-async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address]) -> Holdings {
-    let erc20 = || tokens.iter().filter(|token| **token != NATIVE_ETHER);
-    let calls = erc20().flat_map(|token| calls(*token, taker)).collect::<Vec<_>>();
+async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address], nonce: Option<U256>) -> Holdings {
+    let erc20 = tokens.iter().filter(|token| **token != NATIVE_ETHER);
+    let about_nonce =
+        nonce.map(|nonce| Call { to: permit2::ADDRESS, data: permit2::nonce_bitmap_calldata(taker, nonce) });
+    let calls = about_nonce.into_iter().chain(erc20.flat_map(|token| calls(*token, taker))).collect::<Vec<_>>();
     let wants_ether = tokens.contains(&NATIVE_ETHER);
     let (answers, ether) = tokio::join!(
         async { if calls.is_empty() { Ok(Vec::new()) } else { node.read(block_hash, calls.clone()).await } },
@@ -59,6 +68,7 @@ async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address]) 
     }
     let complete = answers.is_ok() && ether.is_ok();
     let mut words = answers.unwrap_or_default().into_iter().map(word);
+    let nonce_word = if nonce.is_some() { words.next().flatten() } else { None };
     let ether = ether.unwrap_or_default();
     let inputs = tokens.iter().map(|token| match *token {
         NATIVE_ETHER => Holding { balance: ether, ..Holding::default() },
@@ -68,7 +78,7 @@ async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address]) 
         }
     });
     let inputs: Vec<Holding> = inputs.collect();
-    Holdings { inputs, complete }
+    Holdings { inputs, nonce_word, complete }
 }
 
 fn calls(token: Address, taker: Address) -> [Call; 3] {

@@ -42,11 +42,15 @@ pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>)
     let published = app.feed.current(&app.config)?;
     let (route, expected) = revalidate(&published, &plan)?;
     let order = Order { deadline: deadline(&app, &published, &plan, &request)?, ..plan.order.clone() };
-    if let Some(bytes) = &request.permit2_signature {
-        signature::verify(&app, &published, &plan, bytes).await?;
-    }
-    let holdings = holdings(&app, &published, &plan).await;
-    let mut transaction = transaction(&published, &plan, &order, &route, request.permit2_signature.as_ref());
+    let verified = match &request.permit2_signature {
+        Some(bytes) => Some(signature::verify(&app, &published, &plan, bytes).await?),
+        None => None,
+    };
+    let seen = holdings(&app, &published, &plan, verified.is_some()).await;
+    let nonce_used = seen.nonce_word.is_some_and(|word| permit2::nonce_is_used(word, plan.permit.nonce));
+    let holdings = plan.check_allowances.then_some(seen);
+    let signature = verified.as_ref().map(|verified| &verified.signature);
+    let mut transaction = transaction(&published, &plan, &order, &route, signature);
     let mut simulated = None;
     if request.simulate {
         let seen =
@@ -59,7 +63,9 @@ pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>)
     let simulation = simulated.as_ref().map(|simulated| simulated.answer.clone());
     let warning = simulated.and_then(|simulated| simulated.warning);
     let answer = answer(&app, &request, &plan, &order, &holdings, &expected, transaction);
-    let warnings = answer.warnings.into_iter().chain(warning).collect();
+    let of_signature = verified.and_then(|verified| verified.warning).into_iter();
+    let of_signature = of_signature.chain(nonce_used.then(warnings::nonce_used));
+    let warnings = answer.warnings.into_iter().chain(of_signature).chain(warning).collect();
     Ok(Data::new(BuildAnswer { simulation, warnings, ..answer }))
 }
 
@@ -108,12 +114,14 @@ fn deadline(app: &App, published: &Published, plan: &Plan, request: &BuildReques
     }
 }
 
-async fn holdings(app: &App, published: &Published, plan: &Plan) -> Option<Holdings> {
-    if !plan.check_allowances {
-        return None;
+/// What the taker holds, where the quote asked for it, and whether the nonce of a signature was used.
+async fn holdings(app: &App, published: &Published, plan: &Plan, signed: bool) -> Holdings {
+    if !plan.check_allowances && !signed {
+        return Holdings::NONE;
     }
-    let tokens = accounts::tokens(&plan.order);
-    Some(accounts::read(app, published.head.block().hash, plan.taker, &tokens).await)
+    let tokens = if plan.check_allowances { accounts::tokens(&plan.order) } else { Vec::new() };
+    let nonce = signed.then_some(plan.permit.nonce);
+    accounts::read(app, published.head.block().hash, plan.taker, &tokens, nonce).await
 }
 
 fn transaction(
@@ -156,7 +164,7 @@ fn answer(
     transaction: Transaction,
 ) -> BuildAnswer {
     let shown = Shown::with_ether(plan.ether_shown_as);
-    let unread = Holdings { inputs: Vec::new(), complete: true };
+    let unread = Holdings::NONE;
     let holdings = holdings.as_ref().unwrap_or(&unread);
     let signed = request.permit2_signature.is_some();
     let approvals = if signed {

@@ -1,59 +1,137 @@
-//! Whether a Permit2 signature is the taker's for its quote.
+//! Whether a Permit2 signature is the taker's for its quote, as Permit2 itself will judge it.
 
-use braid_execution::permit2;
-use braid_primitives::{B256, Bytes};
+use braid_execution::permit2::{self, Undeployed};
+use braid_primitives::{Address, B256, Bytes, U256};
 use braid_protocols::Call;
+use braid_simulation::{Transaction, view_after};
 
 use super::stored::Plan;
+use super::warnings;
 use crate::app::App;
 use crate::feed::Published;
-use crate::problem::{FieldCode, FieldError, Problem};
+use crate::model::Warning;
+use crate::problem::{Code, FieldCode, FieldError, Problem};
 
-/// Checks a signature: by recovery for an account with a key, by EIP-1271 for one with code.
+/// Gas for the deployment of an account whose signature is checked before it exists.
+const DEPLOYMENT_GAS: u64 = 10_000_000;
+
+/// A signature that is the taker's.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// What Permit2 is given: without the wrapping of ERC-6492.
+    pub signature: Bytes,
+    /// What a caller should know.
+    pub warning: Option<Warning>,
+}
+
+/// Checks a signature. Permit2 asks an account that has code by EIP-1271, whatever a recovery says, and recovers the signer
+/// where there is none; an account that has yet to be deployed (ERC-6492) is asked on a copy of the chain's state.
 ///
 /// # Errors
-/// `PERMIT2_SIGNATURE_INVALID` with the reason.
-pub async fn verify(app: &App, published: &Published, plan: &Plan, signature: &Bytes) -> Result<(), Problem> {
+/// `PERMIT2_SIGNATURE_INVALID` with the reason; `NOT_READY` where the node's word is needed and it does not answer.
+pub async fn verify(app: &App, published: &Published, plan: &Plan, bytes: &Bytes) -> Result<Verified, Problem> {
     let Some(data) = permit2::typed_data(&plan.order, &plan.program.bytes, &plan.permit) else {
         return Err(invalid("the quote sells native ether only: there is nothing to permit"));
     };
-    let recovered = permit2::recover_signer(data.hash, signature);
-    if recovered.as_ref().is_ok_and(|signer| *signer == plan.taker) {
-        return Ok(());
+    let wrapped = permit2::unwrap_erc6492(bytes);
+    let signature = wrapped.as_ref().map_or_else(|| bytes.clone(), |wrapped| wrapped.signature.clone());
+    let verified = Verified { signature, warning: None };
+    let block = published.head.block().hash;
+    match has_code(app, block, plan.taker).await {
+        // nobody to ask: a recovery is all there is
+        None => match by_key(data.hash, plan.taker, &verified.signature) {
+            Ok(()) => Ok(verified),
+            Err(_) if app.node.is_some() => Err(silent()),
+            Err(problem) => Err(problem),
+        },
+        Some(true) => by_contract(app, block, plan.taker, data.hash, &verified.signature).await.map(|()| verified),
+        Some(false) => match wrapped {
+            None => by_key(data.hash, plan.taker, &verified.signature).map(|()| verified),
+            Some(wrapped) => {
+                by_undeployed(app, published, plan.taker, data.hash, wrapped).await?;
+                Ok(Verified { warning: Some(warnings::not_deployed()), ..verified })
+            }
+        },
     }
-    if by_contract(app, published.head.block().hash, plan, data.hash, signature).await? {
-        return Ok(());
-    }
-    Err(match recovered {
-        Ok(signer) => invalid(&format!("signed by {}, expected the taker", signer.to_checksum(None))),
-        Err(error) => invalid(&error.to_string()),
-    })
 }
 
-async fn by_contract(app: &App, block: B256, plan: &Plan, hash: B256, signature: &Bytes) -> Result<bool, Problem> {
-    let Some(node) = &app.node else { return Ok(false) };
-    let data = permit2::is_valid_signature_calldata(hash, signature.clone());
-    let question = async {
-        if node.code(block, plan.taker).await?.is_empty() {
-            return Ok(false);
+fn by_key(hash: B256, taker: Address, signature: &[u8]) -> Result<(), Problem> {
+    match permit2::recover_signer(hash, signature) {
+        Ok(signer) if signer == taker => Ok(()),
+        Ok(signer) => Err(invalid(&format!("signed by {}, expected the taker", signer.to_checksum(None)))),
+        Err(error) => Err(invalid(&error.to_string())),
+    }
+}
+
+/// Whether an account has code; `None` where the node does not say.
+async fn has_code(app: &App, block: B256, account: Address) -> Option<bool> {
+    let node = app.node.as_ref()?;
+    match tokio::time::timeout(app.config.account_timeout, node.code(block, account)).await {
+        Ok(Ok(code)) => Some(!code.is_empty()),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the node could not be asked about the taker's code");
+            None
         }
-        let answers = node.read(block, vec![Call { to: plan.taker, data }]).await?;
-        let answer = answers.into_iter().next().flatten().unwrap_or_default();
-        Ok::<bool, braid_ethereum::NodeError>(permit2::is_valid_signature_answer(&answer))
-    };
-    match tokio::time::timeout(app.config.account_timeout, question).await {
-        Ok(Ok(valid)) => Ok(valid),
+        Err(_) => None,
+    }
+}
+
+async fn by_contract(app: &App, block: B256, taker: Address, hash: B256, signature: &Bytes) -> Result<(), Problem> {
+    let data = permit2::is_valid_signature_calldata(hash, signature.clone());
+    let node = app.node.as_ref().ok_or_else(silent)?;
+    let question = node.read(block, vec![Call { to: taker, data }]);
+    let answers = match tokio::time::timeout(app.config.account_timeout, question).await {
+        Ok(Ok(answers)) => answers,
         Ok(Err(error)) => {
             tracing::warn!(%error, "the node could not be asked about a contract's signature");
-            Ok(false)
+            return Err(silent());
         }
-        Err(_) => Ok(false),
+        Err(_) => return Err(silent()),
+    };
+    stands_by(answers.into_iter().next().flatten().unwrap_or_default())
+}
+
+async fn by_undeployed(
+    app: &App,
+    published: &Published,
+    taker: Address,
+    hash: B256,
+    wrapped: Undeployed,
+) -> Result<(), Problem> {
+    let node = app.node.as_ref().ok_or_else(silent)?;
+    let fork = app.forks.of(node, published.head.block());
+    let question = permit2::is_valid_signature_calldata(hash, wrapped.signature);
+    let deployment = Transaction {
+        from: taker,
+        to: wrapped.factory,
+        data: wrapped.factory_calldata,
+        value_wei: U256::ZERO,
+        gas_limit: DEPLOYMENT_GAS,
+    };
+    match app.simulating.run(move || view_after(&fork, &deployment, taker, question)).await? {
+        Ok(answer) => stands_by(answer.unwrap_or_default()),
+        Err(error) => {
+            tracing::warn!(%error, "an account's deployment could not be simulated");
+            Err(silent())
+        }
     }
+}
+
+fn stands_by(answer: Bytes) -> Result<(), Problem> {
+    if permit2::is_valid_signature_answer(&answer) {
+        return Ok(());
+    }
+    Err(invalid("the taker's account does not stand by it (EIP-1271)"))
+}
+
+fn silent() -> Problem {
+    let detail = "the node does not answer, so that the signature could not be checked";
+    Problem::new(Code::NotReady, detail).retry_after(2)
 }
 
 fn invalid(detail: &str) -> Problem {
     Problem::field(
-        crate::problem::Code::Permit2SignatureInvalid,
+        Code::Permit2SignatureInvalid,
         FieldError::new("/permit2_signature", FieldCode::Permit2SignatureInvalid, detail),
     )
 }

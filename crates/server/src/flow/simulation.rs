@@ -27,7 +27,7 @@ pub struct Forks(Mutex<VecDeque<Arc<Fork>>>);
 
 impl Forks {
     /// The state of a block: the one in use already, or a new one.
-    fn of(&self, node: &Node, block: &Block) -> Arc<Fork> {
+    pub fn of(&self, node: &Node, block: &Block) -> Arc<Fork> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fork) = kept.iter().find(|fork| fork.block().hash == block.hash) {
             return Arc::clone(fork);
@@ -130,7 +130,7 @@ async fn run(
     let watched: Vec<Address> = order.outputs.iter().map(|output| output.token).collect();
     let recipient = order.recipient;
     let job = move || simulate(&fork, &transaction, &grants, recipient, &watched);
-    match app.work.run(job).await {
+    match app.simulating.run(job).await {
         Ok(Ok(outcome)) => told(block, &outcome, shown),
         Ok(Err(error)) => {
             tracing::warn!(%error, "a simulation could not be made");

@@ -47,9 +47,16 @@ pub fn accounts_unread() -> Warning {
     Warning { code: "ALLOWANCES_UNAVAILABLE", message: message.into() }
 }
 
-/// Says that there is no explanation.
-pub fn no_explanation() -> Warning {
-    Warning { code: "EXPLANATION_UNAVAILABLE", message: "this service does not explain routes".into() }
+/// Says that the signature's nonce is used up: the quote's transaction ran already, or the taker cancelled it.
+pub fn nonce_used() -> Warning {
+    let message = "the nonce of this signature was used on the chain: the transaction would revert";
+    Warning { code: "PERMIT2_NONCE_USED", message: message.into() }
+}
+
+/// Says that the account must be deployed before its signature counts.
+pub fn not_deployed() -> Warning {
+    let message = "the taker's account has no code yet: deploy it before the transaction is sent";
+    Warning { code: "ACCOUNT_NOT_DEPLOYED", message: message.into() }
 }
 
 /// Says that dollar values were asked for and the market gives none.
