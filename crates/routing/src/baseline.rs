@@ -8,7 +8,7 @@ use crate::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::solve::Single;
 use crate::support::Support;
-use crate::{Prepared, Request};
+use crate::{Prepared, Request, Route};
 
 /// A simple way to route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,11 @@ impl Baseline {
     /// Value net of gas of this baseline's route, in wei; `None` where it finds none, for a basket, and without a
     /// reference price.
     pub fn net_value_wei(self, prepared: &Prepared, request: &Request) -> Option<f64> {
+        self.route(prepared, request).map(|(_, net_wei)| net_wei)
+    }
+
+    /// This baseline's route and its value net of gas, in wei; `None` as above.
+    pub fn route(self, prepared: &Prepared, request: &Request) -> Option<(Route, f64)> {
         let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
             return None;
         };
@@ -52,7 +57,8 @@ impl Baseline {
         let flows = self.plan(&problem, &potentials)?;
         let single = Single::new(prepared, request, problem);
         let route = single.mended_replay(&flows)?;
-        Some(single.net(&route))
+        let net_wei = single.net(&route);
+        Some((route, net_wei))
     }
 
     fn plan(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {

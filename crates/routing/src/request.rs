@@ -49,6 +49,11 @@ impl PoolFilter {
         self.excluded_pools.insert(pool);
     }
 
+    /// Whether all pools of a product are left out.
+    pub fn excludes_product(&self, product: Product) -> bool {
+        self.excluded_products & (1 << product.index()) != 0
+    }
+
     /// Whether a pool may be used.
     pub fn allows(&self, id: PoolId, product: Product) -> bool {
         self.excluded_products & (1 << product.index()) == 0 && !self.excluded_pools.contains(&id)

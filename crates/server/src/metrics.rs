@@ -64,6 +64,8 @@ fn seconds(micros: u64) -> f64 {
 }
 
 /// The handler.
+#[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "service", summary = "Metrics",
+    responses((status = 200, description = "For a Prometheus server.", body = String, content_type = "text/plain")))]
 pub async fn get(State(app): State<Arc<App>>) -> Response {
     let mut text = String::new();
     // writing to a string does not fail

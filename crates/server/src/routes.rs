@@ -53,6 +53,8 @@ fn readiness(app: &App) -> Ready {
         Freshness::Aging => (ReadyStatus::Degraded, "aging"),
         Freshness::Stale => (ReadyStatus::Stale, "stale"),
     };
+    let stored = app.quotes.is_healthy();
+    let status = if status == ReadyStatus::Ready && !stored { ReadyStatus::Degraded } else { status };
     let block = published.as_ref().map(|published| ReadyBlock {
         number: published.head.block().number,
         age_ms: u64::try_from(published.head.received_at.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -67,7 +69,7 @@ fn readiness(app: &App) -> Ready {
             market,
             gas: if published.is_some() { "ok" } else { "syncing" },
             simulator: if app.node.is_some() { "ok" } else { "unavailable" },
-            store: if app.quotes.is_healthy() { "ok" } else { "failing" },
+            store: if stored { "ok" } else { "failing" },
         },
     }
 }

@@ -23,7 +23,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     let route = &draft.solution.route;
     let block = published.head.block();
     let dollars = request.include_usd_pricing.then(|| prices::dollars_per_ether(published)).flatten();
-    let unread = Holdings { inputs: Vec::new(), complete: true };
+    let unread = Holdings::NONE;
     let holdings = draft.holdings.as_ref().unwrap_or(&unread);
     let approvals = approvals::for_spender(&draft.order, holdings, proxy::address(), |holding| holding.to_proxy);
     let total_impact = total_impact_bps(draft);
@@ -35,7 +35,6 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
     notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
-    notes.extend(request.explain.then(warnings::no_explanation));
     QuoteAnswer {
         quote_id: draft.id,
         created_at: rfc3339(draft.created_at_ms),
@@ -63,7 +62,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         certificate: draft.solution.certificate.as_ref().ok().and_then(certificate),
         simulation: simulated.map(|simulated| simulated.answer.clone()),
         warnings: notes,
-        explanation: None,
+        explanation: draft.explanation.clone(),
     }
 }
 

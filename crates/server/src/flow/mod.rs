@@ -7,6 +7,7 @@ pub mod answer;
 pub mod approvals;
 pub mod build;
 pub mod costs;
+pub mod explain;
 pub mod path;
 pub mod prices;
 pub mod quote;

@@ -8,7 +8,7 @@ use axum::response::Response;
 use braid_execution::fees::Fees;
 use braid_execution::gas::{self, Authorization, GasEstimate};
 use braid_execution::{Order, Permit, Program, TokenAmount, encode_program, minimum_amount, permit2};
-use braid_primitives::U256;
+use braid_primitives::{NATIVE_ETHER, U256};
 use braid_routing::{Solution, SolveError};
 use serde_json::value::to_raw_value;
 use uuid::Uuid;
@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::accounts::{self, Holdings};
 use super::answer;
 use super::costs;
+use super::explain;
 use super::reprice::StoredStep;
 use super::resolve::{self, Shown, Tokens};
 use super::simulation::{self, Simulated};
@@ -25,7 +26,7 @@ use crate::feed::Published;
 use crate::http::Data;
 use crate::http::auth::MayQuote;
 use crate::http::body::read_json;
-use crate::model::QuoteAnswer;
+use crate::model::{Explanation, QuoteAnswer};
 use crate::openapi::QuoteProblems;
 use crate::openapi::requests::QuoteBody;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
@@ -69,6 +70,8 @@ pub struct Draft {
     pub holdings: Option<Holdings>,
     /// What a simulation saw, where asked for.
     pub simulated: Option<Simulated>,
+    /// Why this route, where asked for.
+    pub explanation: Option<Explanation>,
 }
 
 /// The handler.
@@ -99,10 +102,21 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let now_ms = app.clock.now_ms();
     let ttl_ms = app.config.quote_ttl_ms;
     let max_steps = app.config.max_steps;
-    let solving = app.work.run(move || solve(published, request, tokens, now_ms, ttl_ms, max_steps));
-    let reading = async { if reads { Some(accounts::read(app, block_hash, taker, &wanted).await) } else { None } };
-    let (draft, holdings) = tokio::join!(solving, reading);
-    let mut draft = Draft { holdings, ..draft?? };
+    let id = new_id(now_ms);
+    let nonce = permit2::nonce(id.as_bytes(), 0);
+    let signs = request.include_permit2 && wanted.iter().any(|token| *token != NATIVE_ETHER);
+    let wanted = if reads { wanted } else { Vec::new() };
+    let solving = app.work.run(move || solve(published, request, tokens, id, now_ms, ttl_ms, max_steps));
+    let reading = async {
+        let asked = signs.then_some(nonce);
+        if reads || signs { Some(accounts::read(app, block_hash, taker, &wanted, asked).await) } else { None }
+    };
+    let (draft, seen) = tokio::join!(solving, reading);
+    let mut draft = draft??;
+    if let Some(word) = seen.as_ref().and_then(|seen| seen.nonce_word) {
+        draft.permit.nonce = permit2::unused_nonce(word, nonce).unwrap_or(nonce);
+    }
+    draft.holdings = seen.filter(|_| reads);
     if draft.request.simulate {
         let simulated = simulation::of_quote(app, &draft).await;
         if let Some(measured) = simulated.gas {
@@ -118,6 +132,7 @@ fn solve(
     published: Arc<Published>,
     request: QuoteRequest,
     tokens: Tokens,
+    id: Uuid,
     created_at_ms: u64,
     ttl_ms: u64,
     max_steps: u16,
@@ -142,14 +157,13 @@ fn solve(
     if expected.iter().any(U256::is_zero) {
         return Err(too_small());
     }
-    let id = new_id(created_at_ms);
     let head_s = market.block().timestamp;
     let deadline = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_ms / 1_000).saturating_add(PERMIT_GRACE_S);
     let order = order(&request, &expected, deadline);
     let program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
     let permit = Permit { owner: request.taker, nonce: permit2::nonce(id.as_bytes(), 0), deadline };
     let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance);
-    Ok(Draft {
+    let mut draft = Draft {
         id,
         created_at_ms,
         expires_at_ms: created_at_ms.saturating_add(ttl_ms),
@@ -165,8 +179,13 @@ fn solve(
         fees,
         holdings: None,
         simulated: None,
+        explanation: None,
         published,
-    })
+    };
+    if draft.request.explain {
+        draft.explanation = Some(explain::explain(&draft, &question));
+    }
+    Ok(draft)
 }
 
 /// What the proxy enforces. It refuses a minimum of zero, so that the least minimum is one atomic unit.

@@ -2,11 +2,13 @@
 //! "not known".
 
 mod build;
+mod explanation;
 mod health;
 mod quote;
 mod text;
 
 pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
+pub use explanation::{Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep};
 pub use health::{Checks, Health, Ready, ReadyBlock, ReadyStatus};
 pub use quote::{
     AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Amount, Eip55};
+use super::{Amount, Eip55, Explanation};
 
 /// A quote.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -54,8 +54,8 @@ pub struct QuoteAnswer {
     pub simulation: Option<Simulation>,
     /// What a caller should know.
     pub warnings: Vec<Warning>,
-    /// Only where asked for.
-    pub explanation: Option<Value>,
+    /// Why this route; only where asked for.
+    pub explanation: Option<Explanation>,
 }
 
 /// A block by number, hash and time.

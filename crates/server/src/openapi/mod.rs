@@ -1,5 +1,6 @@
 //! The contract as an OpenAPI 3.1 document, generated from the types that write the answers.
 
+mod examples;
 mod problems;
 pub mod requests;
 
@@ -14,6 +15,7 @@ use utoipa::{Modify, OpenApi};
 pub use problems::{BuildProblems, ProblemBody, ProblemRepeated, QuoteProblems, ReadProblems, StoredProblems};
 
 use crate::{data, flow, routes};
+use examples::Shown;
 
 /// The document.
 #[derive(Debug, OpenApi)]
@@ -35,10 +37,12 @@ use crate::{data, flow, routes};
         data::accounts::balances,
         data::accounts::allowances,
         routes::health,
-        routes::ready
+        routes::ready,
+        crate::metrics::get,
+        get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),
-    modifiers(&ApiKeyHeader, &AlwaysPresent, &PlainWords)
+    modifiers(&ApiKeyHeader, &AlwaysPresent, &PlainWords, &Shown)
 )]
 pub struct Document;
 
@@ -88,7 +92,20 @@ pub fn text() -> String {
     Document::openapi().to_pretty_json().unwrap_or_default() + "\n"
 }
 
+/// The reference for a person: one page that reads the document and needs nothing else.
+const PAGE: &str = include_str!("page.html");
+
+/// `GET /docs`.
+pub async fn page() -> Response {
+    let mut response = axum::response::Html(PAGE).into_response();
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'";
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    response
+}
+
 /// `GET /openapi.json`.
+#[utoipa::path(get, operation_id = "openapi", path = "/openapi.json", tag = "service", summary = "This document",
+    responses((status = 200, description = "The contract as OpenAPI 3.1.", body = serde_json::Value)))]
 pub async fn get() -> Response {
     let mut response = TEXT.as_str().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use utoipa::openapi::example::{Example, ExampleBuilder};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::problem::{Code, FieldError};
+use crate::problem::{Code, FieldCode, FieldError, Problem};
 
 /// A problem (RFC 9457).
 #[derive(Clone, Debug, ToSchema)]
@@ -108,18 +109,90 @@ impl IntoResponses for ReadProblems {
     }
 }
 
-/// One response per status, naming its codes.
+/// One response per status, naming its codes, with an example of each.
 fn responses(groups: &[&[Code]]) -> BTreeMap<String, RefOr<Response>> {
-    let mut by_status: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
     for code in groups.iter().copied().flatten() {
-        let meaning = code.meaning();
-        let line = format!("`{}`: {}.", meaning.name, meaning.title);
-        by_status.entry(meaning.status.as_u16().to_string()).or_default().push(line);
+        by_status.entry(code.meaning().status.as_u16().to_string()).or_default().push(*code);
     }
-    let response = |lines: Vec<String>| {
-        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("ProblemBody"))).build();
+    let response = |codes: Vec<Code>| {
+        let line = |code: &Code| format!("`{}`: {}.", code.meaning().name, code.meaning().title);
+        let lines: Vec<String> = codes.iter().map(line).collect();
+        let examples = codes.iter().map(|code| (code.meaning().name, RefOr::T(example(*code))));
+        let schema = Some(Ref::from_schema_name("ProblemBody"));
+        let content = ContentBuilder::new().schema(schema).examples_from_iter(examples).build();
         let response = ResponseBuilder::new().description(lines.join(" "));
         RefOr::T(response.content("application/problem+json", content).build())
     };
-    by_status.into_iter().map(|(status, lines)| (status, response(lines))).collect()
+    by_status.into_iter().map(|(status, codes)| (status, response(codes))).collect()
+}
+
+/// A problem as the service writes it.
+fn example(code: Code) -> Example {
+    let (path, problem) = sample(code);
+    let body = problem.body(path, "019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11");
+    ExampleBuilder::new().summary(code.meaning().title).value(Some(body)).build()
+}
+
+/// Where and how each problem meets a client.
+fn sample(code: Code) -> (&'static str, Problem) {
+    let plain = |path: &'static str, detail: &str| (path, Problem::new(code, detail));
+    let field = |path: &'static str, pointer: &str, field: FieldCode, detail: &str| {
+        (path, Problem::invalid(vec![FieldError::new(pointer, field, detail)]))
+    };
+    let (quote, build) = ("/v1/quote", "/v1/build");
+    match code {
+        Code::MalformedJson => plain(quote, "the body is not JSON: expected value at line 1 column 12"),
+        Code::ApiKeyMissing => plain(quote, "send your API key in the header X-API-Key"),
+        Code::ApiKeyInvalid => plain(quote, "the API key is unknown, revoked or expired"),
+        Code::NotFound => plain("/v2/quote", "there is nothing at this path"),
+        Code::QuoteNotFound => plain(build, "no quote has this id"),
+        Code::MethodNotAllowed => plain(quote, "this path does not take this method"),
+        Code::QuoteStale => plain(
+            build,
+            "the newest market pays 332 of 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2, the quote's minimum is 340; ask for a new quote",
+        ),
+        Code::QuoteExpired => plain(build, "the quote expired at 2026-01-31T12:00:00.000Z; ask for a new one"),
+        Code::PayloadTooLarge => plain(quote, "the body may have 131072 bytes at most"),
+        Code::UnsupportedMediaType => plain(quote, "send the body with content-type: application/json"),
+        Code::ValidationFailed => {
+            field(quote, "/outputs", FieldCode::RatioSumInvalid, "ratio_bps must sum to 10000, got 9999")
+        }
+        Code::NoRouteFound => field(
+            quote,
+            "/outputs/0/address",
+            FieldCode::NoRouteFound,
+            "no chain of allowed pools, within max_hops, leads to this output",
+        ),
+        Code::InsufficientLiquidity => plain(quote, "the market cannot take the whole amount"),
+        Code::AmountTooSmall => plain(quote, "the amount is so small that an output would round to zero"),
+        Code::TokenNotFound => field(
+            quote,
+            "/inputs/0/address",
+            FieldCode::TokenNotFound,
+            "no pool that Braid knows holds 0x00000000000000000000000000000000000000AA",
+        ),
+        Code::TokenUnsupported => plain(quote, "the token cannot be swapped"),
+        Code::OutputPriceUnavailable => field(
+            quote,
+            "/outputs/1/address",
+            FieldCode::OutputPriceUnavailable,
+            "this output has no reference price, which several outputs need each",
+        ),
+        Code::PartnerFeeExceedsCap => {
+            field(quote, "/partner_fee/partner_fee_bps", FieldCode::PartnerFeeExceedsCap, "expected 1 to 300, got 301")
+        }
+        Code::Permit2SignatureInvalid => field(
+            build,
+            "/permit2_signature",
+            FieldCode::Permit2SignatureInvalid,
+            "signed by 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266, expected the taker",
+        ),
+        Code::RateLimited => plain(quote, "600 calls a minute are allowed here; the next window starts in 12 s"),
+        Code::Internal => plain(quote, "the service failed; the request id names this failure in its log"),
+        Code::NotReady => plain(quote, "the market is not there yet"),
+        Code::MarketStale => plain(quote, "the newest block is 640 s old"),
+        Code::Overloaded => plain(quote, "more quotes wait than the service accepts"),
+        Code::DeadlineExceeded => plain(quote, "no answer within 15 s"),
+    }
 }

@@ -9,7 +9,7 @@ pub use field::{FieldCode, FieldError};
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A problem on its way to the client. The outermost layer adds the path and the request id and writes the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,15 +62,15 @@ impl Problem {
         self
     }
 
-    /// The answer, with what only the outermost layer knows.
-    pub fn render(&self, instance: &str, request_id: &str) -> Response<Body> {
+    /// The body, with what only the outermost layer knows.
+    pub fn body(&self, instance: &str, request_id: &str) -> Value {
         let meaning = self.code.meaning();
         let message = match self.errors.first() {
             Some(first) if first.detail != self.detail => format!("{}: {}", self.detail, first),
             _ => self.detail.clone(),
         };
         let details = if self.errors.is_empty() { json!({}) } else { json!({ "errors": self.errors }) };
-        let body = json!({
+        json!({
             "type": self.code.urn(),
             "title": meaning.title,
             "status": meaning.status.as_u16(),
@@ -81,7 +81,13 @@ impl Problem {
             "retryable": meaning.retryable,
             "errors": self.errors,
             "error": { "code": meaning.name, "message": message, "details": details },
-        });
+        })
+    }
+
+    /// The answer, with what only the outermost layer knows.
+    pub fn render(&self, instance: &str, request_id: &str) -> Response<Body> {
+        let meaning = self.code.meaning();
+        let body = self.body(instance, request_id);
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = meaning.status;
         let headers = response.headers_mut();

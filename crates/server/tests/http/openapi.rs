@@ -156,3 +156,52 @@ async fn the_document_is_served_as_it_is_committed() {
     let ids: Vec<&str> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "operation ids are unique: {ids:?}");
 }
+
+#[test]
+fn every_call_and_every_problem_has_an_example_that_fits() {
+    let document = document();
+    let mut problems = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for operation in methods.as_object().unwrap().values() {
+            // the document itself and the metrics are their own examples
+            if path == "/openapi.json" || path == "/metrics" {
+                continue;
+            }
+            let id = &operation["operationId"];
+            let mut bodies = vec![(&operation["responses"]["200"]["content"]["application/json"], "answer")];
+            if operation["requestBody"].is_object() {
+                bodies.push((&operation["requestBody"]["content"]["application/json"], "request"));
+            }
+            for (content, what) in bodies {
+                assert!(content["example"].is_object(), "{id} has no example of its {what}");
+                let found = faults(&document, &content["schema"], &content["example"], "");
+                assert!(found.is_empty(), "{id}, {what}: {found:#?}");
+            }
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let content = &response["content"]["application/problem+json"];
+                for (name, example) in content["examples"].as_object().into_iter().flatten() {
+                    let found = faults(&document, &content["schema"], &example["value"], "");
+                    assert!(found.is_empty(), "{id} {name}: {found:#?}");
+                    assert_eq!(example["value"]["code"], **name);
+                    assert_eq!(example["value"]["status"].to_string(), *status);
+                    problems.insert(name.clone());
+                }
+            }
+        }
+    }
+    // these meet clients outside of any documented call
+    for code in braid_server::problem::Code::ALL.map(|code| code.meaning().name) {
+        let elsewhere = ["NOT_FOUND", "METHOD_NOT_ALLOWED"].contains(&code);
+        assert!(elsewhere || problems.contains(code), "no call shows {code}");
+    }
+}
+
+#[tokio::test]
+async fn the_reference_page_needs_nothing_from_elsewhere() {
+    let service = Service::start().await;
+    let page = service.client.get(format!("{}/docs", service.base)).send().await.unwrap();
+    assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
+    assert!(page.headers()["content-security-policy"].to_str().unwrap().contains("connect-src 'self'"));
+    let text = page.text().await.unwrap();
+    assert!(text.contains("/openapi.json") && !text.contains("http://") && !text.contains("https://"));
+}

@@ -307,3 +307,40 @@ async fn many_quotes_at_once_are_all_answered_or_turned_away_in_order() {
     }
     assert!(answered >= 5, "{answered}");
 }
+
+#[tokio::test]
+async fn a_route_is_explained_in_words_and_numbers() {
+    let service = Service::start().await;
+    let mut asked = swap(&USDC.to_string(), "600000000000", &WETH.to_string());
+    asked["explain"] = json!(true);
+    let quote = service.quote(&asked).await;
+    let why = &quote["explanation"];
+    assert!(why["splitting"]["bps"].as_f64().unwrap() > 100.0, "{why:#}");
+    assert!(
+        text(&why["best_single_route"]["expected_amount"]) < text(&quote["estimated_outputs"][0]["expected_amount"])
+    );
+    assert!(why["exclusions"].is_null());
+    let share = text(&why["gas"]["cost_wei"]) as f64 / text(&why["output_value_wei"]) as f64 * 1e4;
+    assert!((share - why["gas"]["share_bps"].as_f64().unwrap()).abs() < 0.01);
+    // where branches meet the same two tokens, the next dollar is worth the same in each, and less than the average
+    let prices = why["marginal_prices"].as_array().unwrap();
+    let direct = quote["path"]["steps"].as_array().unwrap().iter().zip(prices);
+    let direct: Vec<f64> = direct
+        .filter(|(step, _)| step["token_in"] == json!(USDC.to_checksum(None)))
+        .filter(|(step, _)| step["token_out"] == json!(WETH.to_checksum(None)))
+        .map(|(_, price)| price["marginal"].as_f64().unwrap())
+        .collect();
+    assert_eq!(direct.len(), 2, "{why:#}");
+    assert!((direct[0] / direct[1] - 1.0).abs() < 0.002, "{direct:?}");
+    let words: Vec<&str> = why["words"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(words.iter().any(|line| line.contains("that is what splitting added")), "{words:?}");
+
+    // leaving out a protocol costs, and the explanation says how much
+    asked["exclude_protocols"] = json!(["sushiswap"]);
+    let poorer = service.quote(&asked).await;
+    let exclusions = &poorer["explanation"]["exclusions"];
+    assert_eq!(exclusions["protocols"], json!(["sushiswap_v2"]));
+    let lost = text(&quote["explanation"]["output_value_wei"]) - text(&poorer["explanation"]["output_value_wei"]);
+    let cost = text(&exclusions["cost"]["value_wei"]);
+    assert!(cost.abs_diff(lost) < lost / 5, "{cost} is told, {lost} is lost");
+}

@@ -1,0 +1,190 @@
+//! Why this route: what simpler or freer routes would have been worth, in words and numbers. Two more solves at most.
+
+use braid_primitives::{TokenId, U256};
+use braid_protocols::Product;
+use braid_routing::baseline::Baseline;
+use braid_routing::{PoolFilter, Request, Route, Step, solve};
+
+use super::quote::Draft;
+use super::resolve::Shown;
+use super::{costs, path, prices};
+use crate::feed::Published;
+use crate::model::{Eip55, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep};
+
+/// The explanation of a draft, which answers `question`.
+pub fn explain(draft: &Draft, question: &Request) -> Explanation {
+    let published = &draft.published;
+    let worth = |(id, amount): (&TokenId, &U256)| prices::value_in_ether(published, *id, *amount);
+    let inputs = draft.request.inputs.iter().map(|entry| &entry.amount);
+    let given: Option<f64> = draft.tokens.inputs.iter().zip(inputs).map(worth).sum();
+    let got: Option<f64> = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).map(worth).sum();
+    let gas_wei = costs::cost_wei(&draft.gas, &draft.fees);
+    let gas = GasShare {
+        gas_units: draft.gas.total_gas_units,
+        cost_wei: gas_wei.into(),
+        share_bps: got.and_then(|got| bps(f64::from(gas_wei) / 1e18, got)),
+    };
+    let net = net_value(published, question, &draft.solution.route);
+    let gain_over = |other: Option<f64>| Some(gain(net? - other?, got?));
+    let single = Baseline::SingleChain.route(&published.prepared, question).map(|(route, _)| route);
+    let splitting = single.as_ref().and_then(|route| gain_over(net_value(published, question, route)));
+    let exclusions = exclusions(draft, question, |other| Some(gain(other? - net?, got?)));
+    let best_single_route = single.map(|route| single_route(draft, question, &route));
+    let marginal_prices = marginal_prices(published, question, &draft.solution.route);
+    let mut explanation = Explanation {
+        words: Vec::new(),
+        input_value_wei: given.and_then(wei),
+        output_value_wei: got.and_then(wei),
+        gas,
+        best_single_route,
+        splitting,
+        exclusions,
+        marginal_prices,
+    };
+    explanation.words = words(draft, &explanation);
+    explanation
+}
+
+/// What a route's outputs are worth at the reference prices, less the gas of its steps, in ether.
+fn net_value(published: &Published, question: &Request, route: &Route) -> Option<f64> {
+    let outputs = question.outputs.iter().zip(&route.amounts_out);
+    let got: Option<f64> = outputs.map(|((id, _), amount)| prices::value_in_ether(published, *id, *amount)).sum();
+    Some(got? - route.gas_units() as f64 * question.gas_price_wei as f64 / 1e18)
+}
+
+fn wei(ether: f64) -> Option<crate::model::Amount> {
+    U256::try_from((ether * 1e18).max(0.0)).ok().map(Into::into)
+}
+
+fn bps(part: f64, whole: f64) -> Option<f64> {
+    let share = part / whole * 10_000.0;
+    share.is_finite().then(|| (share * 100.0).round() / 100.0)
+}
+
+/// A difference in ether; nothing is below zero.
+fn gain(ether: f64, whole: f64) -> Gain {
+    let ether = ether.max(0.0);
+    Gain { value_wei: wei(ether).unwrap_or_default(), bps: bps(ether, whole).unwrap_or(0.0) }
+}
+
+fn single_route(draft: &Draft, question: &Request, route: &Route) -> SingleRoute {
+    let market = &draft.published.head.market;
+    let shown = Shown::by(&draft.request);
+    let address = |id: TokenId| market.tokens().get(id).map(|token| shown.token(token.address));
+    let step = |step: &Step| {
+        let pool = market.pool(step.pool)?;
+        let (token_in, token_out) = (address(step.token_in)?, address(step.token_out)?);
+        Some(SingleStep { protocol: pool.product.id(), pool: Eip55(pool.address), token_in, token_out })
+    };
+    SingleRoute {
+        steps: route.steps.iter().filter_map(step).collect(),
+        expected_amount: route.amounts_out.first().copied().unwrap_or_default().into(),
+        gas_units: route.gas_units(),
+        net_value_wei: net_value(&draft.published, question, route).and_then(wei),
+    }
+}
+
+/// What was left out, and what the best route with all pools is worth more.
+fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Option<Exclusions> {
+    if question.filter.allows_all() {
+        return None;
+    }
+    let market = &draft.published.head.market;
+    let mut protocols: Vec<&'static str> = Vec::new();
+    let mut pools = 0;
+    let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.address)?, pool.product)));
+    for (id, product) in all {
+        if question.filter.allows(id, product) {
+            continue;
+        }
+        if question.filter.excludes_product(product) {
+            if !protocols.contains(&product.id()) {
+                protocols.push(product.id());
+            }
+        } else {
+            pools += 1;
+        }
+    }
+    protocols.sort_by_key(|id| Product::ALL.iter().position(|product| product.id() == *id));
+    let free = Request { filter: PoolFilter::default(), ..question.clone() };
+    let best = solve(&draft.published.prepared, &free).ok();
+    let best = best.and_then(|best| net_value(&draft.published, question, &best.route));
+    Some(Exclusions { protocols, pools, cost: cost(best) })
+}
+
+fn marginal_prices(published: &Published, question: &Request, route: &Route) -> Vec<MarginalPrice> {
+    let market = &published.head.market;
+    let whole = |id: TokenId, amount: U256| {
+        market.tokens().get(id).map(|token| f64::from(amount) / 10f64.powi(i32::from(token.decimals)))
+    };
+    let rate = |step: &Step, taken: U256, paid: U256| {
+        let rate = whole(step.token_out, paid)? / whole(step.token_in, taken)?;
+        rate.is_finite().then_some(rate)
+    };
+    let marginal = |step: &Step| {
+        let more = step.amount_in.checked_div(U256::from(1_000))?.max(U256::ONE);
+        let pool = market.pool(step.pool)?;
+        let swap = pool.swap(&question.at, step.coin_in, step.coin_out, step.amount_in.checked_add(more)?).ok()?;
+        rate(step, more, swap.amount_out.checked_sub(step.amount_out)?)
+    };
+    let price = |(index, step): (usize, &Step)| {
+        let average = rate(step, step.amount_in, step.amount_out)?;
+        Some(MarginalPrice { step: path::step_id(index), average, marginal: marginal(step) })
+    };
+    route.steps.iter().enumerate().filter_map(price).collect()
+}
+
+fn words(draft: &Draft, explanation: &Explanation) -> Vec<String> {
+    let route = &draft.solution.route;
+    let protocols = path::protocols_used(&draft.published, route);
+    let mut words = vec![format!(
+        "The route takes {} over {}.",
+        counted(route.steps.len(), "step", "steps"),
+        if protocols.is_empty() { "no protocol".into() } else { protocols.join(", ") }
+    )];
+    match (&explanation.best_single_route, &explanation.splitting) {
+        (Some(single), Some(gain)) if gain.bps > 0.0 => words.push(format!(
+            "The best single route, {}, would have been worth {} bps less after gas: that is what splitting added.",
+            chain(single),
+            gain.bps
+        )),
+        (Some(single), _) => {
+            words.push(format!("No split was worth its gas: one chain, {}, is the best.", chain(single)));
+        }
+        (None, _) if draft.request.inputs.len() + draft.request.outputs.len() > 2 => {
+            words.push("With several inputs or outputs there is no single route to compare with.".into());
+        }
+        (None, _) => words.push("No single chain of pools takes the whole amount.".into()),
+    }
+    if let Some(share) = explanation.gas.share_bps {
+        let GasShare { gas_units, .. } = explanation.gas;
+        words.push(format!("Gas of {gas_units} units costs {share} bps of what is received."));
+    }
+    if let Some(exclusions) = &explanation.exclusions {
+        let cost = match &exclusions.cost {
+            Some(cost) if cost.bps > 0.0 => format!("this cost {} bps", cost.bps),
+            Some(_) => "this cost nothing".into(),
+            None => "what this cost is not known".into(),
+        };
+        let left_out = [exclusions.protocols.join(", "), counted(exclusions.pools, "single pool", "single pools")];
+        let named = left_out.iter().filter(|text| !text.is_empty() && !text.starts_with("0 "));
+        let named: Vec<&str> = named.map(String::as_str).collect();
+        let named = if named.is_empty() { "nothing that the market has".into() } else { named.join(" and ") };
+        words.push(format!("The request left out {named}: {cost}."));
+    }
+    if let Some(certificate) = &draft.solution.certificate {
+        let (gap, pools) = (certificate.gap_bps.max(0.0), certificate.pools_covered);
+        words.push(format!("No route over the {pools} pools looked at can be worth {gap:.2} bps more than this one."));
+    }
+    words
+}
+
+fn chain(single: &SingleRoute) -> String {
+    let steps = single.steps.iter().filter(|step| step.protocol != Product::WrappedEther.id());
+    let steps: Vec<&str> = steps.map(|step| step.protocol).collect();
+    if steps.is_empty() { "wrapping alone".into() } else { steps.join(" then ") }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,95 @@
+//! Why a quote has the route that it has.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Amount, Eip55};
+
+/// Why this route, in words and numbers. Values are in wei of ether at the quote's reference prices.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Explanation {
+    /// One sentence after the other, for a person.
+    pub words: Vec<String>,
+    /// What the inputs are worth.
+    pub input_value_wei: Option<Amount>,
+    /// What the outputs are worth, before gas.
+    pub output_value_wei: Option<Amount>,
+    /// What gas costs.
+    pub gas: GasShare,
+    /// The best single chain of pools for the whole amount; `null` for several inputs or outputs, and where there is none.
+    pub best_single_route: Option<SingleRoute>,
+    /// What splitting added to it, net of gas.
+    pub splitting: Option<Gain>,
+    /// What the request's filters left out; `null` where it left out nothing.
+    pub exclusions: Option<Exclusions>,
+    /// The price of each step on the average and for the next unit.
+    pub marginal_prices: Vec<MarginalPrice>,
+}
+
+/// What gas costs beside what the trade is worth.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct GasShare {
+    /// Units.
+    pub gas_units: u64,
+    /// Wei.
+    pub cost_wei: Amount,
+    /// Of the outputs' value.
+    pub share_bps: Option<f64>,
+}
+
+/// A chain of pools that takes the whole amount.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct SingleRoute {
+    /// Its pools, in order.
+    pub steps: Vec<SingleStep>,
+    /// What it would pay, before a partner fee on the output.
+    pub expected_amount: Amount,
+    /// Gas of its steps alone.
+    pub gas_units: u64,
+    /// What it is worth, net of the gas of its steps.
+    pub net_value_wei: Option<Amount>,
+}
+
+/// One pool of a chain.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct SingleStep {
+    /// Protocol id.
+    pub protocol: &'static str,
+    /// Pool address.
+    pub pool: Eip55,
+    /// Token in.
+    pub token_in: Eip55,
+    /// Token out.
+    pub token_out: Eip55,
+}
+
+/// A difference in value.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Gain {
+    /// Wei.
+    pub value_wei: Amount,
+    /// Of the outputs' value.
+    pub bps: f64,
+}
+
+/// What the request's filters left out and what that cost.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Exclusions {
+    /// Ids of the protocols that were left out although the market has pools of them.
+    pub protocols: Vec<&'static str>,
+    /// How many pools were left out one by one.
+    pub pools: usize,
+    /// What the best route without them would have been worth more, net of gas.
+    pub cost: Option<Gain>,
+}
+
+/// The price of a step, in whole tokens out for one whole token in.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct MarginalPrice {
+    /// Step id.
+    pub step: String,
+    /// Over the whole amount.
+    pub average: f64,
+    /// For a thousandth more than the amount.
+    pub marginal: Option<f64>,
+}
