@@ -1,10 +1,11 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-swap test test-rust test-contracts fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: help setup demo demo-swap test test-rust test-contracts test-api fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
 NPM := $(CONTRACTS)/node_modules/.package-lock.json
+CLIENTS_NPM := clients/js/node_modules/.package-lock.json
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 DEVNET := $(TARGET)/debug/braid-devnet
 
@@ -22,7 +23,7 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 	@cargo build --quiet -p braid-devnet
 	@exec $(DEVNET) swap
 
-test: test-contracts test-rust ## Runs every test: contracts, unit, property, end to end
+test: test-contracts test-rust test-api ## Runs every test: contracts, unit, property, end to end
 
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh
@@ -37,13 +38,18 @@ test-rust: tools $(NPM)
 	@scripts/check-tools.sh python3
 	cargo test --workspace
 
+test-api: tools $(NPM) $(CLIENTS_NPM) ## Runs the example clients and 5,000 generated requests (CASES, SEED) against a demo
+	cargo build -p braid -p braid-devnet
+	scripts/test-api.sh
+
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
 
-bench: tools ## Measures exact quotes, solving at several market sizes, and quotes per second over HTTP
+bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes, quotes per second over HTTP, and simulations
 	cargo bench -p braid-protocols --bench quote --bench curve
 	cargo run --release -p braid -- bench
 	cargo run --release -p braid -- bench-http
+	cargo bench -p braid-server --bench simulation
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh
@@ -66,4 +72,9 @@ tools:
 $(NPM): $(CONTRACTS)/package-lock.json
 	@echo "Installing the pinned npm packages of $(CONTRACTS)/."
 	@cd $(CONTRACTS) && npm ci --ignore-scripts --silent
+	@touch $@
+
+$(CLIENTS_NPM): clients/js/package-lock.json
+	@echo "Installing the pinned npm packages of clients/js/."
+	@cd clients/js && npm ci --ignore-scripts --silent
 	@touch $@

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The HTTP API as strangers meet it, on a local chain of its own: the example clients with a real wallet library, then
+# generated requests, well-formed and not, each answer checked against the OpenAPI document that the service serves.
+# CASES is the least number of generated requests, SEED picks them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cases="${CASES:-5000}"
+seed="${SEED:-1}"
+target="${CARGO_TARGET_DIR:-target}"
+tools="$target/schemathesis"
+export DEMO_NODE_PORT="${DEMO_NODE_PORT:-18645}" BRAID_PORT="${BRAID_PORT:-18680}"
+# limits are not what is tested here
+export BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
+base="http://127.0.0.1:$BRAID_PORT"
+
+if ! cmp -s scripts/schemathesis.txt "$tools/installed.txt"; then
+    echo "Installing schemathesis."
+    rm -rf "$tools"
+    python3 -m venv "$tools" || { echo "python3 with venv is needed for this test (Debian: python3-venv)" >&2; exit 1; }
+    "$tools/bin/pip" install --quiet --disable-pip-version-check -r scripts/schemathesis.txt
+    cp scripts/schemathesis.txt "$tools/installed.txt"
+fi
+
+log="$tools/demo.log"
+"$target/debug/braid-devnet" demo >"$log" 2>&1 </dev/null &
+demo=$!
+trap 'kill "$demo" 2>/dev/null || true; wait "$demo" 2>/dev/null || true' EXIT
+ready() { python3 -c "import urllib.request as u; u.urlopen('$base/ready', timeout=2)" 2>/dev/null; }
+for _ in $(seq 300); do
+    kill -0 "$demo" 2>/dev/null || { echo "the demo ended:" >&2; tail -5 "$log" >&2; exit 1; }
+    ready && break
+    sleep 0.5
+done
+ready || { echo "the demo was not ready in time; its log is $log" >&2; exit 1; }
+
+(cd clients/js && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test test/)
+
+report="$tools/report.txt"
+checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance
+checks+=,response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance
+status=0
+"$tools/bin/schemathesis" run "$base/openapi.json" --checks "$checks" --phases examples,coverage,fuzzing \
+    --generation-deterministic --seed "$seed" --max-examples "$((cases / 8))" --workers 2 --request-timeout 20 \
+    --suppress-health-check all --warnings off --header 'X-API-Key: demo-key' --no-color >"$report" 2>&1 || status=$?
+ran=$(grep -oE '[0-9,]+ generated' "$report" | tr -dc '0-9\n' | head -1)
+if [ "$status" -ne 0 ]; then
+    cat "$report"
+    echo "schemathesis found faults (exit $status); repeat with SEED=$seed make test-api" >&2
+    exit 1
+fi
+echo "${ran:-0} generated requests without a fault"
+[ "${ran:-0}" -ge "$cases" ] || { echo "fewer than $cases requests were generated" >&2; tail -30 "$report" >&2; exit 1; }
