@@ -1,5 +1,5 @@
 //! What a simulation adds to a quote once the block's state is warm, over HTTP on a local chain.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
