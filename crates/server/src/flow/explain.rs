@@ -3,16 +3,16 @@
 use braid_primitives::{TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::baseline::Baseline;
-use braid_routing::{PoolFilter, Request, Route, Step, solve};
+use braid_routing::{PoolFilter, Request, Route, Step, Witness, solve};
 
 use super::quote::Draft;
 use super::resolve::Shown;
 use super::{costs, path, prices};
 use crate::feed::Published;
-use crate::model::{Eip55, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep};
+use crate::model::{Eip55, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice};
 
-/// The explanation of a draft, which answers `question`.
-pub fn explain(draft: &Draft, question: &Request) -> Explanation {
+/// The explanation of a draft, which answers `question`; `witness` holds the dual prices of its certificate.
+pub fn explain(draft: &Draft, question: &Request, witness: Option<&Witness>) -> Explanation {
     let published = &draft.published;
     let worth = |(id, amount): (&TokenId, &U256)| prices::value_in_ether(published, *id, *amount);
     let inputs = draft.request.inputs.iter().map(|entry| &entry.amount);
@@ -30,7 +30,8 @@ pub fn explain(draft: &Draft, question: &Request) -> Explanation {
     let splitting = single.as_ref().and_then(|route| gain_over(net_value(published, question, route)));
     let exclusions = exclusions(draft, question, |other| Some(gain(other? - net?, got?)));
     let best_single_route = single.map(|route| single_route(draft, question, &route));
-    let marginal_prices = marginal_prices(published, question, &draft.solution.route);
+    let marginal_prices = witness.map_or_else(Vec::new, |witness| marginal_prices(draft, witness));
+    let step_prices = step_prices(published, question, &draft.solution.route);
     let mut explanation = Explanation {
         words: Vec::new(),
         input_value_wei: given.and_then(wei),
@@ -40,6 +41,7 @@ pub fn explain(draft: &Draft, question: &Request) -> Explanation {
         splitting,
         exclusions,
         marginal_prices,
+        step_prices,
     };
     explanation.words = words(draft, &explanation);
     explanation
@@ -112,7 +114,28 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
     Some(Exclusions { protocols, pools, cost: cost(best) })
 }
 
-fn marginal_prices(published: &Published, question: &Request, route: &Route) -> Vec<MarginalPrice> {
+/// What one more of each of the route's tokens would be worth, by the prices of the dual problem.
+fn marginal_prices(draft: &Draft, witness: &Witness) -> Vec<MarginalPrice> {
+    let tokens = draft.published.head.market.tokens();
+    let shown = Shown::by(&draft.request);
+    let mut seen: Vec<TokenId> = Vec::new();
+    for id in draft.solution.route.steps.iter().flat_map(|step| [step.token_in, step.token_out]) {
+        if !seen.contains(&id) {
+            seen.push(id);
+        }
+    }
+    let price = |id: TokenId| {
+        let token = tokens.get(id)?;
+        let value = witness.of(id)?.price_wei * 10f64.powi(i32::from(token.decimals)) / 1e18;
+        let reference = prices::ether_per_token(&draft.published, id);
+        let text = |price: f64| format!("{price}");
+        let token = shown.token(token.address);
+        value.is_finite().then(|| MarginalPrice { token, value: text(value), reference: reference.map(text) })
+    };
+    seen.into_iter().filter_map(price).collect()
+}
+
+fn step_prices(published: &Published, question: &Request, route: &Route) -> Vec<StepPrice> {
     let market = &published.head.market;
     let whole = |id: TokenId, amount: U256| {
         market.tokens().get(id).map(|token| f64::from(amount) / 10f64.powi(i32::from(token.decimals)))
@@ -129,7 +152,7 @@ fn marginal_prices(published: &Published, question: &Request, route: &Route) -> 
     };
     let price = |(index, step): (usize, &Step)| {
         let average = rate(step, step.amount_in, step.amount_out)?;
-        Some(MarginalPrice { step: path::step_id(index), average, marginal: marginal(step) })
+        Some(StepPrice { step: path::step_id(index), average, marginal: marginal(step) })
     };
     route.steps.iter().enumerate().filter_map(price).collect()
 }

@@ -151,7 +151,12 @@ fn solve(
         max_steps,
         at: market.block().next(),
     };
-    let solution = braid_routing::solve(&published.prepared, &question).map_err(|error| no_route(&error, &tokens))?;
+    let solved = if request.explain {
+        braid_routing::explain(&published.prepared, &question)
+    } else {
+        braid_routing::solve(&published.prepared, &question).map(|solution| (solution, None))
+    };
+    let (solution, witness) = solved.map_err(|error| no_route(&error, &tokens))?;
     let net_output = |amount: &U256| partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
     let expected: Vec<U256> = solution.route.amounts_out.iter().map(net_output).collect();
     if expected.iter().any(U256::is_zero) {
@@ -183,7 +188,7 @@ fn solve(
         published,
     };
     if draft.request.explain {
-        draft.explanation = Some(explain::explain(&draft, &question));
+        draft.explanation = Some(explain::explain(&draft, &question, witness.as_ref()));
     }
     Ok(draft)
 }

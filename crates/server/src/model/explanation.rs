@@ -22,8 +22,11 @@ pub struct Explanation {
     pub splitting: Option<Gain>,
     /// What the request's filters left out; `null` where it left out nothing.
     pub exclusions: Option<Exclusions>,
-    /// The price of each step on the average and for the next unit.
+    /// What the next unit of each token of the route would be worth: the dual prices behind the certificate. Empty where there
+    /// is no certificate.
     pub marginal_prices: Vec<MarginalPrice>,
+    /// The price of each step on the average and for the next unit.
+    pub step_prices: Vec<StepPrice>,
 }
 
 /// What gas costs beside what the trade is worth.
@@ -83,9 +86,20 @@ pub struct Exclusions {
     pub cost: Option<Gain>,
 }
 
-/// The price of a step, in whole tokens out for one whole token in.
+/// What the next unit of a token would be worth, in ether per whole token.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct MarginalPrice {
+    /// Token.
+    pub token: Eip55,
+    /// After this trade, decimal.
+    pub value: String,
+    /// Before any trade: the reference price, decimal.
+    pub reference: Option<String>,
+}
+
+/// The price of a step, in whole tokens out for one whole token in.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct StepPrice {
     /// Step id.
     pub step: String,
     /// Over the whole amount.

@@ -8,7 +8,7 @@ mod quote;
 mod text;
 
 pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
-pub use explanation::{Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep};
+pub use explanation::{Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice};
 pub use health::{Checks, Health, Ready, ReadyBlock, ReadyStatus};
 pub use quote::{
     AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,

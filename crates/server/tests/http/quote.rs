@@ -323,7 +323,7 @@ async fn a_route_is_explained_in_words_and_numbers() {
     let share = text(&why["gas"]["cost_wei"]) as f64 / text(&why["output_value_wei"]) as f64 * 1e4;
     assert!((share - why["gas"]["share_bps"].as_f64().unwrap()).abs() < 0.01);
     // where branches meet the same two tokens, the next dollar is worth the same in each, and less than the average
-    let prices = why["marginal_prices"].as_array().unwrap();
+    let prices = why["step_prices"].as_array().unwrap();
     let direct = quote["path"]["steps"].as_array().unwrap().iter().zip(prices);
     let direct: Vec<f64> = direct
         .filter(|(step, _)| step["token_in"] == json!(USDC.to_checksum(None)))
@@ -332,6 +332,10 @@ async fn a_route_is_explained_in_words_and_numbers() {
         .collect();
     assert_eq!(direct.len(), 2, "{why:#}");
     assert!((direct[0] / direct[1] - 1.0).abs() < 0.002, "{direct:?}");
+    // selling has made the next dollar worth less than the reference price says
+    let next = &why["marginal_prices"][0];
+    let price = |key: &str| next[key].as_str().unwrap().parse::<f64>().unwrap();
+    assert!(price("value") < price("reference"), "{next}");
     let words: Vec<&str> = why["words"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     assert!(words.iter().any(|line| line.contains("that is what splitting added")), "{words:?}");
 
