@@ -599,7 +599,7 @@ async fn a_nonce_is_unused_at_the_quotes_block_and_its_use_is_told() {
     let signature = world.signed(accounts::TAKER, &quote).await;
     let body = json!({"quote_id": quote["quote_id"], "permit2_signature": signature});
     let built = world.build(&body).await;
-    world.settles(&quote, &built, usdc, weth).await;
+    world.settles(&quote, &built).await;
     assert!(used(&world).await);
     let again = world.build(&body).await;
     assert_eq!(again["warnings"][0]["code"], "PERMIT2_NONCE_USED");

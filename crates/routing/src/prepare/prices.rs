@@ -93,24 +93,32 @@ impl Prices {
         prices
     }
 
-    /// Prices every token again by what all pools that join it to tokens settled before it say.
+    /// Prices every token again by what all its pools say: those with wrapped ether, and those with a token that has a price
+    /// without this one, be it because it was settled before or because it has a pool with wrapped ether itself.
     fn take_medians(&mut self, settled: &[usize], graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
-        let mut before = vec![false; self.wei_per_unit.len()];
+        let ether = || Candidate { depth_wei: f64::INFINITY, pair: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 };
+        let mut known: Vec<Option<Candidate>> = self.wei_per_unit.iter().map(|_| None).collect();
+        for arrow in graph.arrows(Tokens::WETH.index()) {
+            let direct = Candidate::across(&ether(), arrow, curves);
+            let best = &mut known[arrow.to as usize];
+            if direct > *best {
+                *best = direct;
+            }
+        }
+        known[Tokens::WETH.index()] = Some(ether());
         let mut heard = Vec::new();
-        for token in settled {
+        for token in settled.iter().copied().filter(|token| *token != Tokens::WETH.index()) {
             heard.clear();
-            for arrow in graph.arrows(*token).iter().filter(|arrow| before[arrow.to as usize]) {
-                let other = arrow.to as usize;
-                let (wei_per_unit, depth_wei) = (self.wei_per_unit[other], self.depth_wei[other]);
-                let known = Candidate { depth_wei, pair: arrow.pair, token: other, wei_per_unit };
-                let to = super::index32(*token);
+            for arrow in graph.arrows(token) {
+                let to = super::index32(token);
                 let back = Arrow { pair: arrow.pair, to, side: 1 - arrow.side, spot: arrow.back, back: arrow.spot };
-                heard.extend(Candidate::across(&known, &back, curves));
+                heard.extend(known[arrow.to as usize].as_ref().and_then(|from| Candidate::across(from, &back, curves)));
             }
             if let Some(price) = median(&mut heard) {
-                self.wei_per_unit[*token] = price;
+                self.wei_per_unit[token] = price;
             }
-            before[*token] = true;
+            let (depth_wei, wei_per_unit) = (self.depth_wei[token], self.wei_per_unit[token]);
+            known[token] = Some(Candidate { depth_wei, pair: 0, token, wei_per_unit });
         }
     }
 

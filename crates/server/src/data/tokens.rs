@@ -70,13 +70,13 @@ pub struct Pagination {
         ("search" = Option<String>, Query, description = "Part of a symbol or name, or an address."),
         ("tags" = Option<String>, Query, description = "Any of these, with commas."),
         ("limit" = Option<u32>, Query, description = "1 to 200, default 50.", minimum = 1, maximum = 200),
-        ("offset" = Option<u32>, Query, description = "Tokens to pass over.")),
+        ("offset" = Option<u32>, Query, description = "Tokens to pass over.", maximum = 2147483647)),
     responses((status = 200, description = "A page of tokens.", body = Data<Page>), ReadProblems))]
 pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Page>, Problem> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);
     let limit = query.integer(&mut r, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT);
-    let offset = query.integer(&mut r, "offset", 0usize, 0, i128::from(u32::MAX));
+    let offset = query.integer(&mut r, "offset", 0usize, 0, i128::from(i32::MAX));
     let ((), (limit, offset)) = r.finish(chain.zip(limit.zip(offset)))?;
     let published = app.feed.current(&app.config)?;
     let tokens = published.head.market.tokens();

@@ -102,7 +102,8 @@ async fn by_undeployed(
     let fork = app.forks.of(node, published.head.block());
     let question = permit2::is_valid_signature_calldata(hash, wrapped.signature);
     let deployment = Transaction {
-        from: taker,
+        // not the taker: an account that has sent something cannot be created any more
+        from: Address::ZERO,
         to: wrapped.factory,
         data: wrapped.factory_calldata,
         value_wei: U256::ZERO,
