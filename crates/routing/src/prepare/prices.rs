@@ -89,17 +89,17 @@ impl Prices {
             }
             next = heap.pop();
         }
-        prices.take_medians(&settled, graph, curves);
+        prices.take_medians(&settled, graph, depths);
         prices
     }
 
     /// Prices every token again by what all its pools say: those with wrapped ether, and those with a token that has a price
     /// without this one, be it because it was settled before or because it has a pool with wrapped ether itself.
-    fn take_medians(&mut self, settled: &[usize], graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
+    fn take_medians(&mut self, settled: &[usize], graph: &Graph, depths: &Depths) {
         let ether = || Candidate { depth_wei: f64::INFINITY, pair: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 };
         let mut known: Vec<Option<Candidate>> = self.wei_per_unit.iter().map(|_| None).collect();
         for arrow in graph.arrows(Tokens::WETH.index()) {
-            let direct = Candidate::across(&ether(), arrow, curves);
+            let direct = Candidate::across(&ether(), arrow, depths);
             let best = &mut known[arrow.to as usize];
             if direct > *best {
                 *best = direct;
@@ -111,8 +111,16 @@ impl Prices {
             heard.clear();
             for arrow in graph.arrows(token) {
                 let to = super::index32(token);
-                let back = Arrow { pair: arrow.pair, to, side: 1 - arrow.side, spot: arrow.back, back: arrow.spot };
-                heard.extend(known[arrow.to as usize].as_ref().and_then(|from| Candidate::across(from, &back, curves)));
+                let back = Arrow {
+                    to,
+                    side: 1 - arrow.side,
+                    spot: arrow.back,
+                    back: arrow.spot,
+                    toll: arrow.toll_back,
+                    toll_back: arrow.toll,
+                    ..*arrow
+                };
+                heard.extend(known[arrow.to as usize].as_ref().and_then(|from| Candidate::across(from, &back, depths)));
             }
             if let Some(price) = median(&mut heard) {
                 self.wei_per_unit[token] = price;
