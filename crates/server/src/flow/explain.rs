@@ -195,7 +195,7 @@ fn words(draft: &Draft, explanation: &Explanation) -> Vec<String> {
         let named = if named.is_empty() { "nothing that the market has".into() } else { named.join(" and ") };
         words.push(format!("The request left out {named}: {cost}."));
     }
-    if let Some(certificate) = &draft.solution.certificate {
+    if let Ok(certificate) = &draft.solution.certificate {
         let (gap, pools) = (certificate.gap_bps.max(0.0), certificate.pools_covered);
         words.push(format!("No route over the {pools} pools looked at can be worth {gap:.2} bps more than this one."));
     }
