@@ -10,6 +10,8 @@
 
 mod direction;
 mod pair;
+mod sampled;
 
 pub use direction::{Direction, Stretch, Trade};
 pub use pair::PairCurve;
+pub use sampled::sampled;
