@@ -45,11 +45,13 @@ test-api: tools $(NPM) $(CLIENTS_NPM) ## Runs the example clients and 5,000 gene
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
 
-bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes, quotes per second over HTTP, and simulations
+bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes, quotes per second over HTTP, simulations, applying a block, restarting
 	cargo bench -p braid-protocols --bench quote --bench curve
 	cargo run --release -p braid -- bench
 	cargo run --release -p braid -- bench-http
 	cargo bench -p braid-server --bench simulation
+	cargo run --release -p braid-ethereum --example apply_block
+	cargo run --release -p braid -- bench-restart
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh

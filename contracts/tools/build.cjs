@@ -1,5 +1,6 @@
-// Compiles src/ with the pinned compiler, and writes (or, with --check, compares)
-// artifacts/ExecutionProxy.json: ABI, creation code, runtime code, code hash and CREATE2 address.
+// Compiles src/ and lens/ with the pinned compiler, and writes (or, with --check, compares)
+// artifacts/ExecutionProxy.json: ABI, creation code, runtime code, code hash and CREATE2 address;
+// artifacts/Lens.json: ABI, runtime code and code hash (the lens is never deployed).
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -7,7 +8,6 @@ const { execFileSync } = require('child_process');
 const solc = require('solc');
 
 const ROOT = path.resolve(__dirname, '..');
-const ARTIFACT = path.join(ROOT, 'artifacts', 'ExecutionProxy.json');
 const CAST = path.join(ROOT, 'node_modules', '.bin', 'cast');
 const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 const SALT = '0x' + '00'.repeat(32);
@@ -28,20 +28,21 @@ const SETTINGS = {
   metadata: { appendCBOR: false, bytecodeHash: 'none' },
 };
 
-function compile() {
-  const outputSelection = { 'src/ExecutionProxy.sol': { ExecutionProxy: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } };
+function compile(folder, contract) {
+  const file = `${folder}/${contract}.sol`;
+  const outputSelection = { [file]: { [contract]: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } };
   const sources = Object.fromEntries(
-    sourcesUnder('src').map((name) => [name, { content: fs.readFileSync(path.join(ROOT, name), 'utf8') }]));
+    sourcesUnder(folder).map((name) => [name, { content: fs.readFileSync(path.join(ROOT, name), 'utf8') }]));
   const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings: { ...SETTINGS, outputSelection } })));
   const faults = (output.errors ?? []).filter((e) => e.severity === 'error');
   if (faults.length) throw new Error(faults.map((e) => e.formattedMessage).join('\n'));
-  return output.contracts['src/ExecutionProxy.sol'].ExecutionProxy;
+  return output.contracts[file][contract];
 }
 
 const keccak = (hex) => execFileSync(CAST, ['keccak'], { input: hex, encoding: 'utf8' }).trim();
 
-function artifact() {
-  const { abi, evm } = compile();
+function proxyArtifact() {
+  const { abi, evm } = compile('src', 'ExecutionProxy');
   const bytecode = '0x' + evm.bytecode.object;
   const deployedBytecode = '0x' + evm.deployedBytecode.object;
   const preimage = '0xff' + DEPLOYER.slice(2) + SALT.slice(2) + keccak(bytecode).slice(2);
@@ -60,14 +61,29 @@ function artifact() {
   };
 }
 
-const built = artifact();
-const text = JSON.stringify(built, null, 1) + '\n';
-if (process.argv.includes('--check')) {
-  if (!fs.existsSync(ARTIFACT) || fs.readFileSync(ARTIFACT, 'utf8') !== text) {
-    console.error('artifacts/ExecutionProxy.json is not what src/ compiles to: run contracts/build.sh and commit it');
+function lensArtifact() {
+  const { abi, evm } = compile('lens', 'Lens');
+  const deployedBytecode = '0x' + evm.deployedBytecode.object;
+  return {
+    contractName: 'Lens',
+    compiler: solc.version(),
+    settings: SETTINGS,
+    codeHash: keccak(deployedBytecode),
+    codeSize: (deployedBytecode.length - 2) / 2,
+    abi,
+    deployedBytecode,
+  };
+}
+
+for (const built of [proxyArtifact(), lensArtifact()]) {
+  const name = `artifacts/${built.contractName}.json`;
+  const text = JSON.stringify(built, null, 1) + '\n';
+  const file = path.join(ROOT, name);
+  if (!process.argv.includes('--check')) {
+    fs.writeFileSync(file, text);
+  } else if (!fs.existsSync(file) || fs.readFileSync(file, 'utf8') !== text) {
+    console.error(`${name} is not what its source compiles to: run contracts/build.sh and commit it`);
     process.exit(1);
   }
-} else {
-  fs.writeFileSync(ARTIFACT, text);
+  console.log(`${built.contractName} ${built.address ?? '(never deployed)'}, ${built.codeSize} bytes, code hash ${built.codeHash}`);
 }
-console.log(`ExecutionProxy ${built.address}, ${built.codeSize} bytes, code hash ${built.codeHash}`);

@@ -1,16 +1,21 @@
-//! The one binary: `braid serve`, `braid quote`, `braid keys`, `braid proxy`, `braid market`, `braid vectors`,
-//! `braid bench`.
+//! The one binary: `braid serve`, `braid sync`, `braid quote`, `braid keys`, `braid proxy`, `braid market`,
+//! `braid vectors`, `braid bench`.
 
 mod bench;
 mod bench_http;
+mod bench_restart;
 mod config_file;
+mod data;
+mod diff;
 mod keys;
 mod logging;
 mod offline;
 mod out;
 mod paths;
 mod proxy;
+mod rules;
 mod serve;
+mod sync;
 mod units;
 mod vectors;
 
@@ -32,6 +37,8 @@ struct Cli {
 enum Command {
     /// Follow a node and answer quotes and builds over HTTP.
     Serve(Box<serve::Args>),
+    /// Search the chain for pools and keep what is found, with a progress bar.
+    Sync(Box<sync::Args>),
     /// Work out one quote and print it for a person.
     Quote(offline::QuoteArgs),
     /// Make, list, rotate and revoke API keys, while the server runs or not.
@@ -49,16 +56,22 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Measure quotes per second over HTTP on a market file.
     BenchHttp(bench_http::Args),
+    /// Measure what keeping a market on disk costs, and how fast it is back after a crash.
+    BenchRestart(bench_restart::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum MarketCommand {
     /// Say what a market file holds.
     Show(offline::ShowArgs),
-    /// Read a node's market and write it to a file.
+    /// Write the market of a node, or of a data directory, to a file.
     Save(offline::SaveArgs),
     /// Write a market file as JSON, in the form of recorded markets.
     Export(offline::ExportArgs),
+    /// Check a market file or a recorded market in JSON, and write it as a market file of this version.
+    Load(offline::LoadArgs),
+    /// Say in which pools, and in which words of them, two market files differ.
+    Diff(diff::Args),
     /// Make up a market like mainnet's in shape and write it to a file.
     Generate(bench::GenerateArgs),
 }
@@ -75,6 +88,7 @@ fn parsed() -> Cli {
 fn main() -> ExitCode {
     let outcome = match parsed().command {
         Command::Serve(args) => serve::run(&args),
+        Command::Sync(args) => sync::run(&args),
         Command::Quote(args) => offline::quote(&args),
         Command::Keys(args) => keys::run(&args),
         Command::Vectors(args) => return vectors::run(&args).unwrap_or_else(complain),
@@ -82,10 +96,13 @@ fn main() -> ExitCode {
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
         Command::Market(MarketCommand::Export(args)) => offline::export(&args),
+        Command::Market(MarketCommand::Load(args)) => offline::load(&args),
+        Command::Market(MarketCommand::Diff(args)) => diff::run(&args),
         Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
         Command::Market(MarketCommand::Generate(args)) => bench::generate(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::BenchHttp(args) => bench_http::run(&args),
+        Command::BenchRestart(args) => bench_restart::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

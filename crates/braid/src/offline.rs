@@ -51,10 +51,16 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  braid market save --rpc-url http://127.0.0.1:8545 now.market
+  braid market save --data /var/lib/braid last.market    (what a stopped server had, without a node)")]
 pub(crate) struct SaveArgs {
     /// The node to read from
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: String,
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true, conflicts_with = "data")]
+    rpc_url: Option<String>,
+    /// The data directory to read from, whose server is stopped
+    #[arg(long, value_name = "DIR", required_unless_present = "rpc_url")]
+    data: Option<PathBuf>,
     /// The file to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -82,17 +88,42 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     serde_json::to_writer(std::io::BufWriter::new(file), &exported.document).wrap_err_with(context)
 }
 
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: braid market load recorded.json recorded.market")]
+pub(crate) struct LoadArgs {
+    /// Market file: one that Braid wrote, or a recorded one in JSON
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The market file to write
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+}
+
 /// `braid market save`.
 pub(crate) fn save(args: &SaveArgs) -> Result<()> {
-    let market = follow_once(&args.rpc_url)?;
-    market.save(&args.file)?;
+    let market = match (&args.data, &args.rpc_url) {
+        (Some(dir), _) => crate::data::stored_market(dir)?,
+        (None, Some(url)) => follow_once(url)?,
+        (None, None) => return Err(eyre!("name a market: --rpc-url URL or --data DIR")),
+    };
+    write(&market, &args.file)
+}
+
+/// `braid market load`.
+pub(crate) fn load(args: &LoadArgs) -> Result<()> {
+    write(&read(&args.file)?, &args.out)
+}
+
+/// Writes a market in canonical form, so that the same pools in the same states are the same bytes.
+fn write(market: &Market, file: &Path) -> Result<()> {
+    let market = market.canonical();
+    market.save(file)?;
     out::line(format_args!(
         "{} pools at block {} are in {}",
         market.pools().len(),
         market.block().number,
-        args.file.display()
-    ))?;
-    Ok(())
+        file.display()
+    ))
 }
 
 /// `braid quote`.
@@ -149,7 +180,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     Ok(())
 }
 
-fn read(file: &Path) -> Result<Market> {
+pub(crate) fn read(file: &Path) -> Result<Market> {
     let imported = braid_market::open(file)?;
     for (kind, count) in &imported.skipped {
         eprintln!("left out: {count} × {kind}");

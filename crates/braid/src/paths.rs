@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The data directory, common to the commands that use it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DataDir {
-    /// Directory for quotes and API keys; made if it is missing
-    #[arg(long, env = "BRAID_DATA_DIR", value_name = "DIR", default_value = "braid-data")]
+    /// Directory for the market, quotes and API keys; made if it is missing
+    #[arg(long, visible_alias = "data", env = "BRAID_DATA_DIR", value_name = "DIR", default_value = "braid-data")]
     pub(crate) data_dir: PathBuf,
 }

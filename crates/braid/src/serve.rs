@@ -4,15 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
+use braid_ethereum::{Follower, FollowerHandle, Node};
 use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, feed, serve};
-use braid_store::{KeyStore, QuoteStore, StoreError};
+use braid_store::{KeyStore, MarketStore, QuoteStore};
 use eyre::{Report, Result, eyre};
 use tokio::net::TcpListener;
 
 use crate::config_file::ConfigFile;
+use crate::data::cannot_store;
 use crate::logging::LogArgs;
 use crate::paths::DataDir;
+use crate::rules::RuleArgs;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -52,19 +54,18 @@ pub(crate) struct Args {
     /// A web origin that browsers may call from; may be given several times. Without it, any origin may
     #[arg(long = "cors-origin", env = "BRAID_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',')]
     cors_origins: Vec<String>,
-    /// First block to look for pools in. By default the oldest factory's deployment
-    #[arg(long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
-    start_block: Option<u64>,
     /// Quotes that are worked out at once. By default one per core
     #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     solve_threads: Option<u16>,
+    #[command(flatten)]
+    rules: RuleArgs,
     #[command(flatten)]
     log: LogArgs,
 }
 
 const EXAMPLES: &str = "Examples:
   braid serve --rpc-url http://127.0.0.1:8545 --api-key my-key
-  BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data-dir /var/lib/braid
+  BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data /var/lib/braid
 
 Then:
   curl -s localhost:8080/ready
@@ -85,12 +86,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 async fn serve_until_told(args: &Args) -> Result<()> {
+    let pools = args.rules.follower()?;
     let (keys, quotes) = stores(args)?;
+    let (store, saved) = crate::data::open_market(&args.data)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let node = Node::connect(&args.rpc_url).await?;
     tracing::info!(node = %node.endpoint(), "connected to the node");
-    let follower = FollowerConfig { start_block: args.start_block, ..FollowerConfig::default() };
-    let follower = Follower::spawn(node.clone(), follower);
+    let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
     let feed = Arc::new(MarketFeed::new(follower.status.clone()));
     let app = App::new(Parts {
         config: config(args),
@@ -108,11 +110,11 @@ async fn serve_until_told(args: &Args) -> Result<()> {
     for task in [following, watching, telling] {
         task.abort();
     }
-    finish(&app, follower).await;
+    finish(&app, follower, store).await;
     served.map_err(|error| eyre!("the service failed: {error}"))
 }
 
-async fn finish(app: &Arc<App>, follower: FollowerHandle) {
+async fn finish(app: &Arc<App>, follower: FollowerHandle, store: Arc<MarketStore>) {
     let quotes = Arc::clone(app);
     let flushed = tokio::task::spawn_blocking(move || quotes.quotes.flush()).await;
     match flushed {
@@ -123,6 +125,10 @@ async fn finish(app: &Arc<App>, follower: FollowerHandle) {
     let stopping = tokio::time::timeout(Duration::from_secs(5), follower.shutdown());
     if stopping.await.is_err() {
         tracing::warn!("the follower did not stop in time");
+    }
+    let flushed = tokio::task::spawn_blocking(move || store.flush()).await;
+    if !matches!(flushed, Ok(Ok(()))) {
+        tracing::error!("the newest market could not be written; the next start reads more from the node");
     }
     tracing::info!("stopped");
 }
@@ -154,15 +160,6 @@ fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
     let keys =
         named.fold(keys, |keys, (index, key)| keys.with_fixed(&format!("given at the start, {}", index + 1), key));
     Ok((keys, QuoteStore::open(dir).map_err(cannot_store)?))
-}
-
-fn cannot_store(error: StoreError) -> Report {
-    let help = match &error {
-        StoreError::InUse { .. } => "stop that one, or name another directory with --data-dir",
-        StoreError::DamagedKeys { .. } => "put back a copy, or move the file away and make new keys",
-        _ => "name a directory that can be written with --data-dir",
-    };
-    eyre!("{error}; {help}")
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {

@@ -76,7 +76,7 @@ fn a_data_directory_that_cannot_be_written_is_named_with_the_way_out() {
     let file = dir.path().join("plain-file");
     std::fs::write(&file, "").unwrap();
     let said = refused("http://127.0.0.1:1", &file, "127.0.0.1:0");
-    assert!(said.contains("plain-file") && said.contains("--data-dir"), "{said}");
+    assert!(said.contains("plain-file") && said.contains("--data"), "{said}");
 }
 
 #[test]

@@ -39,6 +39,23 @@ impl Catalog {
         &self.announcements
     }
 
+    /// Every source: emitter, `topic0` of its announcement, block of its deployment.
+    pub(crate) fn source_list(&self) -> Vec<(Address, B256, u64)> {
+        let of =
+            |product: &Product| product.protocol().sources().iter().map(|s| (s.emitter, s.topic0, s.deployment_block));
+        self.products.iter().flat_map(of).collect()
+    }
+
+    /// Whether a chain of this height is too short to be mainnet: it ends before the oldest factory's deployment.
+    pub(crate) const fn is_short(&self, head: u64) -> bool {
+        self.first_deployment > head
+    }
+
+    /// Whether a product is followed.
+    pub(crate) fn follows(&self, product: Product) -> bool {
+        self.products.contains(&product)
+    }
+
     /// The filter of one block: announcements, and whatever may change a pool, from any emitter.
     pub const fn block(&self) -> &LogFilter {
         &self.block

@@ -40,6 +40,11 @@ impl History {
         self.markets.back().map(|kept| kept.read.clone()).unwrap_or_default()
     }
 
+    /// The oldest market that is kept.
+    pub(crate) fn oldest_market(&self) -> Option<&Arc<Market>> {
+        self.markets.front().map(|kept| &kept.market)
+    }
+
     /// The oldest market that can be rolled back to.
     pub(crate) fn oldest(&self) -> Option<&Block> {
         self.markets.front().map(|kept| kept.market.block())

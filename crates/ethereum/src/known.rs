@@ -1,13 +1,13 @@
 //! Every pool that was ever announced on the present chain, in the market or not. Pure.
 //!
-//! This is what discovery earns and a restart would have to keep: the pools, the height of each announcement, and the
-//! height up to which announcements are known.
+//! This is what discovery earns and a restart keeps: the pools, the height of each announcement, and why a pool is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use braid_market::Market;
 use braid_primitives::Address;
 use braid_protocols::Discovered;
+use braid_store::market::KnownPool;
 
 /// Announced pools by address.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Known {
     pools: BTreeMap<Address, Record>,
     /// Pools that are not in the market, with the reason.
     left_out: BTreeMap<Address, String>,
+    /// Pools that are not as they were last stored.
+    unsaved: BTreeSet<Address>,
 }
 
 #[derive(Clone, Debug)]
@@ -26,7 +28,47 @@ struct Record {
 impl Known {
     /// Remembers a pool. The first announcement of an address stands: a factory cannot change what a pool is.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
-        self.pools.entry(pool.address).or_insert(Record { pool, announced_at });
+        let address = pool.address;
+        if let Entry::Vacant(entry) = self.pools.entry(address) {
+            entry.insert(Record { pool, announced_at });
+            self.unsaved.insert(address);
+        }
+    }
+
+    /// Takes up what an earlier run stored.
+    pub(crate) fn restore(&mut self, saved: KnownPool) {
+        let address = saved.pool.address;
+        self.left_out.extend(saved.left_out.map(|reason| (address, reason)));
+        self.pools.insert(address, Record { pool: saved.pool, announced_at: saved.announced_at });
+    }
+
+    /// Forgets a pool whatever was known of it.
+    pub(crate) fn remove(&mut self, address: Address) {
+        self.pools.remove(&address);
+        self.left_out.remove(&address);
+        self.unsaved.insert(address);
+    }
+
+    /// What is to be stored since the last time that this was asked.
+    pub(crate) fn take_unsaved(&mut self) -> BTreeMap<Address, Option<KnownPool>> {
+        let unsaved = std::mem::take(&mut self.unsaved);
+        let record = |address: Address| {
+            let known = self.pools.get(&address).map(|record| KnownPool {
+                pool: record.pool.clone(),
+                announced_at: record.announced_at,
+                left_out: self.left_out.get(&address).cloned(),
+            });
+            (address, known)
+        };
+        unsaved.into_iter().map(record).collect()
+    }
+
+    /// Forgets everything; what was stored goes too.
+    pub(crate) fn clear(&mut self) {
+        let gone: Vec<Address> = self.addresses().collect();
+        self.unsaved.extend(gone);
+        self.pools.clear();
+        self.left_out.clear();
     }
 
     pub(crate) fn get(&self, address: Address) -> Option<&Discovered> {
@@ -43,17 +85,30 @@ impl Known {
 
     /// Forgets what blocks above a height announced: they were replaced.
     pub(crate) fn forget_above(&mut self, height: u64) {
+        let gone = self.pools.iter().filter(|(_, record)| record.announced_at > height).map(|(address, _)| *address);
+        self.unsaved.extend(gone);
         self.pools.retain(|_, record| record.announced_at <= height);
         self.left_out.retain(|address, _| self.pools.contains_key(address));
     }
 
     pub(crate) fn leave_out(&mut self, address: Address, reason: String) {
         tracing::debug!(pool = %address, reason, "pool left out");
-        self.left_out.insert(address, reason);
+        if self.left_out.get(&address) != Some(&reason) {
+            self.unsaved.insert(address);
+            self.left_out.insert(address, reason);
+        }
     }
 
     pub(crate) fn take_in(&mut self, address: Address) {
-        self.left_out.remove(&address);
+        if self.left_out.remove(&address).is_some() {
+            self.unsaved.insert(address);
+        }
+    }
+
+    /// Gives every pool that was left out another try.
+    pub(crate) fn forgive(&mut self) {
+        let all: Vec<Address> = self.left_out.keys().copied().collect();
+        all.into_iter().for_each(|address| self.take_in(address));
     }
 
     pub(crate) fn is_left_out(&self, address: Address) -> bool {
@@ -77,7 +132,9 @@ impl Known {
 
     /// After a roll-back, a pool that the older market holds is not left out, whatever the replaced blocks said.
     pub(crate) fn reconcile(&mut self, market: &Market) {
-        self.left_out.retain(|address, _| market.pool_id(*address).is_none());
+        let back: Vec<Address> =
+            self.left_out.keys().copied().filter(|address| market.pool_id(*address).is_some()).collect();
+        back.into_iter().for_each(|address| self.take_in(address));
     }
 }
 
@@ -108,6 +165,24 @@ mod tests {
         known.forget_above(11);
         assert_eq!(known.addresses().collect::<Vec<_>>(), [Address::repeat_byte(1), Address::repeat_byte(2)]);
         assert_eq!(known.left_out(), 0);
+    }
+
+    #[test]
+    fn what_changed_is_stored_once_and_what_is_forgotten_is_removed() {
+        let mut known = Known::default();
+        known.insert(pool(1), 10);
+        known.insert(pool(2), 12);
+        assert_eq!(known.take_unsaved().len(), 2);
+        known.insert(pool(1), 11);
+        known.leave_out(Address::repeat_byte(1), "it does not answer".into());
+        known.leave_out(Address::repeat_byte(1), "it does not answer".into());
+        known.forget_above(11);
+        let unsaved = known.take_unsaved();
+        let first = unsaved[&Address::repeat_byte(1)].clone().unwrap();
+        assert_eq!((first.announced_at, first.left_out.as_deref()), (10, Some("it does not answer")));
+        assert_eq!(unsaved[&Address::repeat_byte(2)], None);
+        known.leave_out(Address::repeat_byte(1), "it does not answer".into());
+        assert!(known.take_unsaved().is_empty(), "nothing new was said");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod apply;
 mod catalog;
+mod curated;
 mod error;
 mod fees;
 mod follower;
@@ -19,7 +20,9 @@ mod known;
 mod metadata;
 mod node;
 mod range;
+mod rules;
 mod scan;
+mod spans;
 mod state;
 mod sync;
 
@@ -32,3 +35,4 @@ pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
     AccountState, BlockLogs, Endpoint, FeeHistory, LogFilter, MULTICALL3, Node, NodeConfig, PlacedLog, Traffic,
 };
+pub use rules::PoolRules;

@@ -33,6 +33,16 @@ impl RangeWindow {
         (self.next <= self.last).then_some((self.next, end))
     }
 
+    /// How many blocks are asked for at once by now.
+    pub(crate) const fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Asks for that many blocks at once from here on: what another window learnt of the same node.
+    pub(crate) const fn resize(&mut self, blocks: u64) {
+        self.blocks = if blocks == 0 { 1 } else { blocks };
+    }
+
     /// The range was answered with that many logs: go on behind it.
     pub(crate) fn answered(&mut self, logs: usize) {
         let Some((_, end)) = self.range() else { return };

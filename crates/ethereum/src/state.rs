@@ -14,20 +14,53 @@ pub(crate) async fn read_states(
     block_hash: B256,
     pools: &[Discovered],
 ) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+    let lens = node.lends_code(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
     for group in pools.chunks(POOLS_AT_ONCE) {
-        let mut round = Round::start(group);
-        loop {
-            let calls = round.calls();
-            if calls.is_empty() {
-                break;
-            }
-            let answers = node.read(block_hash, calls).await?;
-            round.feed(&answers);
-        }
-        states.extend(round.finish());
+        states.extend(read_group(node, block_hash, group, lens).await?);
     }
     Ok(states)
+}
+
+async fn read_group(
+    node: &Node,
+    block_hash: B256,
+    pools: &[Discovered],
+    lens: bool,
+) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+    let mut states = serve(node, block_hash, Round::start(pools, lens)).await?;
+    // What the lens could not make out is asked call by call before it counts as unreadable.
+    let failed = |(pool, state): (&Discovered, &Result<PoolState, DecodeError>)| {
+        (lens && state.is_err() && pool.product.protocol().lens_reader(pool).is_some()).then(|| pool.clone())
+    };
+    let again: Vec<Discovered> = pools.iter().zip(&states).filter_map(failed).collect();
+    if again.is_empty() {
+        return Ok(states);
+    }
+    let mut plain = serve(node, block_hash, Round::start(&again, false)).await?.into_iter();
+    for (pool, state) in pools.iter().zip(&mut states) {
+        if again.iter().any(|other| other.address == pool.address)
+            && let Some(second) = plain.next()
+        {
+            *state = second;
+        }
+    }
+    Ok(states)
+}
+
+async fn serve(
+    node: &Node,
+    block_hash: B256,
+    mut round: Round,
+) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+    loop {
+        let calls = round.calls();
+        if calls.is_empty() {
+            return Ok(round.finish().collect());
+        }
+        let answers = node.read(block_hash, calls).await?;
+        round.feed(&answers);
+    }
 }
 
 /// Readers that are being served together. Pure.
@@ -41,9 +74,11 @@ enum Slot {
 }
 
 impl Round {
-    fn start(pools: &[Discovered]) -> Self {
+    fn start(pools: &[Discovered], lens: bool) -> Self {
         let slot = |pool: &Discovered| {
-            let mut reader = pool.product.protocol().reader(pool);
+            let protocol = pool.product.protocol();
+            let short = if lens { protocol.lens_reader(pool) } else { None };
+            let mut reader = short.unwrap_or_else(|| protocol.reader(pool));
             match reader.start() {
                 ReadProgress::Calls(calls) => Slot::Reading(reader, calls),
                 ReadProgress::Done(state) => Slot::Done(Ok(state)),

@@ -11,5 +11,5 @@ pub mod market;
 pub mod tokens;
 
 pub use file::{Exported, FileError, Imported, Update, export_json, import_json, open};
-pub use market::{Market, MarketError};
+pub use market::{Changes, Market, MarketError};
 pub use tokens::Tokens;

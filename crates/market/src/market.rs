@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use braid_primitives::{Address, Block, PoolId, TokenId};
+use braid_primitives::{Address, Block, PoolId, Token, TokenId};
 use braid_protocols::Pool;
 use rustc_hash::FxHashMap;
 
@@ -30,6 +30,15 @@ pub struct Market {
 struct Topology {
     by_address: FxHashMap<Address, PoolId>,
     by_token: Vec<Vec<PoolId>>,
+}
+
+/// The pools by which two markets differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Pools that are new or have another state, as the newer market has them.
+    pub changed: Vec<Arc<Pool>>,
+    /// Pools of the older market that the newer one lacks.
+    pub removed: Vec<Address>,
 }
 
 /// Why a market cannot be built.
@@ -113,6 +122,52 @@ impl Market {
             topology.add(PoolId(id), pool);
         }
         Self { block: self.block, tokens: Arc::clone(&self.tokens), pools, topology: Arc::new(topology) }
+    }
+
+    /// What changed from an older market to this one. Pools that both share are told by their address in memory, so that the
+    /// cost is one comparison per pool; a pool that changed and changed back counts as changed.
+    pub fn changes_since(&self, older: &Self) -> Changes {
+        let mut changes = Changes::default();
+        if self.shares_topology_with(older) {
+            let pairs = self.pools.iter().zip(&older.pools);
+            changes.changed =
+                pairs.filter(|(new, old)| !Arc::ptr_eq(new, old)).map(|(new, _)| Arc::clone(new)).collect();
+            return changes;
+        }
+        let kept = |pool: &Arc<Pool>| {
+            let old = older.pool_id(pool.address).and_then(|id| older.pools.get(id.index()));
+            old.is_some_and(|old| Arc::ptr_eq(old, pool))
+        };
+        changes.changed = self.pools.iter().filter(|pool| !kept(pool)).map(Arc::clone).collect();
+        let gone = older.pools.iter().map(|pool| pool.address).filter(|pool| self.pool_id(*pool).is_none());
+        changes.removed = gone.collect();
+        changes
+    }
+
+    /// The same market with ids in the order of addresses, and without tokens that no pool holds: two markets of the same
+    /// content become the same bytes, whatever order they were learnt in.
+    pub fn canonical(&self) -> Self {
+        let mut held: Vec<(&Token, TokenId)> = self
+            .tokens
+            .iter()
+            .filter(|(id, _)| !self.pools_of(*id).is_empty())
+            .map(|(id, token)| (token, id))
+            .collect();
+        held.sort_unstable_by_key(|(token, _)| token.address);
+        let mut tokens = Tokens::new();
+        let ids: FxHashMap<TokenId, TokenId> =
+            held.into_iter().map(|(token, id)| (id, tokens.insert(token.clone()))).collect();
+        let mut pools = self.pools.clone();
+        pools.sort_unstable_by_key(|pool| pool.address);
+        let mut topology = Topology::default();
+        for (pool, id) in pools.iter_mut().zip(0u32..) {
+            let coins = pool.coins.iter().map(|coin| ids.get(coin).copied().unwrap_or(*coin)).collect();
+            if coins != pool.coins {
+                Arc::make_mut(pool).coins = coins;
+            }
+            topology.add(PoolId(id), pool);
+        }
+        Self { block: self.block, tokens: Arc::new(tokens), pools, topology: Arc::new(topology) }
     }
 
     /// Whether ids mean the same pools and coins in both markets, because neither gained nor lost a pool since they parted.
@@ -242,6 +297,35 @@ mod tests {
         assert_eq!(market.pool_id(Address::repeat_byte(1)), None);
         assert_eq!(market.pools_of(TokenId(1)), [PoolId(1)]);
         assert_eq!(market.pool(PoolId(1)).unwrap().address, Address::repeat_byte(3));
+    }
+
+    #[test]
+    fn the_changes_between_two_markets_are_what_was_written_and_what_is_gone() {
+        let tokens = tokens(2);
+        let pools = [pool(1, [1, 2], 10), pool(2, [2, 3], 10), pool(3, [1, 3], 10)];
+        let first = Market::new(block(1), Arc::clone(&tokens), pools).unwrap();
+        let second = first.next(block(2), Arc::clone(&tokens), [pool(3, [1, 3], 11)]).unwrap();
+        let names = |changes: &Changes| changes.changed.iter().map(|pool| pool.address).collect::<Vec<_>>();
+        assert_eq!(second.changes_since(&second.clone()), Changes::default());
+        assert_eq!(names(&second.changes_since(&first)), [Address::repeat_byte(3)]);
+        let third = second.without(&[Address::repeat_byte(1)]).next(block(3), tokens, [pool(4, [1, 2], 1)]).unwrap();
+        let changes = third.changes_since(&first);
+        assert_eq!(names(&changes), [Address::repeat_byte(3), Address::repeat_byte(4)]);
+        assert_eq!(changes.removed, [Address::repeat_byte(1)]);
+    }
+
+    #[test]
+    fn the_order_of_learning_leaves_no_trace_in_the_canonical_market() {
+        let mut other = Tokens::new();
+        for byte in [9, 2, 1] {
+            let address = Address::with_last_byte(byte);
+            other.insert(Token { address, symbol: format!("T{byte}"), name: String::new(), decimals: 18 });
+        }
+        // The same pools: over tokens 1 and 2, which are ids 2 and 3 here and 4 and 3 there.
+        let one = Market::new(block(1), tokens(2), [pool(1, [2, 3], 10), pool(2, [1, 2], 10)]).unwrap();
+        let two = Market::new(block(1), Arc::new(other), [pool(2, [1, 4], 10), pool(1, [4, 3], 10)]).unwrap();
+        assert_ne!(one.to_bytes().unwrap(), two.to_bytes().unwrap());
+        assert_eq!(one.canonical().to_bytes().unwrap(), two.canonical().to_bytes().unwrap());
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod curve;
 pub mod erc4626;
 pub mod error;
 pub mod fluid;
+pub mod lens;
 pub mod lido;
 pub mod pool;
 pub mod protocol;

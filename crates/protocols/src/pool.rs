@@ -10,6 +10,10 @@ use crate::{Product, SwapError, uniswap_v2, uniswap_v3};
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
 
+/// Version of what the fields of the states mean. Raise it when a field keeps its name and type and changes its meaning: what
+/// older versions stored is then read from the chain again. Fields that come, go or change their type are noticed without it.
+pub const STATE_MEANING: u32 = 1;
+
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {

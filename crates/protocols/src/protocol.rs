@@ -1,6 +1,7 @@
 //! The cold side of a protocol: what the follower needs to know to find its pools and keep them fresh.
 
 use alloy_primitives::{Address, B256, Bytes, Log};
+use serde::{Deserialize, Serialize};
 
 use crate::{DecodeError, PoolState, Product};
 
@@ -16,7 +17,7 @@ pub struct Source {
 }
 
 /// A pool that a factory announced: what never changes about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovered {
     /// The pool's own address.
     pub address: Address,
@@ -104,4 +105,9 @@ pub trait Protocol: Sync {
 
     /// A reader of the pool's whole state.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader>;
+
+    /// A reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.
+    fn lens_reader(&self, _pool: &Discovered) -> Option<Box<dyn StateReader>> {
+        None
+    }
 }

@@ -84,7 +84,7 @@ impl MarketFeed {
             return Err(Problem::new(Code::NotReady, "the market is still being read; see /ready").retry_after(2));
         };
         if self.freshness(config) == Freshness::Stale {
-            let age_s = published.head.received_at.elapsed().as_secs();
+            let age_s = self.age(&published.head).as_secs();
             let detail = format!("the newest market is {age_s} s old and the node gives no newer one");
             return Err(Problem::new(Code::MarketStale, detail).retry_after(5));
         }
@@ -95,7 +95,15 @@ impl MarketFeed {
     pub fn freshness(&self, config: &Config) -> Freshness {
         let Some(published) = self.latest() else { return Freshness::Missing };
         let lost = self.status.borrow().phase == Phase::Disconnected;
-        judge(published.head.received_at.elapsed(), lost, config)
+        judge(self.age(&published.head), lost, config)
+    }
+
+    /// How old the market is. While the node answers, the time since its block came: a node that stands still is no excuse.
+    /// Once it does not, the time since it last confirmed that there was nothing newer: what came later is what may be missing.
+    pub fn age(&self, head: &Head) -> Duration {
+        let status = self.status.borrow();
+        let confirmed_at = status.checked_at.filter(|_| status.phase == Phase::Disconnected);
+        confirmed_at.map_or(head.received_at, |at| at.max(head.received_at)).elapsed()
     }
 
     /// Where the follower stands.
@@ -134,6 +142,29 @@ pub async fn follow(feed: Arc<MarketFeed>, mut heads: watch::Receiver<Option<Arc
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lost_node_is_counted_from_its_last_word_and_a_standing_one_from_its_last_block() {
+        let now = std::time::Instant::now();
+        let ago = |seconds| now.checked_sub(Duration::from_secs(seconds)).unwrap();
+        let block = braid_primitives::Block {
+            number: 1,
+            hash: Default::default(),
+            parent_hash: Default::default(),
+            timestamp: 0,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 1,
+        };
+        let market = Arc::new(braid_market::Market::empty(block, Arc::default()));
+        let head = Head { market, fees: braid_ethereum::FeeData::new(&block, None), received_at: ago(40) };
+        let age_s = |phase| {
+            let status = SyncStatus { phase, checked_at: Some(ago(5)), ..SyncStatus::default() };
+            MarketFeed::new(watch::channel(status).1).age(&head).as_secs()
+        };
+        assert!((5..40).contains(&age_s(Phase::Disconnected)), "a quiet minute before the node was lost hid nothing");
+        assert!(age_s(Phase::Following) >= 40);
+    }
 
     #[test]
     fn a_quiet_chain_is_not_a_lost_node() {

@@ -83,6 +83,12 @@ fn market(app: &App, text: &mut String) -> std::fmt::Result {
     let status = app.feed.status();
     gauge("market_left_out_pools", "Known pools that quotes do not use.", status.left_out as f64)?;
     gauge("reorganisations", "Reorganisations since the start.", status.reorganisations as f64)?;
+    gauge(
+        "market_store_failing",
+        "1 while the market cannot be written to disk.",
+        f64::from(u8::from(status.store_failing)),
+    )?;
+    gauge("market_stored_block", "Height of the newest market on disk.", status.stored_block.unwrap_or(0) as f64)?;
     let Some(published) = app.feed.latest() else { return Ok(()) };
     let head = &published.head;
     gauge("market_block", "Height of the newest market.", head.block().number as f64)?;

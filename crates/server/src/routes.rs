@@ -53,7 +53,7 @@ fn readiness(app: &App) -> Ready {
         Freshness::Aging => (ReadyStatus::Degraded, "aging"),
         Freshness::Stale => (ReadyStatus::Stale, "stale"),
     };
-    let stored = app.quotes.is_healthy();
+    let stored = app.quotes.is_healthy() && !app.feed.status().store_failing;
     let status = if status == ReadyStatus::Ready && !stored { ReadyStatus::Degraded } else { status };
     let block = published.as_ref().map(|published| ReadyBlock {
         number: published.head.block().number,

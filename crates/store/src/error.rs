@@ -1,6 +1,8 @@
 //! Why something could not be kept or found.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use redb::DatabaseError;
 
 /// A failure of the disk or of what is on it.
 #[derive(Debug, thiserror::Error)]
@@ -36,8 +38,17 @@ pub enum StoreError {
         reason: String,
     },
     /// The database failed underneath a read or a write.
-    #[error("the quote database failed: {0}")]
+    #[error("the database failed: {0}")]
     Database(Box<redb::Error>),
+    /// A record cannot be written as text.
+    #[error("a record cannot be encoded: {reason}")]
+    Encoding {
+        /// What the encoder said.
+        reason: String,
+    },
+    /// The database is not where our last transaction left it.
+    #[error("the market database was changed by somebody else; a restart reads the market from the chain")]
+    Replaced,
     /// More is waiting to be written than may wait.
     #[error("{waiting_bytes} bytes of quotes wait to be written, at most {limit_bytes} may")]
     Backlog {
@@ -62,12 +73,23 @@ pub enum StoreError {
     #[error("the operating system gives no random bytes")]
     NoRandomness,
     /// The background writer has ended.
-    #[error("the quote writer has stopped")]
+    #[error("the background writer has stopped")]
     WriterStopped,
 }
 
 impl<E: Into<redb::Error>> From<E> for StoreError {
     fn from(error: E) -> Self {
         Self::Database(Box::new(error.into()))
+    }
+}
+
+/// Why a database file cannot be opened.
+pub(crate) fn open_error(path: &Path, error: DatabaseError) -> StoreError {
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.into() },
+        DatabaseError::Storage(redb::StorageError::Io(error)) => {
+            StoreError::Unwritable { path: path.into(), source: std::io::Error::other(error.to_string()) }
+        }
+        other => other.into(),
     }
 }

@@ -1,5 +1,6 @@
-//! What must outlive the process: quotes and API keys, in one data directory with nothing to install.
+//! What must outlive the process: the market, quotes and API keys, in one data directory with nothing to install.
 //!
+//! The market lives in an embedded database that follows it block by block ([`MarketStore`]).
 //! Quotes live in an embedded database behind a bounded cache ([`QuoteStore`]); one process owns it. Keys live in a small
 //! file of their own ([`KeyStore`]) that any process may replace atomically, so that `braid keys` works while the server
 //! runs and a revoked key stops at the next request.
@@ -9,10 +10,12 @@
 
 pub mod error;
 pub mod keys;
+pub mod market;
 pub mod quotes;
 
 pub use error::StoreError;
 pub use keys::{ApiKey, KeyId, KeyRecord, KeyState, KeyStore, KeyTerms};
+pub use market::MarketStore;
 pub use quotes::{QuoteRecord, QuoteStore};
 
 use std::path::Path;

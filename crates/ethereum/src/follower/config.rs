@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use braid_protocols::Product;
 
+use crate::PoolRules;
+
 /// Settings of a follower; the defaults suit mainnet and a local chain alike.
 #[derive(Clone, Debug)]
 pub struct FollowerConfig {
@@ -21,6 +23,10 @@ pub struct FollowerConfig {
     pub reorganisation_depth: usize,
     /// Scans of at most this many blocks finish before the first market is published; longer ones go on behind it.
     pub scan_before_serving_blocks: u64,
+    /// Whether a market that is served before its scan is done begins with the largest mainnet pools of our list.
+    pub largest_pools_first: bool,
+    /// Which pools are taken into the market.
+    pub rules: PoolRules,
     /// First and longest pause after a failure; each one doubles the one before.
     pub backoff: (Duration, Duration),
 }
@@ -34,6 +40,8 @@ impl Default for FollowerConfig {
             silence: Duration::from_millis(2_500),
             reorganisation_depth: 64,
             scan_before_serving_blocks: 100_000,
+            largest_pools_first: true,
+            rules: PoolRules::default(),
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),
         }
     }

@@ -6,6 +6,7 @@ mod status;
 
 use std::sync::Arc;
 
+use braid_store::{MarketStore, market::Saved};
 use tokio::{sync::watch, task::JoinHandle};
 
 pub use config::FollowerConfig;
@@ -33,10 +34,25 @@ impl Follower {
     ///
     /// Must be called within a tokio runtime.
     pub fn spawn(node: Node, config: FollowerConfig) -> FollowerHandle {
+        Self::spawn_with(node, config, None)
+    }
+
+    /// As [`Follower::spawn`], with a store: what it holds is taken up once the node confirmed its block or said where the
+    /// chains part, and everything that follows is kept in it.
+    ///
+    /// Must be called within a tokio runtime.
+    pub fn spawn_with(
+        node: Node,
+        config: FollowerConfig,
+        store: Option<(Arc<MarketStore>, Option<Saved>)>,
+    ) -> FollowerHandle {
         let (published, heads) = watch::channel(None);
         let (reported, status) = watch::channel(SyncStatus::default());
         let (stop, stopped) = watch::channel(false);
-        let runner = run::Runner::new(node, config, published, reported);
+        let mut runner = run::Runner::new(node, config, published, reported);
+        if let Some((store, saved)) = store {
+            runner.keep_in(store, saved);
+        }
         FollowerHandle { heads, status, stop, task: tokio::spawn(runner.run(stopped)) }
     }
 }

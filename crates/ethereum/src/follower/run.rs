@@ -6,6 +6,7 @@ use std::{
 };
 
 use braid_primitives::Block;
+use braid_store::{MarketStore, market::Saved};
 use tokio::sync::watch;
 
 use super::{FollowerConfig, Head, Phase, SyncStatus};
@@ -49,6 +50,11 @@ impl Runner {
         }
     }
 
+    /// Takes up what a store holds, and keeps everything in it.
+    pub(super) fn keep_in(&mut self, store: Arc<MarketStore>, saved: Option<Saved>) {
+        self.sync.keep_in(store, saved);
+    }
+
     /// Runs until told to stop.
     pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         loop {
@@ -63,7 +69,10 @@ impl Runner {
                 match event {
                     Event::Stop => return false,
                     Event::Bell(bell) => self.look(bell).await,
-                    Event::Found(found) => self.sync.take(found),
+                    Event::Found(found) => {
+                        self.sync.take(found);
+                        self.sync.record();
+                    }
                     Event::Idle => self.absorb().await,
                 }
                 true
@@ -125,8 +134,10 @@ impl Runner {
             status.pools = market.pools().len();
             status.tokens = market.tokens().len();
             status.left_out = self.sync.left_out();
+            status.waiting = self.sync.waiting();
         });
         self.published.send_replace(Some(Arc::new(Head { market, fees, received_at })));
+        self.sync.record();
     }
 
     fn well(&mut self, at: Instant) {

@@ -43,12 +43,18 @@ pub struct SyncStatus {
     pub tokens: usize,
     /// Known pools that are not in it: their state or a token of theirs could not be read.
     pub left_out: usize,
+    /// Known pools that are still to be read.
+    pub waiting: usize,
     /// How far discovery is; `None` once it has reached the head.
     pub discovery: Option<DiscoveryProgress>,
     /// The latest failure in words, while it lasts. Never shows more of a URL than scheme and host.
     pub last_error: Option<String>,
     /// Reorganisations seen so far.
     pub reorganisations: u64,
+    /// Height of the newest block whose market is safe on disk; `None` without a store, or before its first.
+    pub stored_block: Option<u64>,
+    /// Whether the store failed to write; it tries again.
+    pub store_failing: bool,
 }
 
 /// What the follower is doing.

@@ -8,7 +8,10 @@ mod read;
 mod state;
 mod wire;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use alloy::{primitives::U64, pubsub::RawSubscription, rpc::types::Log as RpcLog};
 use braid_primitives::{Address, B256, Block, Bytes, CHAIN_ID, U256};
@@ -53,6 +56,8 @@ pub struct Node {
 struct Inner {
     connection: Connection,
     config: NodeConfig,
+    /// See [`Node::lends_code`].
+    lends_code: OnceLock<bool>,
 }
 
 /// What a follower asks of a node for one block, answered together.
@@ -81,7 +86,7 @@ impl Node {
     pub async fn connect_with(url: &str, config: NodeConfig) -> Result<Self, NodeError> {
         let endpoint = Endpoint::parse(url)?;
         let connection = Connection::new(endpoint, config.timeout, config.concurrency);
-        let node = Self { inner: Arc::new(Inner { connection, config }) };
+        let node = Self { inner: Arc::new(Inner { connection, config, lends_code: OnceLock::new() }) };
         node.check_chain().await?;
         Ok(node)
     }

@@ -2,7 +2,7 @@
 
 use alloy::sol_types::SolCall;
 use braid_primitives::{Address, Bytes, address};
-use braid_protocols::Call;
+use braid_protocols::{Call, lens};
 
 /// Multicall3 at the address it has on mainnet and most other chains.
 pub const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
@@ -12,6 +12,9 @@ pub(crate) const MAX_CALLS: usize = 1_000;
 
 /// Most calldata in one aggregate, in bytes.
 pub(crate) const MAX_CALLDATA_BYTES: usize = 256 * 1024;
+
+/// Most gas that the lens may take in one aggregate, in gas units: nodes allow 50 million a call.
+pub(crate) const MAX_LENS_GAS: u64 = 30_000_000;
 
 mod abi {
     alloy::sol! {
@@ -40,16 +43,20 @@ pub(crate) fn decode(bytes: &[u8], expected: usize) -> Option<Vec<Option<Bytes>>
 /// Cuts calls into runs that respect both limits; a call that is larger than the limit stands alone.
 pub(crate) fn chunks(calls: &[Call]) -> Vec<&[Call]> {
     let mut chunks = Vec::new();
-    let (mut start, mut bytes) = (0, 0usize);
+    let (mut start, mut bytes, mut gas) = (0, 0usize, 0u64);
     for (index, call) in calls.iter().enumerate() {
         // address, flag, offset, length and padding of one entry
         let size = call.data.len().saturating_add(192);
-        let full = index - start == MAX_CALLS || bytes.saturating_add(size) > MAX_CALLDATA_BYTES;
+        let lens_gas = lens::gas_units(call);
+        let full = index - start == MAX_CALLS
+            || bytes.saturating_add(size) > MAX_CALLDATA_BYTES
+            || gas.saturating_add(lens_gas) > MAX_LENS_GAS;
         if full && index > start {
             chunks.push(&calls[start..index]);
-            (start, bytes) = (index, 0);
+            (start, bytes, gas) = (index, 0, 0);
         }
         bytes = bytes.saturating_add(size);
+        gas = gas.saturating_add(lens_gas);
     }
     if start < calls.len() {
         chunks.push(&calls[start..]);
@@ -82,6 +89,16 @@ mod tests {
             let bytes = |chunk: &[Call]| chunk.iter().map(|c| c.data.len() + 192).sum::<usize>();
             assert!(cut.iter().all(|chunk| chunk.len() == 1 || bytes(chunk) <= MAX_CALLDATA_BYTES));
         }
+    }
+
+    #[test]
+    fn calls_of_the_lens_share_an_aggregate_as_far_as_gas_goes() {
+        let calls = vec![lens::read(Address::ZERO, 60, -58, 57); 100];
+        let cut = chunks(&calls);
+        assert_eq!(cut.concat(), calls);
+        assert!(cut.iter().all(|chunk| chunk.iter().map(lens::gas_units).sum::<u64>() <= MAX_LENS_GAS));
+        assert!(cut.len() < 5, "{}", cut.len());
+        assert_eq!(chunks(&vec![lens::read(Address::ZERO, 1, -3_466, 3_465); 3]).len(), 3, "a whole word range each");
     }
 
     #[test]

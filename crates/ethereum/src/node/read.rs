@@ -2,7 +2,7 @@
 
 use alloy::primitives::U64;
 use braid_primitives::{Address, B256, Bytes, U256};
-use braid_protocols::Call;
+use braid_protocols::{Call, lens};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -107,7 +107,9 @@ impl Node {
 
     async fn aggregate(&self, block_hash: B256, calls: &[Call]) -> Result<Aggregate, NodeError> {
         let aggregate = Call { to: multicall::MULTICALL3, data: multicall::encode(calls) };
-        match self.call(block_hash, &aggregate).await {
+        let lend = calls.iter().any(|call| call.to == lens::ADDRESS);
+        let Request { method, params } = request(block_hash, &aggregate, lend);
+        match self.get::<Bytes>(method, params).await {
             Ok(bytes) if bytes.is_empty() => Ok(Aggregate::NoContract),
             Ok(bytes) => match multicall::decode(&bytes, calls.len()) {
                 Some(answers) => Ok(Aggregate::Answered(answers)),
@@ -137,7 +139,7 @@ impl Node {
     async fn read_singly(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Option<Bytes>>, NodeError> {
         let mut answers = Vec::with_capacity(calls.len());
         for chunk in calls.chunks(CALLS_PER_BATCH) {
-            let requests: Vec<Request> = chunk.iter().map(|call| request(block_hash, call)).collect();
+            let requests: Vec<Request> = chunk.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
             for raw in self.batch(&requests).await? {
                 match raw {
                     Ok(raw) => answers.push(Some(parse(METHOD, &raw)?)),
@@ -155,8 +157,29 @@ impl Node {
     /// # Errors
     /// [`NodeError::Rpc`] when the call reverts.
     pub async fn call(&self, block_hash: B256, call: &Call) -> Result<Bytes, NodeError> {
-        let Request { method, params } = request(block_hash, call);
+        let Request { method, params } = request(block_hash, call, is_lens(call));
         self.get(method, params).await
+    }
+
+    /// Whether the node lends the lens's code to an address for the length of a call. Asked once per connection; a node that
+    /// refuses, or takes the request and does not do it, is read from with plain calls.
+    ///
+    /// # Errors
+    /// [`NodeError`] when the node does not answer, or does not know the block; the question is then still open.
+    pub async fn lends_code(&self, block_hash: B256) -> Result<bool, NodeError> {
+        if let Some(known) = self.inner.lends_code.get() {
+            return Ok(*known);
+        }
+        let lends = match self.call(block_hash, &lens::probe()).await {
+            Ok(answer) => U256::try_from_be_slice(&answer) == Some(lens::PROBE),
+            Err(error) if is_refused_block(&error) => return Err(NodeError::UnknownBlock { hash: block_hash }),
+            Err(NodeError::Rpc { code, message, .. }) => {
+                tracing::info!(code, message, "the node lends no code: ticks are read one by one, which takes longer");
+                false
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(*self.inner.lends_code.get_or_init(|| lends))
     }
 }
 
@@ -166,8 +189,19 @@ enum Aggregate {
     Failed,
 }
 
-fn request(block_hash: B256, call: &Call) -> Request {
-    Request { method: METHOD, params: json!([{ "to": call.to, "data": call.data }, at(block_hash)]) }
+fn is_lens(call: &Call) -> bool {
+    call.to == lens::ADDRESS
+}
+
+/// An `eth_call`; on demand with the lens's code lent to its address.
+fn request(block_hash: B256, call: &Call, lend: bool) -> Request {
+    let transaction = json!({ "to": call.to, "data": call.data });
+    let params = if lend {
+        json!([transaction, at(block_hash), { lens::ADDRESS.to_string(): { "code": lens::runtime_code() } }])
+    } else {
+        json!([transaction, at(block_hash)])
+    };
+    Request { method: METHOD, params }
 }
 
 /// Whether an error speaks of the block rather than of the call.

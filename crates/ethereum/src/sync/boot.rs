@@ -7,7 +7,12 @@ use braid_primitives::{Address, B256, Block};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::Synchronizer;
-use crate::{DiscoveryProgress, FeeData, FollowError, Phase, node::PlacedLog, range::FIRST_BLOCKS, scan::Scan};
+use crate::{
+    DiscoveryProgress, FeeData, FollowError, Phase,
+    range::FIRST_BLOCKS,
+    scan::{Part, Scan},
+    spans::{Segment, Spans},
+};
 
 /// Heights below the first head whose hashes are remembered: a later reorganisation is measured against them.
 const ANCHOR_DEPTHS: [u64; 4] = [64, 256, 1_024, 4_096];
@@ -20,7 +25,7 @@ const SCAN_PAUSE: Duration = Duration::from_secs(2);
 
 /// Part of a background scan's yield.
 pub(crate) struct Found {
-    logs: Vec<PlacedLog>,
+    part: Part,
     progress: DiscoveryProgress,
 }
 
@@ -40,17 +45,24 @@ impl Synchronizer {
     /// The first market, at a head.
     pub(super) async fn start(&mut self, head: Block) -> Result<(), FollowError> {
         self.history.restart_above(None);
-        self.known = Default::default();
+        self.note_roll_back(0);
+        self.known.clear();
         self.pending.clear();
         self.background = None;
-        for pool in self.catalog.fixed_pools() {
-            self.known.insert(pool, 0);
-        }
-        let first = self.catalog.first_block(self.config.start_block, head.number);
-        if head.number.saturating_sub(first) < self.config.scan_before_serving_blocks {
-            self.scan(first, head.number).await?;
+        self.journal = None;
+        self.learn_fixed_pools();
+        self.spans = Spans::new(&self.catalog, self.config.start_block, head.number, &[]);
+        if self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
+            self.scan(self.spans.segments()).await?;
+            self.spans.complete();
         } else {
-            self.background = Some(self.spawn_scan(first, head.number));
+            // Quotes are answered on these while the rest is looked for.
+            if self.config.largest_pools_first {
+                for pool in crate::curated::pools(|product| self.catalog.follows(product)) {
+                    self.known.insert(pool, 0);
+                }
+            }
+            self.background = Some(self.spawn_scan());
         }
         let older = ANCHOR_DEPTHS.into_iter().rev().filter_map(|depth| head.number.checked_sub(depth));
         for block in self.node.blocks_at(older).await? {
@@ -59,31 +71,19 @@ impl Synchronizer {
         self.read_all(head, None).await
     }
 
-    /// The market after a reorganisation that is deeper than the markets that are kept: what the replaced blocks announced
-    /// is forgotten, what the new ones announce is looked up, and every state is read again.
-    pub(super) async fn restart(&mut self, head: Block) -> Result<(), FollowError> {
-        self.node.check_chain().await?;
-        let Some(common) = self.common_anchor(head.number).await? else {
-            tracing::warn!(number = head.number, "nothing is known of this chain: starting over");
-            return self.start(head).await;
-        };
-        tracing::warn!(
-            number = head.number,
-            common,
-            "the chain was replaced deeper than markets are kept: reading again"
-        );
-        self.known.forget_above(common);
-        let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
-        self.scan(first, head.number).await?;
-        self.read_all(head, Some(common)).await
+    /// Pools that exist without an announcement.
+    pub(super) fn learn_fixed_pools(&mut self) {
+        for pool in self.catalog.fixed_pools() {
+            self.known.insert(pool, 0);
+        }
     }
 
     /// Scans for announcements before there is a market.
-    async fn scan(&mut self, from: u64, to: u64) -> Result<(), FollowError> {
+    pub(super) async fn scan(&mut self, segments: Vec<Segment>) -> Result<(), FollowError> {
         self.phase(Phase::Discovering);
-        let mut scan = Scan::new(self.node.clone(), self.catalog.announcements().clone(), from, to, FIRST_BLOCKS);
-        while let Some(logs) = scan.next().await? {
-            self.learn(&logs);
+        let mut scan = Scan::new(self.node.clone(), segments, FIRST_BLOCKS);
+        while let Some(part) = scan.next().await? {
+            self.learn(&part.logs);
             self.status.send_modify(|status| status.discovery = Some(scan.progress()));
         }
         self.status.send_modify(|status| status.discovery = None);
@@ -91,7 +91,7 @@ impl Synchronizer {
     }
 
     /// Reads every known pool at a head; what is kept of the past ends at the last block in `common` with it.
-    async fn read_all(&mut self, head: Block, common: Option<u64>) -> Result<(), FollowError> {
+    pub(super) async fn read_all(&mut self, head: Block, common: Option<u64>) -> Result<(), FollowError> {
         self.phase(Phase::Reading);
         let all: BTreeSet<Address> = self.known.addresses().collect();
         let base = Market::empty(head, Arc::new(Tokens::new()));
@@ -111,7 +111,7 @@ impl Synchronizer {
     }
 
     /// The highest remembered block that the node's chain still has.
-    async fn common_anchor(&self, height: u64) -> Result<Option<u64>, FollowError> {
+    pub(super) async fn common_anchor(&self, height: u64) -> Result<Option<u64>, FollowError> {
         for anchors in self.history.anchors_up_to(height).chunks(ANCHORS_PER_MESSAGE) {
             let blocks = self.node.blocks_at(anchors.iter().map(|(number, _)| *number)).await?;
             let same = |((number, hash), block): (&(u64, B256), &Block)| (*hash == block.hash).then_some(*number);
@@ -122,15 +122,15 @@ impl Synchronizer {
         Ok(None)
     }
 
-    fn spawn_scan(&self, from: u64, to: u64) -> Background {
+    pub(super) fn spawn_scan(&self) -> Background {
         let (sender, found) = mpsc::channel(4);
-        let mut scan = Scan::new(self.node.clone(), self.catalog.announcements().clone(), from, to, FIRST_BLOCKS);
+        let mut scan = Scan::new(self.node.clone(), self.spans.segments(), FIRST_BLOCKS);
         let task = tokio::spawn(async move {
             loop {
                 match scan.next().await {
-                    Ok(Some(logs)) => {
-                        let part = Found { logs, progress: scan.progress() };
-                        if sender.send(part).await.is_err() {
+                    Ok(Some(part)) => {
+                        let found = Found { part, progress: scan.progress() };
+                        if sender.send(found).await.is_err() {
                             return;
                         }
                     }
@@ -155,18 +155,20 @@ impl Synchronizer {
 
     /// Takes in a part of the background scan; the end of it when there is nothing more.
     pub(crate) fn take(&mut self, found: Option<Found>) {
-        let Some(Found { logs, progress }) = found else {
+        let Some(Found { part, progress }) = found else {
             self.background = None;
             self.status.send_modify(|status| status.discovery = None);
             tracing::info!(known = self.known.len(), "every announced pool is known");
             return;
         };
-        let mut new = self.learn(&logs);
+        let mut new = self.learn(&part.logs);
+        self.spans.searched(part.from, part.to);
         if let Some(tip) = self.tip() {
             new.retain(|pool| tip.pool_id(*pool).is_none());
         }
         new.retain(|pool| !self.known.is_left_out(*pool));
         self.pending.extend(new);
-        self.status.send_modify(|status| status.discovery = Some(progress));
+        let waiting = self.pending.len();
+        self.status.send_modify(|status| (status.discovery, status.waiting) = (Some(progress), waiting));
     }
 }

@@ -28,7 +28,10 @@ impl Synchronizer {
         let mut wanted: Vec<&Discovered> = Vec::with_capacity(addresses.len());
         for address in addresses {
             match self.known.get(*address) {
-                Some(pool) => wanted.push(pool),
+                Some(pool) => match self.config.rules.refuse(pool) {
+                    Some(reason) => joined.refused.push((*address, reason.into())),
+                    None => wanted.push(pool),
+                },
                 None => joined.refused.push((*address, "it was never announced".into())),
             }
         }
@@ -44,10 +47,13 @@ impl Synchronizer {
         let states = read_states(&self.node, block_hash, &pools).await?;
         for ((pool, coins), state) in pools.into_iter().zip(coins).zip(states) {
             match state {
-                Ok(state) => {
-                    let coins = coins.into_iter().collect();
-                    joined.pools.push(Pool { address: pool.address, product: pool.product, coins, state });
-                }
+                Ok(state) => match self.config.rules.refuse_state(&pool, &state) {
+                    Some(reason) => joined.refused.push((pool.address, reason.into())),
+                    None => {
+                        let coins = coins.into_iter().collect();
+                        joined.pools.push(Pool { address: pool.address, product: pool.product, coins, state });
+                    }
+                },
                 Err(error) => joined.refused.push((pool.address, error.to_string())),
             }
         }

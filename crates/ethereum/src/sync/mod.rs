@@ -5,8 +5,11 @@ mod advance;
 mod boot;
 mod join;
 mod reorganise;
+mod resume;
 
 use std::{collections::BTreeSet, sync::Arc};
+
+use braid_store::{MarketStore, market::Change};
 
 use braid_market::Market;
 use braid_primitives::{Address, Block};
@@ -14,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::{
     Catalog, FeeData, FollowError, FollowerConfig, Node, Phase, SyncStatus, history::History, known::Known,
-    node::PlacedLog,
+    node::PlacedLog, spans::Spans,
 };
 
 use boot::Background;
@@ -36,6 +39,16 @@ pub(crate) struct Synchronizer {
     fees: Option<FeeData>,
     background: Option<Background>,
     status: watch::Sender<SyncStatus>,
+    /// Where each source's search for pools stands.
+    spans: Spans,
+    /// Where everything is kept for the next start.
+    store: Option<Arc<MarketStore>>,
+    /// What an earlier run stored of its last blocks, while it is of use.
+    journal: Option<resume::Journal>,
+    /// A market taken up from the store is at the head and was not published.
+    unpublished: bool,
+    /// The lowest height rolled back to since the store was last told.
+    rolled_back_to: Option<u64>,
 }
 
 impl Synchronizer {
@@ -47,10 +60,37 @@ impl Synchronizer {
             pending: BTreeSet::new(),
             fees: None,
             background: None,
+            spans: Spans::default(),
+            store: None,
+            journal: None,
+            unpublished: false,
+            rolled_back_to: None,
             node,
             config,
             status,
         }
+    }
+
+    /// Hands what is new to the store, which writes it behind our back.
+    pub(crate) fn record(&mut self) {
+        let (Some(store), Some(tip)) = (&self.store, self.history.tip()) else { return };
+        store.record(Change {
+            market: Arc::clone(tip),
+            read: self.history.read_at_tip().into_iter().collect(),
+            known: self.known.take_unsaved(),
+            sources: self.spans.all(),
+            rolled_back_to: self.rolled_back_to.take(),
+        });
+        let (stored_block, healthy) = (store.stored_block(), store.is_healthy());
+        self.status.send_if_modified(|status| {
+            let changed = (status.stored_block, status.store_failing) != (stored_block, !healthy);
+            (status.stored_block, status.store_failing) = (stored_block, !healthy);
+            changed
+        });
+    }
+
+    fn note_roll_back(&mut self, height: u64) {
+        self.rolled_back_to = Some(self.rolled_back_to.map_or(height, |lowest| lowest.min(height)));
     }
 
     /// The newest market.
@@ -69,6 +109,11 @@ impl Synchronizer {
         self.known.left_out()
     }
 
+    /// Known pools that are still to be read.
+    pub(crate) fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Whether pools wait to be read in between two blocks.
     pub(crate) fn has_pending(&self) -> bool {
         !self.pending.is_empty() && self.tip().is_some()
@@ -79,6 +124,18 @@ impl Synchronizer {
     /// # Errors
     /// [`FollowError`]; the market is then that of some block on the way, and the next call goes on from it.
     pub(crate) async fn follow(&mut self, head: Block) -> Result<bool, FollowError> {
+        let moved = self.go_to(head).await?;
+        if self.unpublished
+            && self.fees.is_none()
+            && let Some(tip) = self.tip().map(|tip| *tip.block())
+        {
+            let history = self.node.fee_history(tip.number).await.ok();
+            self.fees = Some(FeeData::new(&tip, history.as_ref()));
+        }
+        Ok(std::mem::take(&mut self.unpublished) || moved)
+    }
+
+    async fn go_to(&mut self, head: Block) -> Result<bool, FollowError> {
         let Some(tip) = self.tip().map(|tip| *tip.block()) else {
             self.start(head).await?;
             return Ok(true);

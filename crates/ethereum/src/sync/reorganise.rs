@@ -2,13 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use braid_market::Market;
 use braid_primitives::{Address, B256, Block};
 
 use super::Synchronizer;
-use crate::{FollowError, scan::Scan};
+use crate::{FollowError, Phase, range::FIRST_BLOCKS, scan::Scan, spans::Segment};
 
 /// Blocks per range when many were missed: every event of every pool is asked for, and there are many in a block.
 const LEAP_BLOCKS: u64 = 64;
+
+/// Most missed blocks that are searched for what they touched. Beyond, to read every pool costs the node less.
+const LEAP_MOST_BLOCKS: u64 = 1_024;
 
 impl Synchronizer {
     /// Asks the node where its chain is now, and goes there from `tip`. Whether the market changed.
@@ -32,7 +36,9 @@ impl Synchronizer {
             }
         } else if head.number > tip.number && self.node.block_at(tip.number).await?.is_some_and(|b| b.hash == tip.hash)
         {
-            self.leap(&head).await?;
+            if let Some(base) = self.tip().cloned() {
+                self.leap(&base, tip.number, &head, self.history.read_at_tip()).await?;
+            }
             return Ok(true);
         }
         self.restart(head).await?;
@@ -65,6 +71,7 @@ impl Synchronizer {
         let Some(market) = self.history.tip().cloned() else { return };
         let block = market.block();
         tracing::warn!(from = tip.number, to = block.number, hash = %block.hash, "the chain was reorganised");
+        self.note_roll_back(block.number);
         self.known.forget_above(block.number);
         self.known.reconcile(&market);
         self.pending = self.known.missing_from(&market).into_iter().collect();
@@ -73,20 +80,62 @@ impl Synchronizer {
         self.status.send_modify(|status| status.reorganisations += 1);
     }
 
-    /// Many blocks were missed, and our tip is still part of the chain: finds out what they touched, and reads that.
-    async fn leap(&mut self, head: &Block) -> Result<(), FollowError> {
-        let Some(base) = self.tip().cloned() else { return Ok(()) };
-        let from = base.block().number.saturating_add(1);
+    /// The market after a reorganisation that is deeper than the markets that are kept: what the replaced blocks announced
+    /// is forgotten, what the new ones announce is looked up, and every state is read again that may differ.
+    pub(super) async fn restart(&mut self, head: Block) -> Result<(), FollowError> {
+        self.node.check_chain().await?;
+        let Some(common) = self.common_anchor(head.number).await? else {
+            tracing::warn!(number = head.number, "nothing is known of this chain: starting over");
+            return self.start(head).await;
+        };
+        tracing::warn!(number = head.number, common, "the chain was replaced deeper than markets are kept");
+        self.known.forget_above(common);
+        self.note_roll_back(common);
+        if let Some((base, touched)) = self.touched_above(common) {
+            let strangers: Vec<Address> =
+                base.pools().iter().map(|pool| pool.address).filter(|pool| self.known.get(*pool).is_none()).collect();
+            let touched = touched.into_iter().filter(|pool| self.known.get(*pool).is_some()).collect();
+            return self.leap(&base.without(&strangers), common, &head, touched).await;
+        }
+        let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
+        self.scan(vec![Segment { from: first, to: head.number, filter: self.catalog.announcements().clone() }]).await?;
+        self.read_all(head, Some(common)).await
+    }
+
+    /// From a market whose pools are right as of block `from` but for those in `touched`, to the head: finds out what the
+    /// blocks between touched, and reads that.
+    async fn leap(
+        &mut self,
+        base: &Market,
+        from: u64,
+        head: &Block,
+        mut touched: BTreeSet<Address>,
+    ) -> Result<(), FollowError> {
         tracing::info!(from, to = head.number, "catching up over many blocks");
-        let mut touched: BTreeSet<Address> = self.pending.clone();
-        let mut scan = Scan::new(self.node.clone(), self.catalog.block().clone(), from, head.number, LEAP_BLOCKS);
-        while let Some(logs) = scan.next().await? {
-            touched.extend(self.learn(&logs));
-            touched.extend(logs.iter().map(|log| log.log.address).filter(|pool| self.known.get(*pool).is_some()));
+        self.phase(Phase::Reading);
+        let blocks = head.number.saturating_sub(from);
+        let everything = blocks > LEAP_MOST_BLOCKS;
+        let (filter, first_blocks) =
+            if everything { (self.catalog.announcements(), FIRST_BLOCKS) } else { (self.catalog.block(), LEAP_BLOCKS) };
+        let segment = Segment { from: from.saturating_add(1), to: head.number, filter: filter.clone() };
+        let mut scan = Scan::new(self.node.clone(), vec![segment], first_blocks);
+        while let Some(part) = scan.next().await? {
+            touched.extend(self.learn(&part.logs));
+            touched.extend(part.logs.iter().map(|log| log.log.address).filter(|pool| self.known.get(*pool).is_some()));
+        }
+        if everything {
+            touched.extend(base.pools().iter().map(|pool| pool.address));
+            // What was left out may have changed unseen; it is tried again behind the market.
+            self.known.forgive();
         }
         let joined = self.join(&touched, base.tokens(), head.hash).await?;
         self.check_canonical(head).await?;
-        let market = self.settle(&base, *head, Vec::new(), joined)?;
+        let market = self.settle(base, *head, Vec::new(), joined)?;
+        self.pending = self.known.missing_from(&market).into_iter().collect();
+        if self.history.tip().is_none_or(|tip| tip.block().number != from) {
+            self.history.restart_above(Some(from));
+            self.journal = None;
+        }
         self.history.push(market, touched);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use alloy::primitives::{Address, bytes};
 use braid_devnet::tokens;
-use braid_ethereum::{FLOORS_WEI, Follower, FollowerConfig, Node};
+use braid_ethereum::{FLOORS_WEI, Follower, FollowerConfig, Node, PoolRules};
 use braid_market::Market;
 use braid_primitives::GasTier;
 
@@ -89,7 +89,7 @@ async fn fees_follow_the_chain_and_never_fall_below_their_floors() {
 async fn a_scan_behind_the_first_market_finds_every_pool_whatever_the_node_allows() {
     let chain = chain().await;
     let proxy = Proxy::before(chain.http_url()).await;
-    let config = FollowerConfig { scan_before_serving_blocks: 0, ..quick() };
+    let config = FollowerConfig { scan_before_serving_blocks: 0, largest_pools_first: false, ..quick() };
     proxy.set(Fault::LogRange(7));
     let mut follower = follow_with(&proxy.url, config).await;
     let first = head_when(&mut follower, |_| true).await;
@@ -119,4 +119,45 @@ async fn a_block_costs_three_calls_whatever_the_market_holds() {
     let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;
     assert!(bytes < 4_000, "{bytes} bytes a block");
     eprintln!("{bytes} bytes a block without logs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_largest_pools_are_served_before_the_search_for_pools_gets_anywhere() {
+    let chain = chain().await;
+    let everything = from_scratch(&chain).await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    let config = FollowerConfig { scan_before_serving_blocks: 0, ..quick() };
+    // No range of blocks is ever answered.
+    proxy.set(Fault::LogRange(0));
+    let mut follower = follow_with(&proxy.url, config).await;
+    let first = content(&head_when(&mut follower, |_| true).await.market);
+    assert!(first.len() > 5 && first.len() < everything.len(), "{} pools", first.len());
+    assert!(
+        first.iter().all(|(pool, content)| everything.get(pool) == Some(content)),
+        "pools of the list, and no others"
+    );
+    proxy.set(Fault::None);
+    head_when(&mut follower, |head| head.market.pools().len() == everything.len()).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_configuration_does_not_want_is_left_out_and_said_so() {
+    let chain = chain().await;
+    let everything = from_scratch(&chain).await;
+    let usdc = tokens::by_symbol("USDC").address;
+    let named = everything.iter().find(|(_, (_, coins, _))| coins.iter().any(|coin| coin.0 == usdc)).unwrap().0;
+    let rules = PoolRules {
+        min_ether: 1_000.0,
+        deny_tokens: [usdc].into(),
+        allow_pools: [*named].into(),
+        ..PoolRules::default()
+    };
+    let mut follower = follow_with(&chain.http_url(), FollowerConfig { rules, ..quick() }).await;
+    let market = at_head(&mut follower, &chain).await;
+    let with_usdc = market.pools_of(market.tokens().id(usdc).unwrap());
+    assert_eq!(with_usdc.len(), 1);
+    assert_eq!(market.pool(with_usdc[0]).unwrap().address, *named);
+    assert_eq!(market.pools().len() + follower.status.borrow().left_out, everything.len());
+    assert!(market.pools().len() > 2 && follower.status.borrow().left_out > 2);
 }

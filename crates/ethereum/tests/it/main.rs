@@ -1,10 +1,11 @@
 //! The follower on a real local chain with the real contracts.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::print_stdout)]
 
 mod acts;
 mod following;
 mod proxy;
 mod reading;
+mod restarting;
 mod support;
 mod surviving;
 mod wire;

@@ -39,6 +39,8 @@ pub(crate) enum Fault {
     Shuffle,
     /// At most so many blocks in one range of logs.
     LogRange(u64),
+    /// `eth_call` takes two arguments and no more.
+    NoOverride,
 }
 
 /// A running proxy; ends when dropped.
@@ -129,6 +131,7 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
             Fault::Error => fail(answer),
             Fault::OtherChain if request["method"] == "eth_chainId" => answer["result"] = json!("0x5"),
             Fault::LogRange(most) if range(request).is_some_and(|blocks| blocks > most) => fail(answer),
+            Fault::NoOverride if request["params"].as_array().is_some_and(|params| params.len() > 2) => fail(answer),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ use alloy::{
     sol_types::SolCall,
 };
 use braid_devnet::tokens;
-use braid_ethereum::{Node, NodeConfig, NodeError};
+use braid_ethereum::{Follower, Node, NodeConfig, NodeError};
 use braid_protocols::Call;
 
 use crate::{
@@ -140,4 +140,33 @@ async fn a_block_that_the_node_does_not_have_is_named() {
     block.hash = hash;
     let error = node.block_logs(&block, &Default::default(), false).await.unwrap_err();
     assert_eq!(error, NodeError::UnknownBlock { hash }, "no logs is not an answer for a block that is not there");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_lens_and_plain_calls_read_the_same_and_the_lens_takes_fewer() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    // A node that knows no state override.
+    proxy.set(Fault::NoOverride);
+    let mut read = Vec::new();
+    let mut calls = Vec::new();
+    for url in [proxy.url.clone(), chain.http_url()] {
+        let node = Node::connect(&url).await.unwrap();
+        let mut follower = Follower::spawn(node.clone(), quick());
+        let market = at_head(&mut follower, &chain).await;
+        follower.shutdown().await;
+        let traffic = node.traffic();
+        let bytes = traffic.bytes_sent + traffic.bytes_received;
+        eprintln!(
+            "{} pools: {} messages, {} calls, {bytes} bytes",
+            market.pools().len(),
+            traffic.messages,
+            traffic.calls
+        );
+        assert_eq!(node.lends_code(market.block().hash).await.unwrap(), !read.is_empty());
+        read.push(content(&market));
+        calls.push((traffic.messages, bytes));
+    }
+    assert_eq!(read[0], read[1]);
+    assert!(calls[1].0 * 3 < calls[0].0 && calls[1].1 * 3 < calls[0].1, "{calls:?}");
 }

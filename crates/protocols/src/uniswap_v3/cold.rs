@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Log, address, b256};
 use alloy_sol_types::{SolEvent, sol};
 
-use super::{MAX_FEE_PIPS, MAX_TICK_SPACING, logs, reader::PoolReader};
+use super::{MAX_FEE_PIPS, MAX_TICK_SPACING, lens::LensReader, logs, reader::PoolReader};
 use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
 
 sol! {
@@ -72,5 +72,9 @@ impl Protocol for PoolProtocol {
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(PoolReader::new(pool))
+    }
+
+    fn lens_reader(&self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
+        Some(Box::new(LensReader::new(pool)?))
     }
 }

@@ -4,6 +4,7 @@ mod bitmap;
 mod cold;
 mod full_math;
 pub mod gas;
+mod lens;
 mod liquidity_math;
 mod logs;
 mod reader;

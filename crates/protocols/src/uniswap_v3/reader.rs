@@ -53,7 +53,7 @@ impl PoolReader {
     }
 
     /// The words that hold usable ticks: first and last.
-    fn words(&self) -> Result<(i16, i16), DecodeError> {
+    pub(super) fn words(&self) -> Result<(i16, i16), DecodeError> {
         let spacing = self.state.tick_spacing;
         if spacing <= 0 || spacing >= MAX_TICK_SPACING {
             return Err(self.impossible("a tick spacing out of range"));

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use redb::backends::InMemoryBackend;
-use redb::{Database, DatabaseError, ReadableDatabase as _, TableDefinition};
+use redb::{Database, ReadableDatabase as _, TableDefinition};
 use uuid::Uuid;
 
 use super::QuoteRecord;
 use crate::StoreError;
+use crate::error::open_error;
 
 /// Id to (keep until, body).
 const QUOTES: TableDefinition<'_, u128, (u64, &[u8])> = TableDefinition::new("quotes");
@@ -93,15 +94,5 @@ impl Disk {
             old.push(entry?.0.value());
         }
         Ok(old)
-    }
-}
-
-fn open_error(path: &Path, error: DatabaseError) -> StoreError {
-    match error {
-        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.into() },
-        DatabaseError::Storage(redb::StorageError::Io(error)) => {
-            StoreError::Unwritable { path: path.into(), source: std::io::Error::other(error.to_string()) }
-        }
-        other => other.into(),
     }
 }

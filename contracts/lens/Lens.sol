@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.28;
+
+/// What a concentrated-liquidity pool answers, as Uniswap V3 wrote it.
+interface IConcentratedPool {
+    function slot0() external view;
+    function liquidity() external view;
+    function tickBitmap(int16 word) external view;
+    function ticks(int24 tick) external view;
+}
+
+/// Reads a concentrated-liquidity pool whole, in one call.
+///
+/// Never deployed: `eth_call` lends its code to an address for the length of the call (a state override). A pool that answers
+/// anything else than expected reverts; the caller then reads it call by call.
+contract Lens {
+    /// What `probe` says where the code was really lent.
+    uint256 internal constant PROBE = 0xb4a1d;
+
+    /// Gas that is left aside for the last word and for what the caller still has to do.
+    uint256 internal constant RESERVE_GAS = 3_000_000;
+
+    function probe() external pure returns (uint256) {
+        return PROBE;
+    }
+
+    /// The pool's price, tick, lock and liquidity, and the initialised ticks of the bitmap's words from `word` to `last`.
+    ///
+    /// Packed, big-endian: price (uint160), tick (int24), unlocked (uint8), liquidity (uint128), the first word that was not
+    /// looked at (int32; last + 1 when all were), then 35 bytes a tick, ascending: index (int24), net (int128), gross (uint128).
+    /// Stops between two words once `gasBudget` is used or little gas is left; the caller goes on from there.
+    function read(address pool, int256 spacing, int256 word, int256 last, uint256 gasBudget) external view {
+        uint256 entry = gasleft();
+        uint256 stopBelow = entry / 4 < RESERVE_GAS ? entry / 4 : RESERVE_GAS;
+        if (entry > gasBudget && entry - gasBudget > stopBelow) stopBelow = entry - gasBudget;
+        // Answers come to the first eight words; what is packed follows, and nothing else uses memory.
+        uint256 answer;
+        uint256 out;
+        assembly {
+            answer := mload(0x40)
+            out := add(answer, 0x100)
+        }
+        ask(pool, IConcentratedPool.slot0.selector, 0, 7, answer);
+        assembly {
+            mstore(out, shl(96, mload(answer)))
+            mstore(add(out, 20), shl(232, mload(add(answer, 0x20))))
+            mstore(add(out, 23), shl(248, iszero(iszero(mload(add(answer, 0xc0))))))
+        }
+        ask(pool, IConcentratedPool.liquidity.selector, 0, 1, answer);
+        assembly {
+            mstore(add(out, 24), shl(128, mload(answer)))
+        }
+        uint256 end = out + 44;
+        for (; word <= last; word++) {
+            if (gasleft() < stopBelow) break;
+            ask(pool, IConcentratedPool.tickBitmap.selector, word, 1, answer);
+            uint256 bits;
+            assembly {
+                bits := mload(answer)
+            }
+            for (int256 tick = word * 256 * spacing; bits != 0; bits >>= 1) {
+                // Empty stretches are passed in large steps.
+                while (bits & 0xff == 0) {
+                    bits >>= 8;
+                    tick += 8 * spacing;
+                }
+                if (bits & 1 == 1) end = readTick(pool, tick, answer, end);
+                tick += spacing;
+            }
+        }
+        assembly {
+            // Four bytes before the ticks; what they overwrite beyond is written again first.
+            let first := mload(add(out, 44))
+            mstore(add(out, 40), or(shl(224, word), shr(32, first)))
+            return(out, sub(end, out))
+        }
+    }
+
+    function readTick(address pool, int256 tick, uint256 answer, uint256 end) internal view returns (uint256) {
+        ask(pool, IConcentratedPool.ticks.selector, tick, 8, answer);
+        assembly {
+            // A tick that the bitmap names and the pool does not know is no tick.
+            if iszero(mload(add(answer, 0xe0))) { revert(0, 0) }
+            mstore(end, shl(232, tick))
+            mstore(add(end, 3), shl(128, mload(add(answer, 0x20))))
+            mstore(add(end, 19), shl(128, mload(answer)))
+        }
+        return end + 35;
+    }
+
+    /// Calls a view function of at most one argument; at least `words` words must come back.
+    function ask(address pool, bytes4 selector, int256 argument, uint256 words, uint256 answer) internal view {
+        assembly {
+            mstore(0, selector)
+            mstore(4, argument)
+            let size := mul(words, 0x20)
+            let ok := staticcall(gas(), pool, 0, 0x24, answer, size)
+            if or(iszero(ok), lt(returndatasize(), size)) { revert(0, 0) }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The data directory's market, and what to tell a person whose directory cannot be used.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use braid_market::Market;
+use braid_store::market::{Found, MARKET_FILE, Saved};
+use braid_store::{MarketStore, StoreError};
+use eyre::{Report, Result, eyre};
+
+use crate::paths::DataDir;
+
+/// Opens the market of a data directory. One that cannot be used is put aside, and said so: the market is then read anew.
+pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Saved>)> {
+    braid_store::prepare_dir(&data.data_dir).map_err(cannot_store)?;
+    let (store, found) = MarketStore::open(&data.data_dir).map_err(cannot_store)?;
+    let saved = match found {
+        Found::Nothing => None,
+        Found::Market(saved) => Some(*saved),
+        Found::Unusable(damage) => {
+            let aside = format!("{MARKET_FILE}.unusable");
+            tracing::error!(%damage, moved_to = aside, "the stored market cannot be used: it is read from the chain again");
+            None
+        }
+    };
+    Ok((Arc::new(store), saved))
+}
+
+/// The market that a data directory holds, or why there is none.
+pub(crate) fn stored_market(dir: &Path) -> Result<Market> {
+    let file = dir.join(MARKET_FILE);
+    if !file.exists() {
+        return Err(eyre!("there is no {MARKET_FILE} in {}; `braid sync` or `braid serve` makes one", dir.display()));
+    }
+    match MarketStore::open(dir).map_err(cannot_store)?.1 {
+        Found::Market(saved) => Ok(saved.market.as_ref().clone()),
+        Found::Nothing => Err(eyre!("{} holds no market yet", file.display())),
+        Found::Unusable(damage) => Err(eyre!("{damage}; it was moved to {MARKET_FILE}.unusable")),
+    }
+}
+
+pub(crate) fn cannot_store(error: StoreError) -> Report {
+    let help = match &error {
+        StoreError::InUse { .. } => "stop that one, or name another directory with --data",
+        StoreError::DamagedKeys { .. } => "put back a copy, or move the file away and make new keys",
+        _ => "name a directory that can be written with --data",
+    };
+    eyre!("{error}; {help}")
+}

@@ -1,0 +1,78 @@
+//! Which pools are wanted: options common to the commands that follow a node.
+
+use braid_ethereum::{FollowerConfig, PoolRules};
+use braid_primitives::Address;
+use braid_protocols::Product;
+use eyre::{Result, eyre};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Pools")]
+pub(crate) struct RuleArgs {
+    /// First block to look for pools in. By default each factory's deployment
+    #[arg(long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
+    start_block: Option<u64>,
+    /// Leave out pools of ether that hold less of it than this; 0 takes them all
+    #[arg(long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1, value_parser = parse_ether)]
+    min_ether: f64,
+    /// Leave out every pool of this token; may be given several times
+    #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
+    deny_tokens: Vec<Address>,
+    /// Leave out this pool; may be given several times
+    #[arg(long = "deny-pool", env = "BRAID_DENY_POOLS", value_name = "ADDRESS", value_delimiter = ',')]
+    deny_pools: Vec<Address>,
+    /// Leave out this protocol or product (uniswap, uniswap_v2, …); may be given several times
+    #[arg(long = "deny-protocol", env = "BRAID_DENY_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
+    deny_protocols: Vec<String>,
+    /// Take only pools whose tokens are all allowed, ether aside; may be given several times
+    #[arg(long = "allow-token", env = "BRAID_ALLOW_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
+    allow_tokens: Vec<Address>,
+    /// Take this pool whatever the other options say; may be given several times
+    #[arg(long = "allow-pool", env = "BRAID_ALLOW_POOLS", value_name = "ADDRESS", value_delimiter = ',')]
+    allow_pools: Vec<Address>,
+    /// Follow only this protocol or product; may be given several times
+    #[arg(long = "allow-protocol", env = "BRAID_ALLOW_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
+    allow_protocols: Vec<String>,
+}
+
+fn parse_ether(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ether) if ether.is_finite() && ether >= 0.0 => Ok(ether),
+        _ => Err("expected an amount of ether, for instance 0.5".into()),
+    }
+}
+
+impl RuleArgs {
+    /// A follower's settings under these rules.
+    pub(crate) fn follower(&self) -> Result<FollowerConfig> {
+        let (denied, allowed) = (products(&self.deny_protocols)?, products(&self.allow_protocols)?);
+        let followed = |product: &&Product| {
+            !denied.contains(product) && (self.allow_protocols.is_empty() || allowed.contains(product))
+        };
+        let products: Vec<Product> = Product::ALL.iter().filter(followed).copied().collect();
+        if products.is_empty() {
+            return Err(eyre!("no protocol is left to follow: see --deny-protocol and --allow-protocol"));
+        }
+        let set = |list: &[Address]| list.iter().copied().collect();
+        let rules = PoolRules {
+            min_ether: self.min_ether,
+            deny_tokens: set(&self.deny_tokens),
+            deny_pools: set(&self.deny_pools),
+            allow_tokens: set(&self.allow_tokens),
+            allow_pools: set(&self.allow_pools),
+        };
+        Ok(FollowerConfig { products, start_block: self.start_block, rules, ..FollowerConfig::default() })
+    }
+}
+
+fn products(names: &[String]) -> Result<Vec<Product>> {
+    let mut products = Vec::new();
+    for name in names {
+        let named = Product::named(name);
+        if named.is_empty() {
+            let known: Vec<&str> = Product::ALL.iter().map(|product| product.id()).collect();
+            return Err(eyre!("there is no protocol {name:?}; there are {}", known.join(", ")));
+        }
+        products.extend(named);
+    }
+    Ok(products)
+}

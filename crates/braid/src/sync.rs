@@ -1,0 +1,132 @@
+//! `braid sync`: searches the chain for pools and keeps what it finds, with a progress bar.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_ethereum::{Follower, Node, Phase, SyncStatus};
+use eyre::{Result, eyre};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::logging::LogArgs;
+use crate::paths::DataDir;
+use crate::rules::RuleArgs;
+use crate::{data, out};
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The Ethereum node to read from: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
+    rpc_url: String,
+    #[command(flatten)]
+    data: DataDir,
+    #[command(flatten)]
+    rules: RuleArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+const EXAMPLES: &str =
+    "Searches every factory's history for pools, reads their states, and keeps all of it in the data directory, where
+`braid serve` takes it up. Ctrl-C stops it at any time; the next run goes on where it stopped. `braid serve` does
+the same behind its answers: `braid sync` is for having it done before.
+
+Examples:
+  braid sync --rpc-url http://127.0.0.1:8545
+  braid sync --rpc-url /var/run/geth.ipc --data /var/lib/braid --min-ether 5 --log warn";
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    args.log.start()?;
+    let config = args.rules.follower()?;
+    let (store, saved) = data::open_market(&args.data)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let node = Node::connect(&args.rpc_url).await?;
+        let mut follower = Follower::spawn_with(node.clone(), config, Some((Arc::clone(&store), saved)));
+        let bar = ProgressBar::no_length();
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let stopped = tokio::select! {
+            done = until_done(&mut follower.status, &bar) => { done?; false }
+            _ = tokio::signal::ctrl_c() => true,
+        };
+        bar.finish_and_clear();
+        let status = follower.status.borrow().clone();
+        follower.shutdown().await;
+        store.flush()?;
+        if !store.is_healthy() {
+            return Err(eyre!("the market could not be written to {}", store.path().display()));
+        }
+        let traffic = node.traffic();
+        out::line(format_args!(
+            "{}: {} pools and {} tokens at block {}, {} pools left out, in {} ({} calls of the node)",
+            if stopped { "stopped" } else { "done" },
+            status.pools,
+            status.tokens,
+            status.market_block.unwrap_or_default(),
+            status.left_out,
+            store.path().display(),
+            traffic.calls,
+        ))
+    })
+}
+
+/// Shows the status until everything is searched, read and at the head.
+async fn until_done(status: &mut tokio::sync::watch::Receiver<SyncStatus>, bar: &ProgressBar) -> Result<()> {
+    let mut shown = None;
+    loop {
+        let now = status.borrow_and_update().clone();
+        show(bar, &now, &mut shown);
+        if now.phase == Phase::Following && now.discovery.is_none() && now.waiting == 0 && now.market_block.is_some() {
+            return Ok(());
+        }
+        status.changed().await.map_err(|_| eyre!("the follower ended"))?;
+    }
+}
+
+/// What a bar counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Blocks,
+    Pools,
+    Nothing,
+}
+
+fn show(bar: &ProgressBar, status: &SyncStatus, shown: &mut Option<Shown>) {
+    let kind = match (status.discovery, status.waiting) {
+        (Some(_), _) => Shown::Blocks,
+        (None, 1..) => Shown::Pools,
+        (None, 0) => Shown::Nothing,
+    };
+    if shown.replace(kind) != Some(kind) {
+        bar.set_style(style(kind));
+        bar.reset();
+        if let Some(progress) = status.discovery {
+            bar.set_position(progress.next_block.saturating_sub(progress.from_block));
+            bar.reset_elapsed();
+        }
+    }
+    if let Some(progress) = status.discovery {
+        bar.set_length(progress.to_block.saturating_sub(progress.from_block).saturating_add(1));
+        bar.set_position(progress.next_block.saturating_sub(progress.from_block));
+    } else {
+        bar.set_length((status.pools + status.waiting) as u64);
+        bar.set_position(status.pools as u64);
+    }
+    let trouble = status.last_error.as_deref().map_or(String::new(), |error| format!(" · {error}"));
+    let message = format!("{} pools, {} to read, {} left out{trouble}", status.pools, status.waiting, status.left_out);
+    bar.set_message(message);
+}
+
+fn style(kind: Shown) -> ProgressStyle {
+    let template = match kind {
+        Shown::Blocks => {
+            "searching {bar:30} {percent:>3}% {human_pos}/{human_len} blocks, {per_sec}, {eta} left · {wide_msg}"
+        }
+        Shown::Pools => {
+            "reading   {bar:30} {percent:>3}% {human_pos}/{human_len} pools, {per_sec}, {eta} left · {wide_msg}"
+        }
+        Shown::Nothing => "{spinner} {wide_msg}",
+    };
+    // A template that cannot be read would only cost the picture.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

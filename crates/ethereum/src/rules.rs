@@ -1,0 +1,146 @@
+//! Which pools are wanted at all: lists of tokens and pools, and a floor under what a pool holds. Pure.
+
+use std::collections::BTreeSet;
+
+use braid_primitives::{Address, NATIVE_ETHER, WETH, is_native_ether};
+use braid_protocols::{Discovered, PoolState, uniswap_v3};
+
+/// Rules of the configuration. By default everything is wanted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PoolRules {
+    /// A pool of ether that holds less of it than this, in ether, is left out until it changes. Pools without ether, and pools
+    /// whose holdings their state does not tell, are not judged.
+    pub min_ether: f64,
+    /// Pools with one of these coins are left out.
+    pub deny_tokens: BTreeSet<Address>,
+    /// These pools are left out.
+    pub deny_pools: BTreeSet<Address>,
+    /// When not empty, only pools are taken whose coins are all among these. Ether and wrapped ether always are.
+    pub allow_tokens: BTreeSet<Address>,
+    /// These pools are taken whatever the other rules say.
+    pub allow_pools: BTreeSet<Address>,
+}
+
+impl PoolRules {
+    /// Why a pool is not wanted, from what never changes about it.
+    pub(crate) fn refuse(&self, pool: &Discovered) -> Option<&'static str> {
+        if self.allow_pools.contains(&pool.address) {
+            return None;
+        }
+        let is_ether = |coin: &Address| *coin == WETH || is_native_ether(*coin);
+        let denied = |coin: &Address| {
+            self.deny_tokens.contains(coin) || (is_native_ether(*coin) && self.deny_tokens.contains(&NATIVE_ETHER))
+        };
+        if self.deny_pools.contains(&pool.address) {
+            return Some("the configuration denies it");
+        }
+        if pool.coins.iter().any(denied) {
+            return Some("the configuration denies one of its tokens");
+        }
+        let allowed = |coin: &Address| self.allow_tokens.contains(coin) || is_ether(coin);
+        if !self.allow_tokens.is_empty() && !pool.coins.iter().all(allowed) {
+            return Some("the configuration does not allow one of its tokens");
+        }
+        None
+    }
+
+    /// Why a pool in this state is not wanted.
+    pub(crate) fn refuse_state(&self, pool: &Discovered, state: &PoolState) -> Option<&'static str> {
+        if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.address) {
+            return None;
+        }
+        let held = ether_held(pool, state)?;
+        (held < self.min_ether).then_some("it holds less ether than the configured floor")
+    }
+}
+
+/// The ether that a pool of ether and another coin holds, where its state tells. Floating point: it only sorts out.
+fn ether_held(pool: &Discovered, state: &PoolState) -> Option<f64> {
+    let side = pool.coins.iter().position(|coin| *coin == WETH)?;
+    let wei = match state {
+        PoolState::UniswapV2(state) => [state.reserve0, state.reserve1].get(side).copied()? as f64,
+        PoolState::UniswapV3(state) => concentrated(state, side == 0),
+        _ => return None,
+    };
+    Some(wei / 1e18)
+}
+
+/// What a concentrated-liquidity pool's positions hold of one coin, without fees not yet collected.
+fn concentrated(state: &uniswap_v3::State, of_coin0: bool) -> f64 {
+    const Q96: f64 = 79_228_162_514_264_337_593_543_950_336.0;
+    let root = |word: braid_primitives::U256| f64::from(word) / Q96;
+    let price = root(state.sqrt_price_x96);
+    let mut liquidity = 0.0;
+    let mut held = 0.0;
+    for (low, high) in state.ticks.iter().zip(state.ticks.iter().skip(1)) {
+        liquidity += low.liquidity_net as f64;
+        let (low, high) = (root(low.sqrt_price_x96), root(high.sqrt_price_x96));
+        let at = price.clamp(low, high);
+        held += liquidity * if of_coin0 { 1.0 / at - 1.0 / high } else { at - low };
+    }
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use braid_primitives::U256;
+    use braid_protocols::{Product, uniswap_v2};
+
+    use super::*;
+
+    const TOKEN: Address = Address::repeat_byte(0x11);
+    const OTHER: Address = Address::repeat_byte(0x22);
+
+    fn pool(coins: &[Address]) -> Discovered {
+        let address = Address::repeat_byte(9);
+        Discovered { address, product: Product::UniswapV2, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 }
+    }
+
+    #[test]
+    fn lists_decide_by_tokens_and_pools_and_a_named_pool_beats_them_all() {
+        let pair = pool(&[TOKEN, WETH]);
+        let everything = PoolRules::default();
+        assert_eq!(everything.refuse(&pair), None);
+        let denied = PoolRules { deny_tokens: [TOKEN].into(), ..everything.clone() };
+        assert!(denied.refuse(&pair).is_some() && denied.refuse(&pool(&[OTHER, WETH])).is_none());
+        let named = PoolRules { allow_pools: [pair.address].into(), ..denied };
+        assert_eq!(named.refuse(&pair), None);
+        let few = PoolRules { allow_tokens: [TOKEN].into(), ..everything.clone() };
+        assert!(few.refuse(&pair).is_none() && few.refuse(&pool(&[TOKEN, OTHER])).is_some());
+        let gone = PoolRules { deny_pools: [pair.address].into(), ..everything };
+        assert!(gone.refuse(&pair).is_some());
+    }
+
+    #[test]
+    fn the_floor_counts_ether_on_whichever_side_it_is() {
+        let rules = PoolRules { min_ether: 1.0, ..PoolRules::default() };
+        let state = |reserve0, reserve1| PoolState::UniswapV2(uniswap_v2::State { reserve0, reserve1, fee_bps: 30 });
+        let ether = 1_000_000_000_000_000_000;
+        assert!(rules.refuse_state(&pool(&[TOKEN, WETH]), &state(5, ether)).is_none());
+        assert!(rules.refuse_state(&pool(&[TOKEN, WETH]), &state(ether, ether / 2)).is_some());
+        assert!(rules.refuse_state(&pool(&[WETH, TOKEN]), &state(ether, 5)).is_none());
+        assert!(rules.refuse_state(&pool(&[TOKEN, OTHER]), &state(0, 0)).is_none(), "not a pool of ether");
+    }
+
+    #[test]
+    fn a_position_around_the_price_holds_both_coins() {
+        let tick = |index, net: i128| uniswap_v3::Tick::new(index, net, net.unsigned_abs()).unwrap();
+        let liquidity = 1_000_000_000_000_000_000_000u128;
+        let ticks = Arc::from([tick(-6_960, liquidity as i128), tick(6_960, -(liquidity as i128))]);
+        let state = uniswap_v3::State {
+            sqrt_price_x96: U256::ONE << 96,
+            tick: 0,
+            liquidity,
+            fee_pips: 3_000,
+            tick_spacing: 60,
+            ticks,
+        };
+        // L · (1 − 1.0001^−3480) on either side.
+        let expected = 1e21 * (1.0 - 1.0001f64.powi(-3_480));
+        for of_coin0 in [true, false] {
+            assert!((concentrated(&state, of_coin0) / expected - 1.0).abs() < 1e-9);
+        }
+    }
+}

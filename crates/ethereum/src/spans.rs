@@ -1,0 +1,145 @@
+//! Which blocks each source still has to be looked up in. Pure.
+//!
+//! Every factory has a span of its own, so that a search goes on where it stopped, and a product that a later version adds is
+//! searched for from its factory's deployment while the others are not searched again.
+
+use std::collections::BTreeMap;
+
+use braid_primitives::{Address, B256};
+use braid_store::market::SourceSpan;
+
+use crate::{Catalog, node::LogFilter};
+
+/// Spans by source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spans(BTreeMap<(Address, B256), SourceSpan>);
+
+/// A run of blocks in which the same sources are looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) filter: LogFilter,
+}
+
+impl Spans {
+    /// The spans of a catalog's sources: those stored before are taken up, others end at `head`. Sources that are no longer in
+    /// the catalog are dropped.
+    pub(crate) fn new(catalog: &Catalog, start_block: Option<u64>, head: u64, stored: &[SourceSpan]) -> Self {
+        let stored: BTreeMap<_, _> = stored.iter().map(|span| ((span.emitter, span.topic0), *span)).collect();
+        let span = |(emitter, topic0, deployment)| {
+            let key = (emitter, topic0);
+            let next_block = start_block.unwrap_or(if catalog.is_short(head) { 0 } else { deployment });
+            let fresh = SourceSpan { emitter, topic0, next_block, last_block: head };
+            (key, stored.get(&key).copied().unwrap_or(fresh))
+        };
+        Self(catalog.source_list().into_iter().map(span).collect())
+    }
+
+    /// Every span, for the database.
+    pub(crate) fn all(&self) -> Vec<SourceSpan> {
+        self.0.values().copied().collect()
+    }
+
+    /// Blocks that have to be looked up in for some source.
+    pub(crate) fn blocks_left(&self) -> u64 {
+        self.segments().iter().map(|segment| segment.to - segment.from + 1).fold(0, u64::saturating_add)
+    }
+
+    /// What is left to do, in the order of blocks, each block once: a source joins where its own span begins.
+    pub(crate) fn segments(&self) -> Vec<Segment> {
+        let open: Vec<&SourceSpan> = self.0.values().filter(|span| span.next_block <= span.last_block).collect();
+        let mut cuts: Vec<u64> =
+            open.iter().flat_map(|span| [span.next_block, span.last_block.saturating_add(1)]).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let segment = |(from, end): (&u64, &u64)| {
+            let active = || open.iter().filter(|span| span.next_block <= *from && *from <= span.last_block);
+            let mut emitters: Vec<Address> = active().map(|span| span.emitter).collect();
+            let mut topics: Vec<B256> = active().map(|span| span.topic0).collect();
+            for_sets(&mut emitters);
+            for_sets(&mut topics);
+            let filter = LogFilter { emitters, topics };
+            (!filter.emitters.is_empty()).then(|| Segment { from: *from, to: end - 1, filter })
+        };
+        cuts.iter().zip(cuts.iter().skip(1)).filter_map(segment).collect()
+    }
+
+    /// Blocks `from..=to` were searched for every source of the segment that holds them.
+    pub(crate) fn searched(&mut self, from: u64, to: u64) {
+        for span in self.0.values_mut() {
+            if span.next_block >= from && span.next_block <= to && span.next_block <= span.last_block {
+                span.next_block = to.saturating_add(1);
+            }
+        }
+    }
+
+    /// Everything is searched, up to the head at which this was found out.
+    pub(crate) fn complete(&mut self) {
+        for span in self.0.values_mut() {
+            span.next_block = span.next_block.max(span.last_block.saturating_add(1));
+        }
+    }
+}
+
+fn for_sets<T: Ord>(list: &mut Vec<T>) {
+    list.sort_unstable();
+    list.dedup();
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_protocols::Product;
+
+    use super::*;
+
+    const HEAD: u64 = 25_000_000;
+
+    fn fresh() -> Spans {
+        Spans::new(&Catalog::new(Product::ALL), None, HEAD, &[])
+    }
+
+    #[test]
+    fn every_source_is_searched_from_its_deployment_and_no_block_twice() {
+        let segments = fresh().segments();
+        assert!(segments.is_sorted_by(|a, b| a.to < b.from), "no block twice");
+        assert_eq!(segments.last().unwrap().to, HEAD);
+        for (emitter, _, deployment) in Catalog::new(Product::ALL).source_list() {
+            let first = segments.iter().find(|segment| segment.filter.emitters.contains(&emitter)).unwrap();
+            assert!(first.from <= deployment);
+            assert!(segments.iter().filter(|s| s.from >= first.from).all(|s| s.filter.emitters.contains(&emitter)));
+        }
+    }
+
+    #[test]
+    fn a_search_goes_on_where_it_stopped() {
+        let mut spans = fresh();
+        let first = spans.segments().remove(0);
+        spans.searched(first.from, first.from + 999);
+        let catalog = Catalog::new(Product::ALL);
+        let again = Spans::new(&catalog, None, HEAD + 50, &spans.all());
+        assert_eq!(again, spans, "the end stays where following began");
+        assert_eq!(again.segments().first().unwrap().from, first.from + 1_000);
+    }
+
+    #[test]
+    fn a_source_that_is_new_is_searched_alone() {
+        let mut spans = fresh();
+        for segment in spans.segments() {
+            spans.searched(segment.from, segment.to);
+        }
+        assert_eq!((spans.segments(), spans.blocks_left()), (vec![], 0));
+        let mut stored = spans.all();
+        let dropped = stored.pop().unwrap();
+        let again = Spans::new(&Catalog::new(Product::ALL), None, HEAD + 9, &stored);
+        let [segment] = again.segments().try_into().unwrap();
+        assert_eq!((segment.filter.emitters, segment.to), (vec![dropped.emitter], HEAD + 9));
+    }
+
+    #[test]
+    fn on_a_short_chain_everything_is_searched_from_the_first_block() {
+        let spans = Spans::new(&Catalog::new(Product::ALL), None, 300, &[]);
+        assert_eq!(spans.segments().first().map(|segment| (segment.from, segment.to)), Some((0, 300)));
+        assert_eq!(spans.segments().len(), 1);
+    }
+}

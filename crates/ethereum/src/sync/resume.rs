@@ -1,0 +1,84 @@
+//! Takes up what an earlier run stored.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use braid_market::Market;
+use braid_primitives::{Address, B256};
+use braid_store::{
+    MarketStore,
+    market::{JournalEntry, Saved},
+};
+
+use super::Synchronizer;
+use crate::spans::Spans;
+
+/// The last blocks of an earlier run: which pools each of them changed.
+pub(super) struct Journal {
+    /// The newest of them, which our history began with.
+    tip: B256,
+    entries: Vec<JournalEntry>,
+}
+
+impl Synchronizer {
+    /// From here on everything is kept in a store; what it holds already is taken up. Nothing of it is published before the
+    /// node was asked what became of its block.
+    pub(crate) fn keep_in(&mut self, store: Arc<MarketStore>, saved: Option<Saved>) {
+        self.store = Some(store);
+        if let Some(saved) = saved {
+            self.resume(saved);
+        }
+    }
+
+    fn resume(&mut self, saved: Saved) {
+        let foreign: Vec<Address> = saved
+            .market
+            .pools()
+            .iter()
+            .filter(|pool| !self.catalog.follows(pool.product))
+            .map(|pool| pool.address)
+            .collect();
+        let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };
+        let block = *market.block();
+        for pool in saved.known {
+            let (address, follows) = (pool.pool.address, self.catalog.follows(pool.pool.product));
+            self.known.restore(pool);
+            if !follows {
+                self.known.remove(address);
+            }
+        }
+        self.learn_fixed_pools();
+        self.spans = Spans::new(&self.catalog, self.config.start_block, block.number, &saved.sources);
+        for entry in &saved.journal {
+            self.history.remember(entry.number, entry.hash);
+        }
+        self.pending = self.known.missing_from(&market).into_iter().collect();
+        tracing::info!(
+            number = block.number, hash = %block.hash, pools = market.pools().len(), known = self.known.len(),
+            blocks_to_search = self.spans.blocks_left(), "taken up from the store"
+        );
+        self.history.push(market, saved.read.into_iter().collect());
+        self.journal = Some(Journal { tip: block.hash, entries: saved.journal });
+        self.unpublished = true;
+        if self.spans.blocks_left() > 0 {
+            self.background = Some(self.spawn_scan());
+        }
+    }
+
+    /// The newest market with the pools in which it may differ from the state of an older block of the same chain, where
+    /// that is known without reading them all.
+    pub(super) fn touched_above(&self, common: u64) -> Option<(Arc<Market>, BTreeSet<Address>)> {
+        let journal = self.journal.as_ref()?;
+        let (tip, oldest) = (self.history.tip()?, self.history.oldest_market()?);
+        // The chain of what we know must be whole: the journal up to the first market, and every market since.
+        let whole = oldest.block().hash == journal.tip && journal.entries.iter().any(|entry| entry.number <= common);
+        if !whole {
+            return None;
+        }
+        let replaced = journal.entries.iter().filter(|entry| entry.number > common);
+        let mut touched: BTreeSet<Address> = replaced.flat_map(|entry| entry.changed.iter().copied()).collect();
+        let since = tip.changes_since(oldest);
+        touched.extend(since.changed.iter().map(|pool| pool.address).chain(since.removed));
+        touched.extend(self.history.read_at_tip());
+        Some((Arc::clone(tip), touched))
+    }
+}

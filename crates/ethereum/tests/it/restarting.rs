@@ -1,0 +1,233 @@
+//! A follower that keeps its market on disk: killed at any instant, started again, on the same chain or on another one.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::Arc,
+};
+
+use braid_devnet::Devnet;
+use braid_ethereum::{Follower, FollowerHandle, Node};
+use braid_market::Market;
+use braid_store::{
+    MarketStore,
+    market::{Found, MARKET_FILE},
+};
+use serde_json::json;
+
+use crate::{acts::Acts, support::*};
+
+/// Tells the test `child_process` to be a follower: the node's URL, then the data directory.
+const ROLE: [&str; 2] = ["BRAID_TEST_CHILD_NODE", "BRAID_TEST_CHILD_DATA"];
+
+/// Follows with a store, in this process.
+async fn follow_in(dir: &Path, chain: &Devnet) -> (FollowerHandle, Arc<MarketStore>, bool) {
+    let (store, found) = MarketStore::open(dir).unwrap();
+    let saved = match found {
+        Found::Market(saved) => Some(*saved),
+        Found::Nothing => None,
+        Found::Unusable(damage) => panic!("{damage}"),
+    };
+    let (store, had_one) = (Arc::new(store), saved.is_some());
+    let node = Node::connect(&chain.http_url()).await.unwrap();
+    (Follower::spawn_with(node, quick(), Some((Arc::clone(&store), saved))), store, had_one)
+}
+
+/// The market of a data directory nobody has open.
+fn stored(dir: &Path) -> Option<Arc<Market>> {
+    match MarketStore::open(dir).unwrap().1 {
+        Found::Market(saved) => Some(saved.market),
+        Found::Nothing => None,
+        Found::Unusable(damage) => panic!("{damage}"),
+    }
+}
+
+fn bytes(market: &Market) -> Vec<u8> {
+    market.canonical().to_bytes().unwrap()
+}
+
+/// The bytes of a market that is read at the head by someone who knows nothing.
+async fn fresh_bytes(chain: &Devnet) -> Vec<u8> {
+    let mut fresh = follow(&chain.http_url()).await;
+    let market = at_head(&mut fresh, chain).await;
+    fresh.shutdown().await;
+    bytes(&market)
+}
+
+/// What the child does: follows, and says every head. The parent kills it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child_process() {
+    let [Ok(url), Ok(dir)] = ROLE.map(std::env::var) else { return };
+    let (store, found) = MarketStore::open(Path::new(&dir)).unwrap();
+    println!("\n@opened");
+    let saved = match found {
+        Found::Market(saved) => Some(*saved),
+        Found::Nothing => None,
+        Found::Unusable(damage) => panic!("{damage}"),
+    };
+    let node = Node::connect(&url).await.unwrap();
+    let mut follower = Follower::spawn_with(node, quick(), Some((Arc::new(store), saved)));
+    while follower.heads.changed().await.is_ok() {
+        let head = follower.heads.borrow_and_update().clone().unwrap();
+        println!("\n@head {}", head.block().number);
+    }
+}
+
+struct Killable {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Killable {
+    fn start(url: &str, dir: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "restarting::child_process", "--nocapture"])
+            .env(ROLE[0], url)
+            .env(ROLE[1], dir)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Waits for a line that the child says of its state.
+    fn hear(&mut self) -> String {
+        let said = self.lines.by_ref().map(Result::unwrap).find(|line| line.starts_with('@'));
+        said.unwrap_or_else(|| panic!("the child ended by itself"))
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_any_instant_the_next_start_has_the_market_of_one_that_never_knew_anything() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut acts = Acts::on(&chain, 31);
+    let mut scratch = follow(&chain.http_url()).await;
+    let market = at_head(&mut scratch, &chain).await;
+    scratch.shutdown().await;
+    let mut survived = 0;
+    for round in 0..10u64 {
+        let mut child = Killable::start(&chain.http_url(), dir.path());
+        // Killed while it opens, reads, follows and writes; blocks come and are replaced meanwhile.
+        for _ in 0..round {
+            child.hear();
+            acts.any(&market).await;
+        }
+        if round % 3 == 2 {
+            chain.rpc().call("anvil_reorg", json!([round / 2, []])).await.unwrap();
+            acts.any(&market).await;
+        }
+        child.kill();
+        survived += u32::from(stored(dir.path()).is_some());
+    }
+    assert!(survived >= 5, "{survived}: nothing was ever stored");
+    let (mut follower, store, had_one) = follow_in(dir.path(), &chain).await;
+    assert!(had_one);
+    let market = at_head(&mut follower, &chain).await;
+    let fresh = fresh_bytes(&chain).await;
+    assert_eq!(bytes(&market), fresh);
+    follower.shutdown().await;
+    store.flush().unwrap();
+    drop(store);
+    assert_eq!(bytes(&stored(dir.path()).unwrap()), fresh, "and so has the disk");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_reads_only_what_changed_meanwhile() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut acts = Acts::on(&chain, 32);
+    let (mut follower, store, _) = follow_in(dir.path(), &chain).await;
+    let market = at_head(&mut follower, &chain).await;
+    follower.shutdown().await;
+    drop(store);
+    acts.several(&market, 3).await;
+    let (store, found) = MarketStore::open(dir.path()).unwrap();
+    let Found::Market(saved) = found else { panic!("{found:?}") };
+    let node = Node::connect(&chain.http_url()).await.unwrap();
+    let mut follower = Follower::spawn_with(node.clone(), quick(), Some((Arc::new(store), Some(*saved))));
+    let market = at_head(&mut follower, &chain).await;
+    assert_eq!(bytes(&market), fresh_bytes(&chain).await);
+    let calls = node.traffic().messages;
+    assert!(calls < 40, "{calls} messages: the whole market takes more than a hundred");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_that_were_replaced_while_nobody_looked_leave_no_trace() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut acts = Acts::on(&chain, 33);
+    for (depth, lost) in [(1, 2), (7, 0), (31, 4), (64, 1)] {
+        let (mut follower, store, _) = follow_in(dir.path(), &chain).await;
+        let mut market = at_head(&mut follower, &chain).await;
+        for block in 0..depth {
+            // Something changes in every fourth block; each block is a market of its own.
+            if block % 4 == 0 {
+                acts.any(&market).await;
+            } else {
+                chain.mine(1).await.unwrap();
+            }
+            market = at_head(&mut follower, &chain).await;
+        }
+        let pair_blocks = chain.rpc().block_number().await.unwrap();
+        follower.shutdown().await;
+        store.flush().unwrap();
+        assert_eq!(store.stored_block(), Some(pair_blocks));
+        drop(store);
+        chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
+        acts.several(&market, lost).await;
+        let (mut follower, store, had_one) = follow_in(dir.path(), &chain).await;
+        assert!(had_one);
+        let market = at_head(&mut follower, &chain).await;
+        assert_eq!(bytes(&market), fresh_bytes(&chain).await, "depth {depth}");
+        follower.shutdown().await;
+        drop(store);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stored_market_of_another_chain_is_given_up() {
+    let (one, other) = (chain().await, chain().await);
+    let dir = tempfile::tempdir().unwrap();
+    let (mut follower, store, _) = follow_in(dir.path(), &one).await;
+    let market = at_head(&mut follower, &one).await;
+    Acts::on(&one, 34).several(&market, 2).await;
+    at_head(&mut follower, &one).await;
+    follower.shutdown().await;
+    drop(store);
+    Acts::on(&other, 35).several(&market, 4).await;
+    let (mut follower, _store, _) = follow_in(dir.path(), &other).await;
+    let market = at_head(&mut follower, &other).await;
+    assert_eq!(bytes(&market), fresh_bytes(&other).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_damage_the_market_is_read_again_and_stored_again() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut follower, store, _) = follow_in(dir.path(), &chain).await;
+    at_head(&mut follower, &chain).await;
+    follower.shutdown().await;
+    drop(store);
+    let path = dir.path().join(MARKET_FILE);
+    let mut content = std::fs::read(&path).unwrap();
+    let at = content.windows(9).position(|window| window == b"\"reserve0").unwrap() + 12;
+    content[at] ^= 1;
+    std::fs::write(&path, content).unwrap();
+    let (store, found) = MarketStore::open(dir.path()).unwrap();
+    let Found::Unusable(damage) = found else { panic!("{found:?}") };
+    assert!(damage.to_string().contains("damaged"));
+    let node = Node::connect(&chain.http_url()).await.unwrap();
+    let mut follower = Follower::spawn_with(node, quick(), Some((Arc::new(store), None)));
+    let market = at_head(&mut follower, &chain).await;
+    assert_eq!(bytes(&market), fresh_bytes(&chain).await);
+    follower.shutdown().await;
+    assert_eq!(bytes(&stored(dir.path()).unwrap()), bytes(&market));
+}

@@ -1,0 +1,101 @@
+//! A contract of ours that reads many words of a pool in one call. It is never deployed: an `eth_call` lends its code to
+//! [`ADDRESS`] for as long as the call lasts, where the node allows that (a state override).
+//!
+//! Source: `contracts/lens/Lens.sol`; the code is that of `contracts/artifacts/Lens.json`, which `make contracts` writes.
+
+use std::sync::LazyLock;
+
+use alloy_primitives::{Address, Bytes, I256, U256, address};
+use alloy_sol_types::{SolCall, sol};
+use serde::Deserialize;
+
+use crate::Call;
+
+sol! {
+    function probe() external pure returns (uint256 mark);
+    function read(address pool, int256 spacing, int256 word, int256 last, uint256 gasBudget) external view;
+}
+
+/// Where the code is lent to: the last 20 bytes of the Keccak hash of `braid lens`, where nothing is.
+pub const ADDRESS: Address = address!("7641e70194C64DEb8259DfEED6D865E51668BA2B");
+
+/// What [`probe`] answers where the code was lent.
+pub const PROBE: U256 = U256::from_limbs([0xb4a1d, 0, 0, 0]);
+
+/// Gas after which one call stops between two words. Nodes allow 50 million a call, most of them more.
+pub const GAS_BUDGET: u64 = 24_000_000;
+
+/// Gas of one empty word of a bitmap, measured with a cold slot.
+const WORD_GAS: u64 = 3_000;
+
+/// Gas of a pool's header and some dozens of ticks.
+const POOL_GAS: u64 = 600_000;
+
+const TEXT: &str = include_str!("../../../contracts/artifacts/Lens.json");
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Artifact {
+    #[cfg(test)]
+    code_hash: alloy_primitives::B256,
+    deployed_bytecode: Bytes,
+}
+
+static ARTIFACT: LazyLock<Artifact> = LazyLock::new(|| serde_json::from_str(TEXT).unwrap_or_default());
+
+/// The code to lend.
+pub fn runtime_code() -> &'static Bytes {
+    &ARTIFACT.deployed_bytecode
+}
+
+/// Asks whether the code is there: answers [`PROBE`].
+pub fn probe() -> Call {
+    Call { to: ADDRESS, data: probeCall {}.abi_encode().into() }
+}
+
+/// Reads a concentrated-liquidity pool and its ticks in the words `first..=last` of the bitmap.
+pub fn read(pool: Address, spacing: i32, first: i32, last: i32) -> Call {
+    let signed = |number: i32| I256::try_from(number).unwrap_or_default();
+    let call = readCall {
+        pool,
+        spacing: signed(spacing),
+        word: signed(first),
+        last: signed(last),
+        gasBudget: U256::from(GAS_BUDGET),
+    };
+    Call { to: ADDRESS, data: call.abi_encode().into() }
+}
+
+/// About how much gas a call of the lens takes; 0 for a call of anything else.
+pub fn gas_units(call: &Call) -> u64 {
+    if call.to != ADDRESS {
+        return 0;
+    }
+    let Ok(call) = readCall::abi_decode(&call.data) else { return POOL_GAS };
+    let words = call.last.saturating_sub(call.word).saturating_add(I256::ONE);
+    let words = u64::try_from(words).unwrap_or_default();
+    words.saturating_mul(WORD_GAS).saturating_add(POOL_GAS).min(GAS_BUDGET)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::keccak256;
+
+    use super::*;
+
+    #[test]
+    fn the_embedded_code_is_the_one_that_was_compiled() {
+        assert!(!runtime_code().is_empty());
+        assert_eq!(keccak256(runtime_code()), ARTIFACT.code_hash);
+        assert_eq!(ADDRESS, Address::from_word(keccak256("braid lens")));
+    }
+
+    #[test]
+    fn the_gas_of_a_call_grows_with_its_words_up_to_the_budget() {
+        let pool = Address::repeat_byte(1);
+        assert_eq!(gas_units(&read(pool, 60, -58, 57)), 116 * WORD_GAS + POOL_GAS);
+        assert_eq!(gas_units(&read(pool, 1, -3_466, 3_465)), 6_932 * WORD_GAS + POOL_GAS);
+        assert_eq!(gas_units(&read(pool, 1, i32::MIN, i32::MAX)), GAS_BUDGET);
+        assert_eq!(gas_units(&Call { to: pool, data: Bytes::new() }), 0);
+    }
+}

@@ -1,0 +1,275 @@
+//! The tables, and one transaction that brings them from one market to the next.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use braid_market::{Changes, Market, Tokens};
+use braid_primitives::{Address, Block};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, WriteTransaction};
+
+use super::record::{self, JournalEntry, Layout, Position};
+use super::{Change, JOURNAL_BLOCKS, sum::Sum};
+use crate::StoreError;
+use crate::error::open_error;
+
+type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+/// Layout and position; the only table that is not part of the sum.
+pub(super) const META: Definition = TableDefinition::new("meta");
+pub(super) const LAYOUT: &[u8] = b"layout";
+pub(super) const POSITION: &[u8] = b"position";
+
+/// Address to pool.
+pub(super) const POOLS: &str = "pools";
+/// Id (4 bytes, big-endian) to token.
+pub(super) const TOKENS: &str = "tokens";
+/// Address to what discovery knows.
+pub(super) const KNOWN: &str = "known";
+/// Emitter and topic to the span that is left to search.
+pub(super) const SOURCES: &str = "sources";
+/// Height (8 bytes, big-endian) to hash and changed pools.
+pub(super) const JOURNAL: &str = "journal";
+/// One record: the pools read at the newest block.
+pub(super) const READ: &str = "read";
+
+/// Every table of the sum.
+pub(super) const TABLES: [&str; 6] = [POOLS, TOKENS, KNOWN, SOURCES, JOURNAL, READ];
+
+/// Memory that the database may use for its pages.
+const PAGE_CACHE_BYTES: usize = 16 << 20;
+
+pub(super) const fn table(name: &'static str) -> Definition {
+    TableDefinition::new(name)
+}
+
+/// The open database and where it stands.
+#[derive(Debug)]
+pub(super) struct Disk {
+    database: Database,
+    pub(super) sequence: u64,
+    pub(super) sum: Sum,
+}
+
+impl Disk {
+    /// Opens or creates a database without looking at its content.
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let opened = Database::builder().set_cache_size(PAGE_CACHE_BYTES).create(path);
+        Self::with(opened.map_err(|error| open_error(path, error))?)
+    }
+
+    /// As [`Disk::open`] on something else than a file.
+    #[cfg(test)]
+    pub(super) fn with_backend(backend: impl redb::StorageBackend) -> Result<Self, StoreError> {
+        Self::with(Database::builder().set_cache_size(PAGE_CACHE_BYTES).create_with_backend(backend)?)
+    }
+
+    /// Changes one record the way that another version would have written it.
+    #[cfg(test)]
+    pub(super) fn rewrite(&mut self, name: &'static str, key: &[u8], change: impl FnOnce(&str) -> String) {
+        let transaction = self.database.begin_write().unwrap();
+        let mut sum = self.sum;
+        {
+            let mut records = Records::open(&transaction, name, &mut sum).unwrap();
+            let old = records.table.get(key).unwrap().unwrap().value().to_vec();
+            let new = change(std::str::from_utf8(&old).unwrap());
+            assert_ne!(new.as_bytes(), old, "nothing to replace");
+            records.put(key, new.as_bytes()).unwrap();
+        }
+        let mut position = self.position().unwrap().unwrap();
+        if name != "meta" {
+            position.sum = record::show_sum(sum.0);
+            let mut meta = transaction.open_table(META).unwrap();
+            meta.insert(POSITION, &record::encode(&position).unwrap()[..]).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+
+    fn with(database: Database) -> Result<Self, StoreError> {
+        let mut disk = Self { database, sequence: 0, sum: Sum::default() };
+        let position = disk.position()?;
+        if let Some(position) = position {
+            let sum = record::read_sum(&position.sum);
+            (disk.sequence, disk.sum) = (position.sequence, Sum(sum.unwrap_or_default()));
+        }
+        Ok(disk)
+    }
+
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// What the newest transaction said; `None` before the first, or where it cannot be understood.
+    fn position(&self) -> Result<Option<Position>, StoreError> {
+        let meta = match self.database.begin_read()?.open_table(META) {
+            Ok(meta) => meta,
+            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let bytes = meta.get(POSITION)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(bytes.value()).ok()))
+    }
+
+    /// Brings the tables from the market `base`, which they hold, to that of a change.
+    pub(super) fn write(&mut self, base: Option<&Market>, change: &Change) -> Result<(), StoreError> {
+        let market = &change.market;
+        let changes = match base {
+            Some(base) => market.changes_since(base),
+            None => Changes { changed: market.pools().to_vec(), removed: Vec::new() },
+        };
+        let mut transaction = self.database.begin_write()?;
+        // The next start after a crash takes milliseconds instead of a walk over the file.
+        transaction.set_quick_repair(true);
+        let mut sum = self.sum;
+        write_pools(&transaction, &mut sum, &changes)?;
+        write_tokens(&transaction, &mut sum, base.map(Market::tokens), market.tokens())?;
+        write_discovery(&transaction, &mut sum, change)?;
+        write_journal(&transaction, &mut sum, *market.block(), change.rolled_back_to, &changes)?;
+        let mut read = Records::open(&transaction, READ, &mut sum)?;
+        read.put(b"", &record::encode_addresses(&change.read))?;
+        drop(read);
+        let sequence = self.sequence.wrapping_add(1);
+        {
+            let position = Position {
+                sequence,
+                block: *market.block(),
+                sum: record::show_sum(sum.0),
+                pools: market.pools().len() as u64,
+                tokens: market.tokens().len() as u64,
+            };
+            let mut meta = transaction.open_table(META)?;
+            meta.insert(LAYOUT, &record::encode(&Layout::present())?[..])?;
+            meta.insert(POSITION, &record::encode(&position)?[..])?;
+        }
+        transaction.commit()?;
+        (self.sequence, self.sum) = (sequence, sum);
+        Ok(())
+    }
+}
+
+/// A table that keeps the sum right.
+struct Records<'t, 's> {
+    name: &'static str,
+    table: Table<'t, &'static [u8], &'static [u8]>,
+    sum: &'s mut Sum,
+}
+
+impl<'t, 's> Records<'t, 's> {
+    fn open(transaction: &'t WriteTransaction, name: &'static str, sum: &'s mut Sum) -> Result<Self, StoreError> {
+        Ok(Self { name, table: transaction.open_table(table(name))?, sum })
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if let Some(old) = self.table.insert(key, value)? {
+            self.sum.remove(self.name, key, old.value());
+        }
+        self.sum.add(self.name, key, value);
+        Ok(())
+    }
+
+    fn drop_key(&mut self, key: &[u8]) -> Result<(), StoreError> {
+        if let Some(old) = self.table.remove(key)? {
+            self.sum.remove(self.name, key, old.value());
+        }
+        Ok(())
+    }
+}
+
+fn write_pools(transaction: &WriteTransaction, sum: &mut Sum, changes: &Changes) -> Result<(), StoreError> {
+    let mut pools = Records::open(transaction, POOLS, sum)?;
+    for pool in &changes.removed {
+        pools.drop_key(pool.as_slice())?;
+    }
+    for pool in &changes.changed {
+        pools.put(pool.address.as_slice(), &record::encode(pool)?)?;
+    }
+    Ok(())
+}
+
+/// Tokens are positions: what differs is written, what is beyond the end goes.
+fn write_tokens(
+    transaction: &WriteTransaction,
+    sum: &mut Sum,
+    base: Option<&Arc<Tokens>>,
+    tokens: &Arc<Tokens>,
+) -> Result<(), StoreError> {
+    let mut records = Records::open(transaction, TOKENS, sum)?;
+    if base.is_some_and(|base| Arc::ptr_eq(base, tokens)) {
+        return Ok(());
+    }
+    for (id, token) in tokens.iter() {
+        if base.and_then(|base| base.get(id)) != Some(token) {
+            records.put(&id.0.to_be_bytes(), &record::encode(token)?)?;
+        }
+    }
+    for (id, _) in base.into_iter().flat_map(|base| base.iter()).skip(tokens.len()) {
+        records.drop_key(&id.0.to_be_bytes())?;
+    }
+    Ok(())
+}
+
+fn write_discovery(transaction: &WriteTransaction, sum: &mut Sum, change: &Change) -> Result<(), StoreError> {
+    let mut known = Records::open(transaction, KNOWN, sum)?;
+    for (address, pool) in &change.known {
+        match pool {
+            Some(pool) => known.put(address.as_slice(), &record::encode(pool)?)?,
+            None => known.drop_key(address.as_slice())?,
+        }
+    }
+    drop(known);
+    let mut sources = Records::open(transaction, SOURCES, sum)?;
+    let keep: Vec<[u8; 52]> = change.sources.iter().map(|span| record::source_key(span.emitter, span.topic0)).collect();
+    let mut gone = Vec::new();
+    for entry in sources.table.iter()? {
+        let key = entry?.0.value().to_vec();
+        if !keep.iter().any(|kept| kept[..] == key[..]) {
+            gone.push(key);
+        }
+    }
+    for key in gone {
+        sources.drop_key(&key)?;
+    }
+    for (key, span) in keep.iter().zip(&change.sources) {
+        sources.put(key, &record::encode(span)?)?;
+    }
+    Ok(())
+}
+
+fn write_journal(
+    transaction: &WriteTransaction,
+    sum: &mut Sum,
+    block: Block,
+    rolled_back_to: Option<u64>,
+    changes: &Changes,
+) -> Result<(), StoreError> {
+    let mut journal = Records::open(transaction, JOURNAL, sum)?;
+    // Blocks that were replaced, and this block's own entry if it is met a second time.
+    let first_gone = rolled_back_to.map_or(block.number, |height| height.saturating_add(1)).min(block.number);
+    let mut gone = Vec::new();
+    let mut changed: Vec<Address> = changes.changed.iter().map(|pool| pool.address).collect();
+    changed.extend(&changes.removed);
+    let first = first_gone.to_be_bytes();
+    for entry in journal.table.range(&first[..]..)? {
+        let (key, value) = entry?;
+        let key = u64::from_be_bytes(key.value().try_into().unwrap_or_default());
+        let old = JournalEntry::decode(key, value.value()).ok();
+        gone.push(key);
+        // A fuller market of the same block: what it changed before still changed in it.
+        let same_block = |old: &JournalEntry| old.number == block.number && old.hash == block.hash;
+        changed.extend(old.filter(same_block).into_iter().flat_map(|old| old.changed));
+    }
+    for key in gone {
+        journal.drop_key(&key.to_be_bytes())?;
+    }
+    changed.sort_unstable();
+    changed.dedup();
+    let entry = JournalEntry { number: block.number, hash: block.hash, changed };
+    journal.put(&block.number.to_be_bytes(), &entry.encode())?;
+    let mut old = Vec::new();
+    for entry in journal.table.iter()?.rev().skip(JOURNAL_BLOCKS) {
+        old.push(entry?.0.value().to_vec());
+    }
+    for key in old {
+        journal.drop_key(&key)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! The records of the database, and how they are written: JSON, whose field names say when a layout changed.
+
+use alloy_primitives::hex;
+use braid_primitives::{Address, B256, Block};
+use braid_protocols::Discovered;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::load::Damage;
+
+/// A pool that discovery knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownPool {
+    /// What the factory said.
+    pub pool: Discovered,
+    /// Height of the announcement; 0 for a pool that needs none.
+    pub announced_at: u64,
+    /// Why it is not in the market, where it was tried and is not.
+    pub left_out: Option<String>,
+}
+
+/// Which blocks a source still has to be looked up in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceSpan {
+    /// Factory or registry.
+    pub emitter: Address,
+    /// `topic0` of its announcement.
+    pub topic0: B256,
+    /// First block that is not searched yet.
+    pub next_block: u64,
+    /// Last block to search: later ones were followed. Below `next_block` when the search is over.
+    pub last_block: u64,
+}
+
+/// A block that was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Height.
+    pub number: u64,
+    /// Hash.
+    pub hash: B256,
+    /// Pools that changed, came or went since the stored block before.
+    pub changed: Vec<Address>,
+}
+
+/// What the database says of itself, in one record that changes with every transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Position {
+    /// Grows by one with every transaction.
+    pub(super) sequence: u64,
+    pub(super) block: Block,
+    /// The sum over all other records, as 32 hex digits.
+    pub(super) sum: String,
+    pub(super) pools: u64,
+    pub(super) tokens: u64,
+}
+
+/// What decides whether another version's database can be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Layout {
+    /// Of the tables; raised by hand.
+    pub(super) tables: u32,
+    /// [`braid_protocols::pool::STATE_MEANING`].
+    pub(super) states: u32,
+    pub(super) chain_id: u64,
+}
+
+impl Layout {
+    pub(super) const fn present() -> Self {
+        Self { tables: 1, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
+    }
+}
+
+pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, crate::StoreError> {
+    serde_json::to_vec(value).map_err(|error| crate::StoreError::Encoding { reason: error.to_string() })
+}
+
+pub(super) fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, Damage> {
+    serde_json::from_slice(bytes).map_err(|error| Damage::Layout { what, reason: error.to_string() })
+}
+
+/// Addresses one after another, 20 bytes each.
+pub(super) fn encode_addresses(addresses: &[Address]) -> Vec<u8> {
+    addresses.iter().flat_map(|address| address.0.0).collect()
+}
+
+pub(super) fn decode_addresses(bytes: &[u8]) -> Vec<Address> {
+    bytes.chunks_exact(20).map(Address::from_slice).collect()
+}
+
+impl JournalEntry {
+    /// The hash, then the addresses.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        [self.hash.as_slice(), &encode_addresses(&self.changed)].concat()
+    }
+
+    pub(super) fn decode(number: u64, bytes: &[u8]) -> Result<Self, Damage> {
+        let Some((hash, rest)) = bytes.split_at_checked(32) else {
+            return Err(Damage::Layout { what: "the journal", reason: format!("{} bytes", bytes.len()) });
+        };
+        Ok(Self { number, hash: B256::from_slice(hash), changed: decode_addresses(rest) })
+    }
+}
+
+/// A key of the table of sources.
+pub(super) fn source_key(emitter: Address, topic0: B256) -> [u8; 52] {
+    let mut key = [0; 52];
+    key[..20].copy_from_slice(emitter.as_slice());
+    key[20..].copy_from_slice(topic0.as_slice());
+    key
+}
+
+pub(super) fn show_sum(sum: u128) -> String {
+    hex::encode(sum.to_be_bytes())
+}
+
+pub(super) fn read_sum(text: &str) -> Option<u128> {
+    u128::from_str_radix(text, 16).ok().filter(|_| text.len() == 32)
+}

@@ -1,0 +1,292 @@
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use braid_market::Tokens;
+use braid_primitives::{Address, B256, Block, Token, TokenId};
+use braid_protocols::{Discovered, Pool, PoolState, Product, uniswap_v2, uniswap_v3};
+use redb::StorageBackend;
+use redb::backends::InMemoryBackend;
+
+use super::writer::Writer;
+use super::*;
+
+fn block(number: u64) -> Block {
+    Block {
+        number,
+        hash: B256::left_padding_from(&number.to_be_bytes()),
+        parent_hash: B256::ZERO,
+        timestamp: number * 12,
+        base_fee_per_gas_wei: 1,
+        gas_used: 0,
+        gas_limit: 30_000_000,
+    }
+}
+
+fn tokens(count: u8) -> Arc<Tokens> {
+    let mut tokens = Tokens::new();
+    for byte in 1..=count {
+        let address = Address::with_last_byte(byte);
+        tokens.insert(Token { address, symbol: format!("T{byte}"), name: "a token".into(), decimals: 18 });
+    }
+    Arc::new(tokens)
+}
+
+fn pair(byte: u8, reserve: u128) -> Pool {
+    let state = uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 };
+    let coins = [TokenId(2), TokenId(3)].into_iter().collect();
+    Pool { address: Address::repeat_byte(byte), product: Product::UniswapV2, coins, state: PoolState::UniswapV2(state) }
+}
+
+fn concentrated(byte: u8) -> Pool {
+    let ticks = [(-60, 5i128), (60, -5)].map(|(index, net)| uniswap_v3::Tick::new(index, net, 5).unwrap());
+    let state = uniswap_v3::State {
+        sqrt_price_x96: braid_primitives::U256::from(1u8) << 96,
+        tick: 0,
+        liquidity: 5,
+        fee_pips: 3_000,
+        tick_spacing: 60,
+        ticks: Arc::from(ticks),
+    };
+    Pool { product: Product::UniswapV3, state: PoolState::UniswapV3(state), ..pair(byte, 0) }
+}
+
+fn known(byte: u8, announced_at: u64) -> (Address, Option<KnownPool>) {
+    let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
+    let address = Address::repeat_byte(byte);
+    let pool = Discovered { address, product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
+    (address, Some(KnownPool { pool, announced_at, left_out: None }))
+}
+
+/// A market of three pools at block 10.
+fn first() -> Change {
+    let pools = [pair(1, 10), pair(2, 20), concentrated(3)];
+    let span = SourceSpan { emitter: Address::ZERO, topic0: B256::ZERO, next_block: 7, last_block: 10 };
+    Change {
+        market: Arc::new(Market::new(block(10), tokens(2), pools).unwrap()),
+        read: vec![Address::repeat_byte(3)],
+        known: [known(1, 3), known(2, 4), known(3, 5)].into(),
+        sources: vec![span],
+        rolled_back_to: None,
+    }
+}
+
+/// The block after a change: one pool changed, one token more.
+fn after(change: &Change, byte: u8, reserve: u128) -> Change {
+    let next = block(change.market.block().number + 1);
+    let market = change.market.next(next, tokens(3), [pair(byte, reserve)]).unwrap();
+    Change { market: Arc::new(market), read: Vec::new(), known: BTreeMap::new(), ..change.clone() }
+}
+
+fn reopen(dir: &Path) -> Saved {
+    match MarketStore::open(dir).unwrap().1 {
+        Found::Market(saved) => *saved,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn write(dir: &Path, changes: &[Change]) {
+    let (store, _) = MarketStore::open(dir).unwrap();
+    for change in changes {
+        store.record(change.clone());
+        store.flush().unwrap();
+        assert!(store.is_healthy());
+    }
+}
+
+fn same(saved: &Saved, market: &Market) {
+    assert_eq!(saved.market.block(), market.block());
+    assert!(saved.market.tokens().iter().eq(market.tokens().iter()));
+    assert_eq!(saved.market.canonical().to_bytes().unwrap(), market.canonical().to_bytes().unwrap());
+}
+
+#[test]
+fn what_was_recorded_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(MarketStore::open(dir.path()).unwrap().1, Found::Nothing));
+    write(dir.path(), &[first()]);
+    let saved = reopen(dir.path());
+    same(&saved, &first().market);
+    assert_eq!(saved.read, first().read);
+    assert_eq!(saved.known, first().known.into_values().flatten().collect::<Vec<_>>());
+    assert_eq!(saved.sources, first().sources);
+    assert_eq!(saved.journal.len(), 1);
+}
+
+#[test]
+fn blocks_changes_roll_backs_and_removals_leave_exactly_the_newest_market() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = first();
+    let two = after(&one, 1, 11);
+    let three = after(&two, 4, 40);
+    // Block 11 is replaced by another one, in which pool 2 goes and token 3 was never heard of.
+    let fork = Block { hash: B256::repeat_byte(9), ..block(11) };
+    let market = one.market.without(&[Address::repeat_byte(2)]).next(fork, tokens(2), [pair(1, 99)]).unwrap();
+    let forked = Change {
+        market: Arc::new(market),
+        known: [(Address::repeat_byte(2), None), known(5, 11)].into(),
+        rolled_back_to: Some(10),
+        ..one.clone()
+    };
+    write(dir.path(), &[one, two, three, forked.clone()]);
+    let saved = reopen(dir.path());
+    same(&saved, &forked.market);
+    assert_eq!(saved.known.iter().map(|known| known.pool.address.0[0]).collect::<Vec<_>>(), [1, 3, 5]);
+    let journal: Vec<_> = saved.journal.iter().map(|entry| (entry.number, entry.hash)).collect();
+    assert_eq!(journal, [(10, block(10).hash), (11, fork.hash)]);
+    let changed: Vec<u8> = saved.journal[1].changed.iter().map(|pool| pool.0[0]).collect();
+    assert_eq!(changed, [1, 2, 4], "what either fork changed, since both may be asked about");
+}
+
+#[test]
+fn a_store_that_goes_on_after_a_restart_is_one_that_never_stopped() {
+    let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let changes = [first(), after(&first(), 1, 11), after(&after(&first(), 1, 11), 2, 22)];
+    write(whole.path(), &changes);
+    for change in &changes {
+        write(parts.path(), std::slice::from_ref(change));
+    }
+    same(&reopen(parts.path()), &reopen(whole.path()).market);
+    assert_eq!(reopen(parts.path()).journal, reopen(whole.path()).journal);
+}
+
+#[test]
+fn no_damaged_byte_ever_changes_what_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[first(), after(&first(), 1, 11)]);
+    let path = dir.path().join(MARKET_FILE);
+    let bytes = std::fs::read(&path).unwrap();
+    let right = after(&first(), 1, 11).market;
+    let mut noticed = 0;
+    // Steps that meet every part of a page sooner or later; the records themselves are met byte by byte.
+    let hot = bytes.windows(6).position(|window| window == b"\"T1\",\"").unwrap();
+    for at in (0..bytes.len()).step_by(4_099).chain(hot - 40..hot + 40) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x40;
+        std::fs::write(&path, &damaged).unwrap();
+        match MarketStore::open(dir.path()).unwrap().1 {
+            Found::Market(saved) => same(&saved, &right),
+            Found::Unusable(_) => noticed += 1,
+            Found::Nothing => panic!("byte {at}: silently begun anew"),
+        }
+    }
+    assert!(noticed >= 40, "{noticed}");
+}
+
+#[test]
+fn a_file_that_was_cut_or_is_something_else_is_put_aside_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[first()]);
+    let path = dir.path().join(MARKET_FILE);
+    let whole = std::fs::read(&path).unwrap();
+    for content in [whole[..whole.len() / 2].to_vec(), b"not a database".to_vec(), vec![0xff; 100_000]] {
+        std::fs::write(&path, &content).unwrap();
+        let (store, found) = MarketStore::open(dir.path()).unwrap();
+        let Found::Unusable(damage) = found else { panic!("{found:?}") };
+        assert!(damage.to_string().contains("damaged"), "{damage}");
+        assert_eq!(std::fs::read(load::aside(&path)).unwrap(), content, "kept for whoever wants to look");
+        store.record(first());
+        store.flush().unwrap();
+        drop(store);
+        same(&reopen(dir.path()), &first().market);
+    }
+}
+
+#[test]
+fn a_database_of_another_layout_is_told_from_a_damaged_one() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[first()]);
+    let change_layout = |table: &'static str, key: &[u8], from: &str, to: &str| {
+        let mut disk = Disk::open(&dir.path().join(MARKET_FILE)).unwrap();
+        disk.rewrite(table, key, |text| text.replace(from, to));
+    };
+    let refused = || match MarketStore::open(dir.path()).unwrap().1 {
+        Found::Unusable(damage @ Damage::Layout { .. }) => damage.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let pool = Address::repeat_byte(1);
+    // A field that this version does not know, one that it misses, and another meaning.
+    change_layout(disk::POOLS, pool.as_slice(), "\"fee_bps\":30", "\"fee_bps\":30,\"tax\":1");
+    assert!(refused().contains("another version"));
+    write(dir.path(), &[first()]);
+    change_layout(disk::POOLS, pool.as_slice(), "reserve1", "reserve_1");
+    assert!(refused().contains("another version"));
+    write(dir.path(), &[first()]);
+    change_layout("meta", disk::LAYOUT, "\"states\":1", "\"states\":0");
+    assert!(refused().contains("another version"));
+}
+
+#[test]
+fn a_database_in_use_is_an_error_and_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let _owner = MarketStore::open(dir.path()).unwrap();
+    assert!(matches!(MarketStore::open(dir.path()), Err(StoreError::InUse { .. })));
+}
+
+/// A disk in memory that is full beyond some bytes. A stand-in for a full file system.
+#[derive(Clone, Debug)]
+struct FullDisk {
+    inner: Arc<InMemoryBackend>,
+    capacity: Arc<AtomicU64>,
+}
+
+impl FullDisk {
+    fn check(&self, end: u64) -> io::Result<()> {
+        if end <= self.capacity.load(Ordering::Relaxed) { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+}
+
+impl StorageBackend for FullDisk {
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.inner.read(offset, out)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check(len)?;
+        self.inner.set_len(len)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.check(0)?;
+        self.inner.sync_data()
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check(offset + data.len() as u64)?;
+        self.inner.write(offset, data)
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_of_and_written_to_once_there_is_room() {
+    let full = FullDisk { inner: Arc::new(InMemoryBackend::new()), capacity: Arc::new(AtomicU64::new(u64::MAX)) };
+    let again = full.clone();
+    let shared =
+        Arc::new(Shared { waiting: Mutex::default(), failing: AtomicBool::new(false), stored: AtomicU64::new(0) });
+    let mut writer = Writer {
+        shared: Arc::clone(&shared),
+        disk: Some(Disk::with_backend(full.clone()).unwrap()),
+        reopen: Box::new(move || Disk::with_backend(again.clone())),
+        base: None,
+        sequence: 0,
+        attempted: None,
+    };
+    shared.put_back(first());
+    writer.write().unwrap();
+    // Every later block needs room that is not there; the blocks wait, and the newest market wins.
+    full.capacity.store(1, Ordering::Relaxed);
+    let (two, three) = (after(&first(), 1, 11), after(&after(&first(), 1, 11), 2, 22));
+    shared.put_back(Change { known: [known(4, 11)].into(), ..two });
+    writer.write().unwrap_err();
+    assert!(shared.failing.load(Ordering::Relaxed));
+    let earlier = shared.waiting().take().unwrap();
+    shared.put_back(earlier.and(three.clone()));
+    writer.write().unwrap_err();
+    full.capacity.store(u64::MAX, Ordering::Relaxed);
+    writer.write().unwrap();
+    assert!(!shared.failing.load(Ordering::Relaxed));
+    assert_eq!(shared.stored.load(Ordering::Relaxed), 13);
+    drop(writer);
+    let saved = load::read(&Disk::with_backend(full).unwrap()).unwrap().unwrap();
+    same(&saved, &three.market);
+    assert!(saved.known.iter().any(|known| known.announced_at == 11), "nothing that waited is lost");
+}
