@@ -148,7 +148,8 @@ pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
         let value = match &row.outcome {
             Ok(answer) => json!({
                 "id": row.id,
-                "amount_out": answer.amount_out.to_string(),
+                "amount_out": answer.amounts_out.first().map(ToString::to_string),
+                "amounts_out": answer.amounts_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "gas_units": answer.gas_units,
                 "net_value_wei": answer.net_value_wei.map(|wei| format!("{wei:.0}")),
                 "upper_bound_value_wei": answer.upper_bound_value_wei.map(|wei| wei.to_string()),

@@ -15,26 +15,43 @@ use super::generate::Random;
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) id: String,
-    pub(crate) input: TokenId,
-    pub(crate) amount: U256,
-    pub(crate) output: TokenId,
+    /// Tokens sold, with amounts in atomic units.
+    pub(crate) inputs: Vec<(TokenId, U256)>,
+    /// Tokens bought, with shares of the value in basis points that sum to 10,000.
+    pub(crate) outputs: Vec<(TokenId, u16)>,
     /// What a unit of gas costs this request, where the file says.
     pub(crate) gas_price_wei: Option<u64>,
 }
 
-/// A trade as files write it: as a request, or as an order of a recorded market.
+/// A trade as files write it: as a request, as an order of a recorded market, or as a basket (`docs/baskets.md`).
 #[derive(Deserialize)]
 struct Entry {
     #[serde(default)]
     id: Value,
-    #[serde(alias = "sell_token")]
+    #[serde(default, alias = "sell_token")]
     token_in: String,
-    #[serde(alias = "buy_token")]
+    #[serde(default, alias = "buy_token")]
     token_out: String,
-    #[serde(alias = "sell_amount")]
+    #[serde(default, alias = "sell_amount")]
     amount_in: String,
     #[serde(default)]
+    inputs: Vec<Input>,
+    #[serde(default)]
+    outputs: Vec<Output>,
+    #[serde(default)]
     gas_price_wei: Value,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    token: String,
+    amount: String,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    token: String,
+    ratio_bps: u16,
 }
 
 /// Reads requests: a list, or an object with `requests` or `orders`. Those that name a token which the market does not know
@@ -65,8 +82,13 @@ pub(crate) fn read(path: &Path, market: &Market) -> Result<Vec<Asked>> {
 
 fn asked(at: usize, entry: Entry, market: &Market) -> Option<Asked> {
     let token = |text: &str| market.tokens().id(text.parse().ok()?);
-    let (input, output) = (token(&entry.token_in)?, token(&entry.token_out)?);
-    let amount: U256 = entry.amount_in.parse().ok()?;
+    let (inputs, outputs) = if entry.inputs.is_empty() && entry.outputs.is_empty() {
+        (vec![(token(&entry.token_in)?, entry.amount_in.parse().ok()?)], vec![(token(&entry.token_out)?, 10_000)])
+    } else {
+        let inputs = entry.inputs.iter().map(|input| Some((token(&input.token)?, input.amount.parse().ok()?)));
+        let outputs = entry.outputs.iter().map(|output| Some((token(&output.token)?, output.ratio_bps)));
+        (inputs.collect::<Option<Vec<_>>>()?, outputs.collect::<Option<Vec<_>>>()?)
+    };
     let id = match entry.id {
         Value::String(id) => id,
         Value::Number(id) => id.to_string(),
@@ -77,7 +99,27 @@ fn asked(at: usize, entry: Entry, market: &Market) -> Option<Asked> {
         Value::Number(wei) => wei.as_u64(),
         _ => None,
     };
-    (input != output && !amount.is_zero()).then_some(Asked { id, input, amount, output, gas_price_wei })
+    let asked = Asked { id, inputs, outputs, gas_price_wei };
+    asked.is_sound().then_some(asked)
+}
+
+/// Most inputs, and most outputs, of a basket: those of the API.
+const MOST: usize = 6;
+
+impl Asked {
+    /// Whether the router may be asked this: distinct tokens, amounts and shares above zero, shares that sum to the whole.
+    fn is_sound(&self) -> bool {
+        let tokens = self.inputs.iter().map(|(token, _)| *token).chain(self.outputs.iter().map(|(token, _)| *token));
+        let mut tokens: Vec<TokenId> = tokens.collect();
+        tokens.sort_unstable();
+        let whole: u32 = self.outputs.iter().map(|(_, bps)| u32::from(*bps)).sum();
+        (1..=MOST).contains(&self.inputs.len())
+            && (1..=MOST).contains(&self.outputs.len())
+            && tokens.windows(2).all(|pair| pair.first() != pair.last())
+            && self.inputs.iter().all(|(_, amount)| !amount.is_zero())
+            && self.outputs.iter().all(|(_, bps)| *bps > 0)
+            && whole == 10_000
+    }
 }
 
 /// Which requests are made up.
@@ -87,6 +129,8 @@ pub(crate) enum Kind {
     Usual,
     /// Trades far beyond it, which drain whole tokens
     Drains,
+    /// Three usual trades at once: three inputs to three outputs
+    Baskets,
 }
 
 /// Sizes of usual trades in ether: about $100 to $50M, evenly by magnitude.
@@ -146,6 +190,24 @@ impl Classes {
 /// A usual trade is worth 0.03 to 15,000 ether, evenly by magnitude; where that is more than a quarter of what
 /// all pools hold of its scarcer token, it is worth 1% to 100% of that limit instead. Trades below 0.03 ether are not asked.
 pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
+    if kind != Kind::Baskets {
+        return trades(market, count, seed, kind);
+    }
+    let trades = trades(market, count.saturating_mul(2 * TRADES), seed, kind);
+    let baskets = trades.chunks_exact(TRADES).filter_map(|trades| {
+        let inputs = trades.iter().flat_map(|trade| trade.inputs.iter().copied()).collect();
+        let outputs = trades.iter().flat_map(|trade| trade.outputs.iter().map(|(token, _)| *token)).zip(SHARES_BPS);
+        let (id, gas_price_wei) = trades.first().map(|trade| (trade.id.clone(), trade.gas_price_wei))?;
+        Some(Asked { id, inputs, outputs: outputs.collect(), gas_price_wei })
+    });
+    baskets.filter(Asked::is_sound).take(count).collect()
+}
+
+/// Trades that make a generated basket, and the shares of its outputs.
+const TRADES: usize = 3;
+const SHARES_BPS: [u16; TRADES] = [5_000, 3_000, 2_000];
+
+fn trades(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
     let prepared = braid_routing::Prepared::new(std::sync::Arc::new(market.clone()));
     let mut random = Random::new(seed ^ 0x5eed);
     let classes = Classes::of(market, &prepared);
@@ -162,7 +224,7 @@ pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) ->
         let held = prepared.payable_wei(input).min(prepared.payable_wei(output)) / 1e18;
         let (low, high) = USUAL_MAGNITUDES;
         let ether = match kind {
-            Kind::Usual => {
+            Kind::Usual | Kind::Baskets => {
                 let ether = 10_f64.powf(random.between(low, high));
                 let most = LARGEST_SHARE * held;
                 if ether > most { most * 10_f64.powf(random.between(-2.0, 0.0)) } else { ether }
@@ -173,7 +235,8 @@ pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) ->
         let Some(price_wei) = prepared.value_wei(input, U256::from(1)).filter(|_| input != output) else { continue };
         let amount = U256::try_from(ether * 1e18 / price_wei).unwrap_or_default();
         if !amount.is_zero() && ether >= 10_f64.powf(low) {
-            asked.push(Asked { id: asked.len().to_string(), input, amount, output, gas_price_wei });
+            let id = asked.len().to_string();
+            asked.push(Asked { id, inputs: vec![(input, amount)], outputs: vec![(output, 10_000)], gas_price_wei });
         }
     }
     asked

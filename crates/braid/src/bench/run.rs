@@ -34,7 +34,8 @@ pub(crate) struct Row {
 /// A solved request.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    pub(crate) amount_out: U256,
+    /// What each output pays, in the order of the request.
+    pub(crate) amounts_out: Vec<U256>,
     pub(crate) gas_units: u64,
     pub(crate) steps: usize,
     pub(crate) pools_visited: u32,
@@ -57,8 +58,8 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
     let own = asked.gas_price_wei.filter(|_| !settings.same_gas_price);
     let gas_price_wei = own.unwrap_or(settings.gas_price_wei);
     let request = Request {
-        inputs: vec![(asked.input, asked.amount)],
-        outputs: vec![(asked.output, 10_000)],
+        inputs: asked.inputs.clone(),
+        outputs: asked.outputs.clone(),
         max_hops: settings.max_hops,
         filter: PoolFilter::default(),
         gas_price_wei,
@@ -72,32 +73,32 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
         solve(prepared, &request).map(|solution| (solution, None))
     };
     let solve_us = started.elapsed().as_secs_f64() * 1e6;
-    let outcome =
-        solved.map(|(solution, duals)| {
-            let amount_out = solution.route.amounts_out.first().copied().unwrap_or_default();
-            let gas_units = solution.route.gas_units();
-            let gross = prepared.value_wei(asked.output, amount_out);
-            let net = gross.map(|gross| gross - gas_units as f64 * gas_price_wei as f64);
-            let baselines: &[Baseline] = if settings.baselines { &Baseline::ALL } else { &[] };
-            let loss = |baseline: &Baseline| {
-                let other = baseline.net_value_wei(prepared, &request)?;
-                Some((net? - other) / gross? * 1e4)
-            };
-            Answer {
-                amount_out,
-                gas_units,
-                steps: solution.route.steps.len(),
-                pools_visited: solution.pools_visited,
-                gross_value_wei: gross,
-                net_value_wei: net,
-                upper_bound_value_wei: solution.certificate.as_ref().ok().map(|c| c.upper_bound_value_wei),
-                uncertified: solution.certificate.as_ref().err().copied(),
-                gap_bps: solution.certificate.as_ref().ok().map(|c| c.gap_bps),
-                losses_bps: baselines.iter().map(loss).collect(),
-                witness: solution.certificate.as_ref().ok().zip(duals.as_ref()).map(|(certificate, duals)| {
-                    witness::line(prepared.market(), asked, gas_price_wei, certificate, duals)
-                }),
-            }
-        });
+    let outcome = solved.map(|(solution, duals)| {
+        let amounts_out = solution.route.amounts_out.clone();
+        let gas_units = solution.route.gas_units();
+        let values = asked.outputs.iter().zip(&amounts_out);
+        let gross: Option<f64> = values.map(|((token, _), amount)| prepared.value_wei(*token, *amount)).sum();
+        let net = gross.map(|gross| gross - gas_units as f64 * gas_price_wei as f64);
+        let baselines: &[Baseline] = if settings.baselines { &Baseline::ALL } else { &[] };
+        let loss = |baseline: &Baseline| {
+            let other = baseline.net_value_wei(prepared, &request)?;
+            Some((net? - other) / gross? * 1e4)
+        };
+        Answer {
+            amounts_out,
+            gas_units,
+            steps: solution.route.steps.len(),
+            pools_visited: solution.pools_visited,
+            gross_value_wei: gross,
+            net_value_wei: net,
+            upper_bound_value_wei: solution.certificate.as_ref().ok().map(|c| c.upper_bound_value_wei),
+            uncertified: solution.certificate.as_ref().err().copied(),
+            gap_bps: solution.certificate.as_ref().ok().map(|c| c.gap_bps),
+            losses_bps: baselines.iter().map(loss).collect(),
+            witness: solution.certificate.as_ref().ok().zip(duals.as_ref()).and_then(|(certificate, duals)| {
+                witness::line(prepared.market(), asked, gas_price_wei, certificate, duals)
+            }),
+        }
+    });
     Row { id: asked.id.clone(), solve_us, outcome }
 }

@@ -12,14 +12,15 @@ use super::requests::Asked;
 /// Points of a curve that has no formula in the script.
 const POINTS: i32 = 40;
 
-/// The line of one solved request.
+/// The line of one solved request; none for a basket, which the script does not read.
 pub(super) fn line(
     market: &Market,
     asked: &Asked,
     gas_price_wei: u64,
     certificate: &Certificate,
     witness: &Witness,
-) -> Value {
+) -> Option<Value> {
+    let ([(input, amount)], [(output, _)]) = (asked.inputs.as_slice(), asked.outputs.as_slice()) else { return None };
     let address = |token| market.tokens().get(token).map(|token| token.address.to_checksum(None));
     // A cap that nothing limits is null: JSON has no infinity.
     let tokens = witness.tokens.iter().filter_map(|known| {
@@ -27,11 +28,11 @@ pub(super) fn line(
         Some(json!([address(known.token)?, known.price_wei, cap]))
     });
     let pools = witness.left_out.iter().filter_map(|pool| Some(market.pool(*pool)?.address.to_checksum(None)));
-    json!({
+    Some(json!({
         "id": asked.id,
-        "token_in": address(wrapped(asked.input)),
-        "token_out": address(wrapped(asked.output)),
-        "amount_in": asked.amount.to_string(),
+        "token_in": address(wrapped(*input)),
+        "token_out": address(wrapped(*output)),
+        "amount_in": amount.to_string(),
         "gas_price_wei": gas_price_wei,
         "gas_units": {
             "uniswap_v2": uniswap_v2::gas::SWAP_GAS_UNITS,
@@ -46,7 +47,7 @@ pub(super) fn line(
         "tokens": tokens.collect::<Vec<_>>(),
         "left_out": pools.collect::<Vec<_>>(),
         "sampled": sampled(market, witness),
-    })
+    }))
 }
 
 fn wrapped(token: braid_primitives::TokenId) -> braid_primitives::TokenId {
