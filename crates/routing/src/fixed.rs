@@ -2,7 +2,7 @@
 
 use crate::dual::{Member, Newton, Stage, Subproblem, Tolerance};
 use crate::problem::{Flow, Problem};
-use crate::support::longest_chain;
+use crate::support::{chain_lengths, longest_chain};
 
 /// A flow over a set of pools at the prices that balance it.
 #[derive(Clone, Debug)]
@@ -43,8 +43,8 @@ impl<'p> Fixed<'p> {
             if longest_chain(&fixed.flows) <= problem.hops {
                 return Some(fixed);
             }
-            let smallest = fixed.smallest_too_deep(problem.hops)?;
-            pools.retain(|pair| *pair != smallest);
+            let dropped = fixed.too_deep(problem.hops);
+            pools.retain(|pair| !dropped.contains(pair));
         }
         None
     }
@@ -83,44 +83,27 @@ impl<'p> Fixed<'p> {
         Some(Self { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
     }
 
-    /// The pool of the smallest flow, by value, that lies on a chain longer than `hops`.
-    fn smallest_too_deep(&self, hops: usize) -> Option<u32> {
+    /// Pools whose flows have to go until no chain is longer than `hops`: always the smallest, by value, of those that lie
+    /// on such a chain; on a cycle the smallest of all.
+    fn too_deep(&self, hops: usize) -> Vec<u32> {
         let price = |token: u32| self.sub.tokens.iter().position(|t| *t == token).map_or(0.0, |at| self.prices[at]);
-        let long = self.flows.iter().filter(|flow| {
-            let ahead: Vec<Flow> = upstream(&self.flows, flow.from);
-            let behind: Vec<Flow> = downstream(&self.flows, flow.to);
-            longest_chain(&ahead).saturating_add(1).saturating_add(longest_chain(&behind)) > hops
-        });
-        let smallest = long.min_by(|a, b| (a.amount_in * price(a.from)).total_cmp(&(b.amount_in * price(b.from))));
-        smallest.map(|flow| flow.pair)
+        let mut flows: Vec<(Flow, f64)> = self.flows.iter().map(|f| (*f, f.amount_in * price(f.from))).collect();
+        flows.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.pair.cmp(&b.0.pair)));
+        let mut flows: Vec<Flow> = flows.into_iter().map(|(flow, _)| flow).collect();
+        let mut dropped = Vec::new();
+        loop {
+            let smallest = match chain_lengths(&flows) {
+                Some(lengths) => lengths.iter().position(|length| *length > hops),
+                None => Some(0),
+            };
+            let Some(at) = smallest else { return dropped };
+            dropped.push(flows.remove(at).pair);
+        }
     }
 }
 
 fn price_in(member: &Member<'_>, flow: &Flow, prices: &[f64]) -> f64 {
     prices[member.ends[usize::from(flow.side)] as usize]
-}
-
-fn upstream(flows: &[Flow], token: u32) -> Vec<Flow> {
-    spread(flows, token, |flow| (flow.to, flow.from))
-}
-
-fn downstream(flows: &[Flow], token: u32) -> Vec<Flow> {
-    spread(flows, token, |flow| (flow.from, flow.to))
-}
-
-fn spread(flows: &[Flow], token: u32, ends: impl Fn(&Flow) -> (u32, u32)) -> Vec<Flow> {
-    let mut seen = vec![token];
-    let mut at = 0;
-    while at < seen.len() {
-        let here = seen[at];
-        for flow in flows.iter().filter(|flow| ends(flow).0 == here) {
-            if !seen.contains(&ends(flow).1) {
-                seen.push(ends(flow).1);
-            }
-        }
-        at += 1;
-    }
-    flows.iter().filter(|flow| seen.contains(&ends(flow).0)).copied().collect()
 }
 
 /// Drops pools that lead to a token that nothing else touches, until none does.

@@ -94,26 +94,67 @@ impl Support {
 
 /// The most pools in a row; a cycle counts as more than any limit.
 pub(crate) fn longest_chain(flows: &[Flow]) -> usize {
-    let mut tokens: Vec<(u32, usize)> = Vec::new();
-    let depth = |tokens: &[(u32, usize)], token: u32| tokens.iter().find(|t| t.0 == token).map_or(0, |t| t.1);
-    for round in 0.. {
-        let mut changed = false;
-        for flow in flows {
-            let reached = depth(&tokens, flow.from) + 1;
-            if reached > depth(&tokens, flow.to) {
-                match tokens.iter_mut().find(|t| t.0 == flow.to) {
-                    Some(known) => known.1 = reached,
-                    None => tokens.push((flow.to, reached)),
-                }
-                changed = true;
+    chain_lengths(flows).map_or(usize::MAX, |lengths| lengths.into_iter().max().unwrap_or(0))
+}
+
+/// For each flow, the most pools in a row that it is one of; `None` on a cycle.
+pub(crate) fn chain_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
+    let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    let at = |token: u32| tokens.binary_search(&token).unwrap_or(0);
+    let ends: Vec<(usize, usize)> = flows.iter().map(|flow| (at(flow.from), at(flow.to))).collect();
+    let mut waiting = vec![0_usize; tokens.len()];
+    for (_, to) in &ends {
+        waiting[*to] += 1;
+    }
+    let mut leaving: Vec<usize> = (0..flows.len()).collect();
+    leaving.sort_unstable_by_key(|k| ends[*k].0);
+    // Token by token, each after all that lead to it.
+    let mut ahead = vec![0_usize; tokens.len()];
+    let mut ready: Vec<usize> = (0..tokens.len()).filter(|token| waiting[*token] == 0).collect();
+    let mut order = Vec::with_capacity(flows.len());
+    while let Some(token) = ready.pop() {
+        let first = leaving.partition_point(|k| ends[*k].0 < token);
+        for &k in leaving[first..].iter().take_while(|k| ends[**k].0 == token) {
+            let to = ends[k].1;
+            ahead[to] = ahead[to].max(ahead[token] + 1);
+            waiting[to] -= 1;
+            if waiting[to] == 0 {
+                ready.push(to);
             }
-        }
-        if !changed {
-            break;
-        }
-        if round > flows.len() {
-            return usize::MAX;
+            order.push(k);
         }
     }
-    tokens.iter().map(|t| t.1).max().unwrap_or(0)
+    if order.len() < flows.len() {
+        return None;
+    }
+    let mut behind = vec![0_usize; tokens.len()];
+    for &k in order.iter().rev() {
+        let (from, to) = ends[k];
+        behind[from] = behind[from].max(behind[to] + 1);
+    }
+    Some(ends.iter().map(|(from, to)| ahead[*from] + 1 + behind[*to]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(from: u32, to: u32) -> Flow {
+        Flow { pair: 0, side: 0, from, to, amount_in: 1.0 }
+    }
+
+    #[test]
+    fn each_flow_counts_the_longest_chain_through_it() {
+        // 0 → 1 → 2 → 3 and the shortcut 0 → 2.
+        let flows = [flow(0, 1), flow(1, 2), flow(2, 3), flow(0, 2)];
+        assert_eq!(chain_lengths(&flows), Some(vec![3, 3, 3, 2]));
+        assert_eq!(longest_chain(&[]), 0);
+    }
+
+    #[test]
+    fn a_cycle_is_longer_than_any_limit() {
+        assert_eq!(longest_chain(&[flow(0, 1), flow(1, 0)]), usize::MAX);
+    }
 }
