@@ -61,21 +61,33 @@ impl PriceBoard {
             if !may_raise && !may_lower {
                 continue;
             }
-            let root = (crumb / other).sqrt();
-            let may_raise = may_raise && other * arrow.spot_after_gas(root) > lowest;
-            let may_lower = may_lower && other * arrow.reversed(token).cost_with_gas(root) < highest;
+            let (part, whole) = ((crumb / other).sqrt(), (problem.gas_price / other).sqrt());
+            let back = arrow.reversed(token);
+            let may_raise = may_raise && other * arrow.spot_after_gas(part) > lowest;
+            let may_lower = may_lower && other * back.cost_with_gas(part) < highest;
             if !may_raise && !may_lower {
                 continue;
             }
-            let Some(curve) = problem.curve(arrow.pair) else { continue };
-            let gas = curve.gas_units * problem.gas_price;
-            if let Some(direction) = curve.direction(arrow.side).filter(|_| may_raise) {
-                low = low.max(direction.average_rate(other, f64::INFINITY, gas * CRUMB));
-                low_gas = low_gas.max(direction.average_rate(other, f64::INFINITY, gas));
+            // One formula is exact for a pool of one stretch, and needs no look at its curve.
+            let curve = problem.curve(arrow.pair).filter(|_| !arrow.is_plain);
+            let gas = curve.map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
+            if may_raise {
+                let direction = curve.and_then(|curve| curve.direction(arrow.side));
+                let rate = |gas: f64, root: f64| match direction {
+                    Some(direction) => direction.average_rate(other, f64::INFINITY, gas),
+                    None => other * arrow.spot_after_gas(root),
+                };
+                low = low.max(rate(gas * CRUMB, part));
+                low_gas = low_gas.max(rate(gas, whole));
             }
-            if let Some(direction) = curve.direction(1 - arrow.side).filter(|_| may_lower) {
-                high = high.min(direction.average_cost(other, f64::INFINITY, gas * CRUMB));
-                high_gas = high_gas.min(direction.average_cost(other, f64::INFINITY, gas));
+            if may_lower {
+                let direction = curve.and_then(|curve| curve.direction(1 - arrow.side));
+                let cost = |gas: f64, root: f64| match direction {
+                    Some(direction) => direction.average_cost(other, f64::INFINITY, gas),
+                    None => other * back.cost_with_gas(root),
+                };
+                high = high.min(cost(gas * CRUMB, part));
+                high_gas = high_gas.min(cost(gas, whole));
             }
         }
         settle(guess, (low, high), (low_gas, high_gas))

@@ -28,7 +28,7 @@ const CHAINS: usize = 3;
 /// Equal parts of the first split.
 const CHUNKS: u16 = 24;
 /// Most pools priced for each.
-const CHUNK_QUOTES: usize = 1_500;
+const CHUNK_QUOTES: usize = 6_000;
 /// Gap, as a share of the bound, above which a flow by chunks is tried too: amounts beyond the market's liquidity.
 const FAR: f64 = 2e-3;
 /// Gap, as a share of the bound, and amount, in atomic units, from which exact chains are walked one by one.

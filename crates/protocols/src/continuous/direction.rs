@@ -126,6 +126,12 @@ impl Direction {
         self.depth
     }
 
+    /// Whether this is one stretch of constant liquidity that costs no gas to pass.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.knots.len() == 2 && self.last().gas_units == 0.0
+    }
+
     /// The most that this direction takes, fee included.
     #[inline]
     pub fn capacity_in(&self) -> f64 {

@@ -15,6 +15,8 @@ pub(crate) struct Arrow {
     pub(crate) to: u32,
     /// Which of the pair's coins this token is.
     pub(crate) side: u8,
+    /// Whether the pair is one stretch of constant liquidity.
+    pub(crate) is_plain: bool,
     /// Marginal rate of selling this token, fee included; zero where that side pays nothing.
     pub(crate) spot: f64,
     /// Marginal rate of buying it with the other.
@@ -30,7 +32,8 @@ impl Arrow {
         let [spot, back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.spot()));
         let gas_root = curve.gas_units.sqrt();
         let [toll, toll_back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.reject_in() * gas_root));
-        Self { pair, to, side: 0, spot, back, toll, toll_back }
+        let is_plain = curve.directions.iter().flatten().all(|direction| direction.is_plain());
+        Self { pair, to, side: 0, is_plain, spot, back, toll, toll_back }
     }
 
     /// A rate that no average rate net of gas of selling this token is above. `root` is `√(gas price ÷ price out)`.
@@ -59,6 +62,7 @@ impl Arrow {
             pair: self.pair,
             to: index32(here),
             side: 1 - self.side,
+            is_plain: self.is_plain,
             spot: self.back,
             back: self.spot,
             toll: self.toll_back,

@@ -1,0 +1,192 @@
+//! What must hold whatever the market: nothing beats a certificate, and what does not matter changes nothing.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+
+use braid_market::Market;
+use braid_primitives::U256;
+use braid_routing::baseline::Baseline;
+use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Solution, solve};
+use common::{Sketch, block, chains, market, pool, request, run_chain, token};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+const TOKENS: usize = 4;
+const GWEI: u64 = 1_000_000_000;
+
+fn sketches(most: usize) -> impl Strategy<Value = Vec<Sketch>> {
+    let one =
+        (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
+    let sketch = one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
+        coins: (a, (a + step) % TOKENS),
+        depth: 10_f64.powf(magnitude),
+        tilt: tilt.exp(),
+        concentrated,
+        fee,
+    });
+    prop::collection::vec(sketch, 2..most)
+}
+
+/// From a ten-thousandth of an ether to ten times the deepest pool.
+fn amounts() -> impl Strategy<Value = U256> {
+    (14.0_f64..23.0).prop_map(|exponent| U256::from(10_f64.powf(exponent)))
+}
+
+/// From 0.05 to 100 gwei.
+fn gas() -> impl Strategy<Value = u64> {
+    (7.7_f64..11.0).prop_map(|exponent| 10_f64.powf(exponent).round() as u64)
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::with_cases(cases) }
+}
+
+/// Value net of gas, wei.
+fn net(prepared: &Prepared, request: &Request, out: U256, gas_units: u64) -> f64 {
+    prepared.value_wei(request.outputs[0].0, out).unwrap() - gas_units as f64 * request.gas_price_wei as f64
+}
+
+fn net_of(prepared: &Prepared, request: &Request, solution: &Solution) -> f64 {
+    net(prepared, request, solution.route.amounts_out[0], solution.route.gas_units())
+}
+
+/// The best of every split of the amount over two chains that share no pool, in sixteenths.
+fn best_split(market: &Arc<Market>, prepared: &Prepared, request: &Request) -> Option<f64> {
+    let (input, amount) = request.inputs[0];
+    let all = chains(market, input, request.outputs[0].0, 3);
+    let part = |k: u64| amount * U256::from(k) / U256::from(16);
+    let mut best: Option<f64> = None;
+    for (at, first) in all.iter().enumerate() {
+        for second in &all[..=at] {
+            let shared = first.iter().any(|step| second.iter().any(|other| other.0 == step.0));
+            for k in if shared { 16..=16 } else { 1..=15 } {
+                let Some((mut out, mut units)) = run_chain(market, first, part(k)) else { continue };
+                if k < 16 {
+                    let Some(rest) = run_chain(market, second, amount - part(k)) else { continue };
+                    out += rest.0;
+                    units += rest.1;
+                }
+                let value = net(prepared, request, out, units);
+                best = Some(best.map_or(value, |known: f64| known.max(value)));
+            }
+        }
+    }
+    best
+}
+
+proptest! {
+    #![proptest_config(config(1_500))]
+
+    #[test]
+    fn no_split_over_two_chains_and_no_baseline_is_worth_more_than_the_bound(
+        sketches in sketches(9), amount in amounts(), to in 1..TOKENS, gas in gas(),
+    ) {
+        let market = market(TOKENS, &sketches);
+        let prepared = Prepared::new(Arc::clone(&market));
+        let request = Request { max_hops: 3, ..request(token(0), amount, token(to), gas) };
+        let Ok(solution) = solve(&prepared, &request) else { return Ok(()) };
+        let Ok(certificate) = &solution.certificate else { return Ok(()) };
+        if certificate.excluded.standing_arbitrage > 0 {
+            return Ok(());
+        }
+        let bound = f64::from(certificate.upper_bound_value_wei);
+        let slack = 2.0 + bound * 1e-12;
+        if let Some(split) = best_split(&market, &prepared, &request) {
+            prop_assert!(split <= bound + slack, "a split is worth {split}, above the bound {bound}");
+        }
+        for baseline in Baseline::ALL {
+            if let Some(value) = baseline.net_value_wei(&prepared, &request) {
+                prop_assert!(value <= bound + slack, "{} is worth {value}, above {bound}", baseline.name());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn one_more_pool_costs_no_more_than_the_gap(
+        sketches in sketches(9), amount in amounts(), to in 1..TOKENS, gas in gas(),
+    ) {
+        let (fewer, more) = (market(TOKENS, &sketches[1..]), market(TOKENS, &sketches));
+        let (fewer, more) = (Prepared::new(fewer), Prepared::new(more));
+        let request = request(token(0), amount, token(to), gas);
+        let (Ok(before), Ok(after)) = (solve(&fewer, &request), solve(&more, &request)) else { return Ok(()) };
+        let Ok(certificate) = &after.certificate else { return Ok(()) };
+        if certificate.excluded.standing_arbitrage > 0 {
+            return Ok(());
+        }
+        // Both valued at the prices of the larger market.
+        let (before, bound) = (net_of(&more, &request, &before), f64::from(certificate.upper_bound_value_wei));
+        prop_assert!(before <= bound + 2.0 + bound * 1e-12, "{before} without the pool, at most {bound} with it");
+    }
+
+    #[test]
+    fn two_halves_of_a_pool_trade_as_the_whole_where_gas_is_free(
+        sketches in sketches(7), amount in amounts(), to in 1..TOKENS,
+    ) {
+        let mut halves = sketches.clone();
+        let half = Sketch { depth: sketches[0].depth / 2.0, ..sketches[0].clone() };
+        halves[0] = half.clone();
+        halves.push(half);
+        let (whole, halves) = (Prepared::new(market(TOKENS, &sketches)), Prepared::new(market(TOKENS, &halves)));
+        let request = request(token(0), amount, token(to), 0);
+        let (Ok(one), Ok(two)) = (solve(&whole, &request), solve(&halves, &request)) else { return Ok(()) };
+        let (Ok(a), Ok(b)) = (&one.certificate, &two.certificate) else { return Ok(()) };
+        if a.excluded.standing_arbitrage + b.excluded.standing_arbitrage > 0 {
+            return Ok(());
+        }
+        let (first, second) = (net_of(&whole, &request, &one), net_of(&whole, &request, &two));
+        let bound = f64::from(a.upper_bound_value_wei);
+        prop_assert!(second <= bound * (1.0 + 1e-9) + 100.0, "the halves give {second}, the whole at most {bound}");
+        let reach = second * (1.0 + b.gap_bps / 1e4 + 1e-9) + 100.0;
+        prop_assert!(first <= reach, "the whole gives {first}, the halves at most {reach}");
+    }
+
+    #[test]
+    fn preparing_block_after_block_is_as_preparing_each_from_nothing(
+        sketches in sketches(12), moves in prop::collection::vec((0_usize..12, 0.5_f64..2.0), 1..12),
+    ) {
+        let mut state = market(TOKENS, &sketches);
+        let mut prepared = Prepared::new(Arc::clone(&state));
+        for (at, factor) in moves {
+            let at = at % sketches.len();
+            let moved = Sketch { tilt: sketches[at].tilt * factor, ..sketches[at].clone() };
+            state = Arc::new(state.next(block(), Arc::clone(state.tokens()), [pool(at, &moved)]).unwrap());
+            prepared = prepared.next(Arc::clone(&state));
+            let fresh = Prepared::new(Arc::clone(&state));
+            prop_assert_eq!(format!("{prepared:?}"), format!("{fresh:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
+    // Every step of sixty ticks has liquidity of its own: to drain the pool is to pass 1,200 of them.
+    let deep = Sketch { coins: (0, 1), depth: 10.0, tilt: 1.0, concentrated: true, fee: 3000 };
+    let mut rough = pool(0, &deep);
+    if let braid_protocols::PoolState::UniswapV3(state) = &mut rough.state {
+        let liquidity = 1_000_000_000_000_000_000_i128;
+        let edges = (-600..=600).filter(|k| *k != 0).map(|k: i32| {
+            braid_protocols::uniswap_v3::Tick::new(k * 60, -liquidity * i128::from(k.signum()), 1_u128 << 60)
+        });
+        let mut ticks: Vec<_> = edges.flatten().collect();
+        ticks.sort_by_key(|tick| tick.index);
+        state.liquidity = 600 * liquidity as u128;
+        state.ticks = ticks.into();
+    }
+    let plain = Sketch { concentrated: false, depth: 1e5, ..deep.clone() };
+    let empty = market(2, &[]);
+    let state = empty.next(block(), Arc::clone(empty.tokens()), [rough, pool(1, &plain)]).unwrap();
+    let prepared = Prepared::new(Arc::new(state));
+    for ether in [1.0, 1e3, 1e5, 1e7] {
+        for gas in [0, GWEI / 20, 100 * GWEI] {
+            let solution = solve(&prepared, &request(token(0), U256::from(ether * 1e18), token(1), gas)).unwrap();
+            let units = solution.route.gas_units();
+            assert!(units <= MAX_ROUTE_GAS_UNITS, "{units} gas units for {ether} ether at {gas} wei");
+        }
+    }
+}
