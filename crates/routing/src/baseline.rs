@@ -61,7 +61,7 @@ impl Baseline {
         Some((route, net_wei))
     }
 
-    fn plan(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
+    pub(crate) fn plan(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
         match self {
             Self::SingleChain => {
                 let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use braid_primitives::{TokenId, U256};
 
+use crate::baseline::Baseline;
 use crate::basket;
 use crate::certify::{self, PriceBoard};
 use crate::dual::Newton;
@@ -50,6 +51,9 @@ const NARROWINGS: usize = 4;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
 const REOPEN_GAP: f64 = 0.2;
+/// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
+const TEMPTING: f64 = 2e-4;
+const SMALL_MARKET: usize = 3_000;
 /// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more.
 const SHARES_OF_TRADE: [f64; 3] = [1e-3, 1e-2, 1e-1];
 
@@ -142,6 +146,8 @@ pub(crate) struct Single<'a> {
     pub(crate) problem: Problem<'a>,
     /// Whether a flow was turned down because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
+    /// Whether pools that were set aside would earn more than the gap at the prices found.
+    tempted: Cell<bool>,
 }
 
 /// What a split left: a bound, and the prices and caps that go with it.
@@ -159,7 +165,7 @@ struct Candidate {
 
 impl<'a> Single<'a> {
     pub(crate) fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
-        Self { prepared, request, problem, too_much_gas: Cell::new(false) }
+        Self { prepared, request, problem, too_much_gas: Cell::new(false), tempted: Cell::new(false) }
     }
 
     fn solve(&self, output: TokenId) -> Result<Solution, SolveError> {
@@ -194,6 +200,11 @@ impl<'a> Single<'a> {
             let flows = greedy::chunked(&universe, &potentials, cut);
             self.offer(&mut best, &flows);
         }
+        let (universe, bound) = if far || self.tempted.get() {
+            self.simpler_routers(&potentials, universe, bound, &mut best)
+        } else {
+            (universe, bound)
+        };
         if best.is_none() {
             for chain in path::narrowest_paths(problem, &potentials, CHAINS) {
                 self.offer(&mut best, &chain.flows);
@@ -266,6 +277,34 @@ impl<'a> Single<'a> {
         })
     }
 
+    /// What simpler routers find over all open pools: a floor under the answer where the bound is far, or where pools that
+    /// were set aside earn more than the gap. Where the best route then uses such pools, the bound is worked out with them.
+    fn simpler_routers<'u>(
+        &'u self,
+        potentials: &Potentials,
+        universe: Problem<'u>,
+        bound: f64,
+        best: &mut Option<Candidate>,
+    ) -> (Problem<'u>, f64) {
+        for baseline in Baseline::ALL {
+            let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
+            self.offer(best, &flows);
+        }
+        let flows = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
+        if flows.iter().all(|flow| universe.is_open(flow.pair)) {
+            return (universe, bound);
+        }
+        let mut wider = universe;
+        for flow in flows {
+            wider.closed[flow.pair as usize] = false;
+        }
+        if let Some(recorder) = self.problem.recorder {
+            recorder.replace(None);
+        }
+        let bound = self.split(&wider, best).bound;
+        (wider, bound)
+    }
+
     /// A bound for a trade that is worth less than its gas.
     fn below_gas(&self, universe: &Problem<'_>, best: Option<&Candidate>) -> f64 {
         let mut potentials = Potentials::new(universe, 0.0);
@@ -285,6 +324,8 @@ impl<'a> Single<'a> {
         let earning = certify::earning_outside(&self.problem, &universe, &first.caps, &first.prices);
         let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
         let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
+        let small = self.prepared.pair_count() <= SMALL_MARKET;
+        self.tempted.set(small && sum > gap.max(TEMPTING * first.bound));
         if sum <= (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
             return (universe, first.bound);
         }

@@ -1,5 +1,5 @@
 //! What must hold whatever the market: nothing beats a certificate, and what does not matter changes nothing.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 mod common;
 
