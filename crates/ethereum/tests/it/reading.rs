@@ -171,5 +171,6 @@ async fn the_lens_and_plain_calls_read_the_same_and_the_lens_takes_fewer() {
     }
     assert_eq!(read[0], read[1]);
     assert!(read[0].len() > 3);
-    assert!(calls[1].0 * 3 < calls[0].0 && calls[1].1 * 3 < calls[0].1, "{calls:?}");
+    // Of so few pools most messages are those of any start; the bytes are the pools' own.
+    assert!(calls[1].0 < calls[0].0 && calls[1].1 * 50 < calls[0].1, "{calls:?}");
 }
