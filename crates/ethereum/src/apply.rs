@@ -31,6 +31,7 @@ pub struct BlockChange {
 pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterator<Item = &'a Log>) -> BlockChange {
     let mut change = BlockChange::default();
     let mut working: FxHashMap<PoolId, Pool> = FxHashMap::default();
+    let listeners = Listeners::of(market);
     for log in logs {
         match catalog.announced(log) {
             Ok(Some(pool)) => change.announced.push(pool),
@@ -38,7 +39,16 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
                 tracing::warn!(%error, "a factory announced something that is no pool");
                 change.nonsense += 1;
             }
-            Ok(None) => apply_one(market, log, &mut working, &mut change),
+            Ok(None) => {
+                let mut heard = false;
+                for id in market.pool_id(log.address).into_iter().chain(listeners.to(log.address)) {
+                    heard = true;
+                    apply_one(market, id, log, &mut working, &mut change);
+                }
+                if !heard {
+                    change.strangers.insert(log.address);
+                }
+            }
         }
     }
     let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.address));
@@ -48,28 +58,57 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
     change
 }
 
-fn apply_one(market: &Market, log: &Log, working: &mut FxHashMap<PoolId, Pool>, change: &mut BlockChange) {
-    let Some((id, known)) = market.pool_id(log.address).and_then(|id| Some((id, market.pool(id)?))) else {
-        change.strangers.insert(log.address);
-        return;
-    };
-    if change.stale.contains(&log.address) {
+fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<PoolId, Pool>, change: &mut BlockChange) {
+    let Some(known) = market.pool(id) else { return };
+    if change.stale.contains(&known.address) {
         return;
     }
     let protocol = known.product.protocol();
     if !log.topics().first().is_some_and(|topic0| protocol.freshness_topics().contains(topic0)) {
         return;
     }
+    let untouched = !working.contains_key(&id);
     let pool = working.entry(id).or_insert_with(|| known.clone());
     match protocol.apply(&mut pool.state, log) {
-        Ok(Freshness::Applied | Freshness::Unaffected) => {}
+        Ok(Freshness::Applied) => {}
+        Ok(Freshness::Unaffected) => {
+            if untouched {
+                working.remove(&id);
+            }
+        }
         Ok(Freshness::Stale) => {
-            change.stale.insert(log.address);
+            change.stale.insert(known.address);
         }
         Err(error) => {
-            tracing::warn!(%error, pool = %log.address, "a log does not fit its pool, which is read again");
-            change.stale.insert(log.address);
+            tracing::warn!(%error, pool = %known.address, "a log does not fit its pool, which is read again");
+            change.stale.insert(known.address);
         }
+    }
+}
+
+/// Which pools want to hear of other contracts' logs.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners {
+    by_emitter: FxHashMap<Address, Vec<PoolId>>,
+}
+
+impl Listeners {
+    /// Asks every pool of a market.
+    pub(crate) fn of(market: &Market) -> Self {
+        let mut by_emitter: FxHashMap<Address, Vec<PoolId>> = FxHashMap::default();
+        for (index, pool) in (0u32..).zip(market.pools()) {
+            for emitter in pool.product.protocol().listens_to(&pool.state) {
+                if emitter != pool.address {
+                    by_emitter.entry(emitter).or_default().push(PoolId(index));
+                }
+            }
+        }
+        Self { by_emitter }
+    }
+
+    /// The pools that listen to a contract.
+    pub(crate) fn to(&self, emitter: Address) -> impl Iterator<Item = PoolId> + '_ {
+        self.by_emitter.get(&emitter).into_iter().flatten().copied()
     }
 }
 

@@ -97,7 +97,19 @@ pub trait Protocol: Sync {
     /// `topic0` of every event, emitted by a pool itself, that may change what it pays.
     fn freshness_topics(&self) -> &'static [B256];
 
-    /// Applies a log that the pool emitted to the state of just before it.
+    /// Contracts besides the pool itself whose logs may change what it pays: a vault that holds many pools, a market that a
+    /// pool lends to. Their logs come to [`apply`](Self::apply) as well, which tells by its topics whether they are about this pool.
+    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+        Vec::new()
+    }
+
+    /// Whether what the pool pays also changes without any log that it or [`listens_to`](Self::listens_to) emits, beyond what
+    /// its state says of time: its state is then read again at every block.
+    fn reads_each_block(&self, _state: &PoolState) -> bool {
+        false
+    }
+
+    /// Applies a log of the pool, or of a contract that it [listens to](Self::listens_to), to the state of just before it.
     ///
     /// # Errors
     /// [`DecodeError`] when the log is malformed: the state must then be read again.

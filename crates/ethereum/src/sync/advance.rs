@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use braid_market::Market;
 use braid_primitives::{Address, Block};
 use braid_protocols::Pool;
 
@@ -32,8 +33,10 @@ impl Synchronizer {
             self.known.insert(pool, block.number);
         }
         let mut read: BTreeSet<Address> = change.stale;
-        let (doubtful, changed) = self.doubt(change.changed);
+        read.extend(restless(&base));
+        let (doubtful, mut changed) = self.doubt(change.changed);
         read.extend(doubtful);
+        changed.retain(|pool| !read.contains(&pool.address));
         read.extend(announced);
         read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         read.extend(self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied());
@@ -69,4 +72,10 @@ impl Synchronizer {
             changed.into_iter().partition(|pool| read.contains(&pool.address));
         (doubtful.into_iter().map(|pool| pool.address).collect(), trusted)
     }
+}
+
+/// Pools that are read again at every block.
+pub(super) fn restless(market: &Market) -> impl Iterator<Item = Address> + '_ {
+    let restless = |pool: &&std::sync::Arc<Pool>| pool.product.protocol().reads_each_block(&pool.state);
+    market.pools().iter().filter(restless).map(|pool| pool.address)
 }

@@ -6,7 +6,7 @@ use braid_market::Market;
 use braid_primitives::{Address, B256, Block};
 
 use super::Synchronizer;
-use crate::{FollowError, Phase, range::FIRST_BLOCKS, scan::Scan, spans::Segment};
+use crate::{FollowError, Phase, apply::Listeners, range::FIRST_BLOCKS, scan::Scan, spans::Segment};
 
 /// Blocks per range when many were missed: every event of every pool is asked for, and there are many in a block.
 const LEAP_BLOCKS: u64 = 64;
@@ -117,11 +117,15 @@ impl Synchronizer {
         let everything = blocks > LEAP_MOST_BLOCKS;
         let (filter, first_blocks) =
             if everything { (self.catalog.announcements(), FIRST_BLOCKS) } else { (self.catalog.block(), LEAP_BLOCKS) };
+        touched.extend(super::advance::restless(base));
+        let listeners = Listeners::of(base);
         let segment = Segment { from: from.saturating_add(1), to: head.number, filter: filter.clone() };
         let mut scan = Scan::new(self.node.clone(), vec![segment], first_blocks);
         while let Some(part) = scan.next().await? {
             touched.extend(self.learn(&part.logs));
             touched.extend(part.logs.iter().map(|log| log.log.address).filter(|pool| self.known.get(*pool).is_some()));
+            let heard = part.logs.iter().flat_map(|log| listeners.to(log.log.address));
+            touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.address));
         }
         if everything {
             touched.extend(base.pools().iter().map(|pool| pool.address));
