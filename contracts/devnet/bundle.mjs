@@ -38,14 +38,22 @@ function ourTokens() {
   return compile(require('solc'), sources, settings, find);
 }
 
-/** Our own stand-ins for contracts that no package holds, all named StandIn…, each protocol in a folder of its own. */
+/**
+ * Our own stand-ins for contracts that no package holds, all named StandIn…, each protocol in a folder of its own; and OpenZeppelin's
+ * vault as it comes.
+ */
 function standIns() {
   const folders = fs.readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).sort();
   const files = folders.flatMap((folder) => fs.readdirSync(path.join(here, folder)).sort().map((file) => path.posix.join(folder, file)));
   const sources = Object.fromEntries(files.filter((f) => f.endsWith('.sol')).map((f) => [f, { content: read(here, f) }]));
   const settings = { evmVersion: 'paris', optimizer: { enabled: true, runs: 200 } };
-  const all = compile(require('solc'), sources, settings);
-  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn')));
+  const openZeppelin = path.join(modules, '@uniswap', 'v4-core', 'lib', 'openzeppelin-contracts', 'contracts');
+  const find = (name) => {
+    const prefix = '@openzeppelin/contracts/';
+    return { contents: name.startsWith(prefix) ? read(openZeppelin, name.slice(prefix.length)) : read(here, name) };
+  };
+  const all = compile(require('solc'), sources, settings, find);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || name === 'OpenZeppelinVault'));
 }
 
 /**

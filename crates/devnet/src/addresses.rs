@@ -53,3 +53,24 @@ pub const SUSHI_V3_QUOTER: Address = address!("0x64e8802FE490fa7cc61d34639581991
 
 /// `keccak256` of the code that mainnet holds at [`WETH9`].
 pub const WETH9_CODE_HASH: B256 = b256!("0xd0a06b12ac47863b5c7be4185c2deaad1c61557033f56c7d4ea74429cbb25e23");
+
+/// Lido's staked ether, which counts in shares.
+pub const STETH: Address = address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84");
+/// Lido's wrapper of shares.
+pub const WSTETH: Address = address!("0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0");
+/// MakerDAO's pot, which holds the savings rate.
+pub const MAKER_POT: Address = address!("0x197E90f9FAD81970bA7976f33CbD77088E5D7cf7");
+/// Savings Dai.
+pub const SDAI: Address = address!("0x83F20F44975D03b1b09e64809B757c47f942BEeA");
+/// Ethena's staked dollar, whose holders wait for a week.
+pub const SUSDE: Address = address!("0x9D39A5DE30e57443BfF2A8307A4256c8797A3497");
+/// Puffer's vault of ether; here OpenZeppelin's vault as it comes.
+pub const PUFETH: Address = address!("0xD9A442856C234a39a81a089C06451EBAa4306a72");
+/// Morpho Blue.
+pub const MORPHO_BLUE: Address = address!("0xBBBBBbbBBb9cC5e90e3b3Af64bdAF62C37EEFFCb");
+/// Morpho's adaptive interest rate model.
+pub const ADAPTIVE_CURVE_IRM: Address = address!("0x870aC11D48B15DB9a138Cf899d20F13F79Ba00BC");
+/// The factory of MetaMorpho 1.1.
+pub const METAMORPHO_FACTORY: Address = address!("0x1897A8997241C1cD4bD0698647e4EB7213535c24");
+/// Gauntlet's vault of USDC.
+pub const GAUNTLET_USDC_PRIME: Address = address!("0x8c106EEDAd96553e64287A5A6839c3Cc78afA3D0");

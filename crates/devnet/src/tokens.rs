@@ -19,6 +19,8 @@ pub enum Kind {
     Bytes32,
     /// Like STASIS Euro: answers false where others revert.
     FalseOnFailure,
+    /// A vault, or staked ether: more than a token, and made with the vaults.
+    Vault,
 }
 
 /// One token.
@@ -80,8 +82,8 @@ pub const TOKENS: &[Token] = &[
     token("USDT", "Tether USD", address!("0xdAC17F958D2ee523a2206206994597C13D831ec7"), 6, 1.0, (Kind::NoReturn, 2)),
     token("DAI", "Dai Stablecoin", address!("0x6B175474E89094C44Da98b954EedeAC495271d0F"), 18, 1.0, standard(2)),
     token("WBTC", "Wrapped BTC", address!("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"), 8, 90_000.0, standard(0)),
-    token("wstETH", "Wrapped staked Ether (stand-in)", address!("0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0"), 18, 3_600.0, standard(0)),
-    token("stETH", "Staked Ether (stand-in)", address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), 18, 3_000.0, standard(0)),
+    token("wstETH", "Wrapped liquid staked Ether 2.0 (stand-in)", crate::addresses::WSTETH, 18, 3_600.0, (Kind::Vault, 0)),
+    token("stETH", "Liquid staked Ether 2.0 (stand-in)", crate::addresses::STETH, 18, 3_000.0, (Kind::Vault, 0)),
     token("LINK", "ChainLink Token", address!("0x514910771AF9Ca656af840dff83E8264EcF986CA"), 18, 16.0, standard(1)),
     token("UNI", "Uniswap", address!("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"), 18, 8.5, standard(4)),
     token("MKR", "Maker", address!("0x9f8F72aA9304c8B593d555F12eF6589cC3A579A2"), 18, 1_800.0, (Kind::Bytes32, 1)),
@@ -95,12 +97,15 @@ pub const TOKENS: &[Token] = &[
     token("cbBTC", "Coinbase Wrapped BTC", address!("0xcbB7C0000aB88B473b1f5aFd9ef808440eed33Bf"), 8, 90_000.0, standard(9)),
     token("FRAX", "Frax", address!("0x853d955aCEf822Db058eb8505911ED77F175b99e"), 18, 0.999, standard(0)),
     token("LUSD", "LUSD Stablecoin", address!("0x5f98805A4E8be255a32880FDeC7F6728C6568bA0"), 18, 1.002, standard(0)),
-    token("sUSDe", "Staked USDe", address!("0x9D39A5DE30e57443BfF2A8307A4256c8797A3497"), 18, 1.19, standard(4)),
+    token("sUSDe", "Staked USDe (stand-in)", crate::addresses::SUSDE, 18, 1.19, (Kind::Vault, 4)),
     token("USDe", "USDe", address!("0x4c9EDD5852cd905f086C759E8383e09bff1E68B3"), 18, 1.0, standard(2)),
     token("COMP", "Compound", address!("0xc00e94Cb662C3520282E6f5717214004A7f26888"), 18, 46.0, standard(1)),
     token("ENS", "Ethereum Name Service", address!("0xC18360217D8F7Ab5e7c516566761Ea12Ce7F9D72"), 18, 19.0, standard(0)),
     token("PYUSD", "PayPal USD", address!("0x6c3ea9036406852006290770BEdFcAbA0e23A0e8"), 6, 1.0, standard(0)),
     token("rETH", "Rocket Pool ETH", address!("0xae78736Cd615f374D3085123A210448E74Fc6393"), 18, 3_390.0, standard(1)),
+    token("sDAI", "Savings Dai (stand-in)", crate::addresses::SDAI, 18, 1.1, (Kind::Vault, 0)),
+    token("pufETH", "OpenZeppelin vault at pufETH's address", crate::addresses::PUFETH, 18, 3_150.0, (Kind::Vault, 0)),
+    token("gtUSDCp", "Gauntlet USDC Prime (stand-in)", crate::addresses::GAUNTLET_USDC_PRIME, 18, 1.0, (Kind::Vault, 0)),
 ];
 
 /// The token of this symbol.

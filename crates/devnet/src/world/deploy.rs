@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A contract to place: name in the bundle, address, constructor arguments.
-type Placement = (&'static str, Address, Vec<u8>);
+pub(super) type Placement = (&'static str, Address, Vec<u8>);
 
 pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     check_init_code(bundle, "UniswapV2Pair", at::UNISWAP_V2_INIT_CODE_HASH)?;
@@ -32,8 +32,10 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
         set_code(rpc, address, &runtime(bundle, name)?).await?;
     }
     let mut placements = protocols();
-    placements.extend(TOKENS.iter().filter(|t| t.kind != Kind::WrappedEther).map(token));
+    placements.extend(TOKENS.iter().filter(|t| !matches!(t.kind, Kind::WrappedEther | Kind::Vault)).map(token));
     place(rpc, bundle, &placements).await?;
+    // these ask their assets for decimals and approve them as they are made
+    place(rpc, bundle, &super::vaults::placements()).await?;
     check_weth(rpc).await?;
     enable_lowest_fee(rpc).await
 }

@@ -5,6 +5,7 @@ mod history;
 mod liquidity;
 pub mod pools;
 mod shape;
+mod vaults;
 
 use alloy::primitives::{Address, U256};
 use serde_json::json;
@@ -38,6 +39,8 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     report(0, "placing contracts and tokens at their mainnet addresses");
     purse(rpc, accounts::MAKER, 20_000_000).await?;
     deploy::everything(rpc, bundle).await?;
+    wrap(rpc).await?;
+    vaults::fill(rpc).await?;
     report(1, "filling the taker's purse");
     purse(rpc, accounts::TAKER, 1_000_000).await?;
     fund_taker(rpc).await?;
@@ -63,13 +66,19 @@ async fn purse(rpc: &Rpc, owner: Address, ether: u64) -> Result<(), DevnetError>
     rpc.call("anvil_setBalance", json!([owner, wei])).await.map(|_| ())
 }
 
-/// Wraps the maker's ether and pays the taker its share of every token.
-async fn fund_taker(rpc: &Rpc) -> Result<(), DevnetError> {
+/// Wraps some of the maker's ether.
+async fn wrap(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let wrap = crate::abi::IErc20::depositCall {};
     let mut deposit = Tx::call(accounts::MAKER, addresses::WETH9, &wrap).gas(100_000);
     deposit.value_wei = U256::from(6_000_000) * U256::from(10).pow(U256::from(18));
     batch.send("wrapping ether", deposit).await?;
+    batch.mine().await
+}
+
+/// Pays the taker its share of every token.
+async fn fund_taker(rpc: &Rpc) -> Result<(), DevnetError> {
+    let mut batch = Batch::new(rpc);
     for token in crate::tokens::TOKENS {
         let value = shape::whole(TAKER_USD / token.price_usd) * token.units(1);
         let transfer = crate::abi::IErc20::transferCall { to: accounts::TAKER, value };
