@@ -8,6 +8,7 @@
 //! floating point appears only in [`continuous`], which steers the optimiser and never reaches an amount that a user sees.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod answers;
 pub mod balancer;
 pub mod continuous;
 pub mod curve;
@@ -16,6 +17,7 @@ pub mod error;
 pub mod fluid;
 pub mod lens;
 pub mod lido;
+pub mod morpho;
 pub mod pool;
 pub mod protocol;
 pub mod registry;

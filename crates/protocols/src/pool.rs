@@ -1,11 +1,13 @@
 //! The hot side of a protocol: a pool and the questions that routing asks of it.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
 use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Product, SwapError, uniswap_v2, uniswap_v3};
+use crate::{Product, SwapError, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
@@ -39,6 +41,12 @@ pub enum PoolState {
     UniswapV2(uniswap_v2::State),
     /// Concentrated liquidity, two coins.
     UniswapV3(uniswap_v3::State),
+    /// A vault: coin 0 is the asset, coin 1 the share.
+    Erc4626(Box<erc4626::State>),
+    /// Lido, whichever of its doors the product is.
+    Lido(lido::State),
+    /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
+    Metamorpho(Arc<morpho::MetaMorpho>),
 }
 
 /// What a swap pays.
@@ -61,6 +69,12 @@ pub enum After {
     UniswapV2(uniswap_v2::After),
     /// New price, tick and liquidity in range.
     UniswapV3(uniswap_v3::After),
+    /// The whole of a vault's numbers.
+    Erc4626(erc4626::After),
+    /// Lido's totals, which both of its doors depend on.
+    Lido(lido::State),
+    /// What was done to the vault, in order.
+    Metamorpho(morpho::Trades),
 }
 
 impl Pool {
@@ -80,7 +94,7 @@ impl Pool {
     /// As [`Pool::swap`].
     pub fn swap_after(
         &self,
-        _at: &ExecutionBlock,
+        at: &ExecutionBlock,
         before: &After,
         coin_in: u8,
         coin_out: u8,
@@ -99,6 +113,13 @@ impl Pool {
             (PoolState::UniswapV2(state), _) => state.swap(coin_in == 0, amount_in),
             (PoolState::UniswapV3(state), After::UniswapV3(after)) => state.swap_from(after, coin_in == 0, amount_in),
             (PoolState::UniswapV3(state), _) => state.swap(coin_in == 0, amount_in),
+            (PoolState::Erc4626(_), After::Erc4626(state)) => state.swap(at, coin_in, amount_in),
+            (PoolState::Erc4626(state), _) => state.swap(at, coin_in, amount_in),
+            (PoolState::Lido(_), After::Lido(state)) | (PoolState::Lido(state), _) => {
+                state.swap(self.product == Product::LidoSteth, at, coin_in, amount_in)
+            }
+            (PoolState::Metamorpho(vault), After::Metamorpho(trades)) => vault.step(at, trades, coin_in, amount_in),
+            (PoolState::Metamorpho(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
         }
     }
 
@@ -108,6 +129,7 @@ impl Pool {
             PoolState::WrappedEther => Some(0),
             PoolState::UniswapV2(state) => Some(u32::from(state.fee_bps) * 100),
             PoolState::UniswapV3(state) => Some(state.fee_pips),
+            PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::Metamorpho(_) => Some(0),
         }
     }
 
@@ -115,7 +137,30 @@ impl Pool {
     pub fn depends_on_time(&self) -> bool {
         match &self.state {
             PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
+            PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
+            // the stake limit grows by the block, interest by the second
+            PoolState::Lido(_) | PoolState::Metamorpho(_) => true,
         }
+    }
+
+    /// Where what the pool depends on lies: pools that answer with the same address share their state, so that what a route
+    /// does to one is done to the other.
+    pub fn shares_state_at(&self) -> Address {
+        match &self.state {
+            PoolState::Lido(_) => lido::STETH,
+            _ => self.address,
+        }
+    }
+
+    /// What a holder of none gains by a transfer of an amount, for a coin of this pool that counts in shares; `None` for others.
+    pub fn arrives(&self, before: &After, token: TokenId, amount: U256) -> Option<U256> {
+        let PoolState::Lido(state) = &self.state else { return None };
+        let counts_in_shares = if self.product == Product::LidoSteth { 1 } else { 0 };
+        if self.coins.get(counts_in_shares) != Some(&token) {
+            return None;
+        }
+        let state = if let After::Lido(after) = before { after } else { state };
+        state.arrives(amount).ok()
     }
 
     /// The position of a token among the pool's coins.

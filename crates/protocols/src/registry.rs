@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Protocol, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether};
+use crate::{Protocol, erc4626, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether};
 
 macro_rules! products {
     ($($(#[$doc:meta])* $variant:ident { id: $id:literal, family: $family:literal, name: $name:literal, record: $record:expr },)*) => {
@@ -50,6 +50,14 @@ products! {
     UniswapV3 { id: "uniswap_v3", family: "uniswap", name: "Uniswap V3", record: &uniswap_v3::UNISWAP_V3 },
     /// SushiSwap V3 pools.
     SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: &sushiswap::SUSHISWAP_V3 },
+    /// Vaults of the list, by the ERC-4626 calls.
+    Erc4626 { id: "erc4626", family: "erc4626", name: "ERC-4626 vaults", record: &erc4626::Erc4626 },
+    /// Ether staked for stETH.
+    LidoSteth { id: "lido_steth", family: "lido", name: "Lido stETH", record: &lido::LIDO_STETH },
+    /// stETH wrapped and unwrapped.
+    LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: &lido::LIDO_WSTETH },
+    /// MetaMorpho vaults, 1.0 and 1.1.
+    Metamorpho { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: &morpho::METAMORPHO },
 }
 
 impl Product {

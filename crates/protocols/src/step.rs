@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use crate::{Pool, PoolState, uniswap_v2, uniswap_v3, wrapped_ether};
+use crate::{Pool, PoolState, erc4626, lido, uniswap_v2, uniswap_v3, wrapped_ether};
 
 /// The most operand bytes that any step has.
 pub const MAX_OPERANDS: usize = 32;
@@ -18,6 +18,21 @@ pub struct StepCode {
     pub pays_anyone: bool,
     /// Whether the input can lie in the pool before the step runs, so that the step before can pay it there.
     pub prepayable: bool,
+    /// How the pool gets its input.
+    pub funding: Funding,
+}
+
+/// How a pool gets a step's input: what the gas of a whole transaction depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Funding {
+    /// Straight from whoever has it, the payer or the proxy.
+    Straight,
+    /// From the proxy, by an allowance that the step gives and the pool uses up.
+    Approval,
+    /// It lies at the proxy, and the pool takes it there without an allowance.
+    Held,
+    /// Ether, along with the call.
+    Ether,
 }
 
 impl Pool {
@@ -27,6 +42,8 @@ impl Pool {
             PoolState::WrappedEther => wrapped_ether::step_code(coin_in),
             PoolState::UniswapV2(state) => uniswap_v2::step_code(self.address, state.fee_bps),
             PoolState::UniswapV3(_) => uniswap_v3::step_code(self.address),
+            PoolState::Erc4626(_) | PoolState::Metamorpho(_) => erc4626::step_code(coin_in),
+            PoolState::Lido(_) => lido::step_code(self.product, coin_in),
         }
     }
 }
@@ -34,7 +51,7 @@ impl Pool {
 impl StepCode {
     /// A step without operands, whose output comes to the proxy.
     pub(crate) fn bare(opcode: u8) -> Self {
-        Self { opcode, operands: ArrayVec::new(), pays_anyone: false, prepayable: false }
+        Self { opcode, operands: ArrayVec::new(), pays_anyone: false, prepayable: false, funding: Funding::Straight }
     }
 
     /// The same step with these bytes after the operands that it has; bytes beyond [`MAX_OPERANDS`] are not taken.

@@ -5,6 +5,7 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod arrival;
 pub mod baseline;
 mod basket;
 mod certify;
@@ -29,6 +30,7 @@ mod valuation;
 mod walk;
 mod witness;
 
+pub use arrival::arrives;
 pub use error::SolveError;
 pub use prepare::Prepared;
 pub use request::{MAX_ROUTE_GAS_UNITS, PoolFilter, Request};

@@ -6,8 +6,8 @@
 //! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::{After, Product, Swap, SwapError};
+use braid_primitives::{Address, ExecutionBlock, PoolId, TokenId, U256};
+use braid_protocols::{After, Pool, Product, Swap, SwapError};
 
 use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
@@ -62,7 +62,7 @@ struct Replay<'a> {
     wants: (bool, bool),
     balances: Vec<(TokenId, U256)>,
     /// What the route did so far to the pools that it used.
-    used: Vec<(PoolId, After)>,
+    used: Vec<(Address, After)>,
     steps: Vec<Step>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Replay<'a> {
         let swap = self.swap(edge, amount_in)?;
         match self.known(edge.pool).and_then(|at| self.used.get_mut(at)) {
             Some((_, after)) => *after = swap.after,
-            None => self.used.push((edge.pool, swap.after)),
+            None => self.used.extend(self.place(edge.pool).map(|place| (place, swap.after))),
         }
         self.set_balance(edge.from, self.balance(edge.from).saturating_sub(amount_in));
         let held = self.balance(edge.to);
@@ -219,8 +219,14 @@ impl<'a> Replay<'a> {
         self.step(edge, 0, amount_in)
     }
 
+    /// Where a pool's state lies, which others may share.
+    fn place(&self, pool: PoolId) -> Option<Address> {
+        self.market.pool(pool).map(Pool::shares_state_at)
+    }
+
     fn known(&self, pool: PoolId) -> Option<usize> {
-        self.used.iter().position(|(used, _)| *used == pool)
+        let place = self.place(pool)?;
+        self.used.iter().position(|(used, _)| *used == place)
     }
 
     /// What a pool pays as the route has left it.

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, B256, Block};
+use braid_primitives::{Address, B256, Block, Bytes};
+use braid_protocols::Call;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::Synchronizer;
@@ -19,6 +20,9 @@ const ANCHOR_DEPTHS: [u64; 4] = [64, 256, 1_024, 4_096];
 
 /// How many anchors are compared with the node in one message.
 const ANCHORS_PER_MESSAGE: usize = 64;
+
+/// Selector of `decimals()`.
+const DECIMALS: [u8; 4] = [0x31, 0x3c, 0xe5, 0x67];
 
 /// Pause of a background scan after a failure.
 const SCAN_PAUSE: Duration = Duration::from_secs(2);
@@ -50,7 +54,7 @@ impl Synchronizer {
         self.pending.clear();
         self.background = None;
         self.journal = None;
-        self.learn_fixed_pools();
+        self.learn_fixed_pools(head.hash).await?;
         self.spans = Spans::new(&self.catalog, self.config.start_block, head.number, &[]);
         if self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
             self.scan(self.spans.segments()).await?;
@@ -71,11 +75,19 @@ impl Synchronizer {
         self.read_all(head, None).await
     }
 
-    /// Pools that exist without an announcement.
-    pub(super) fn learn_fixed_pools(&mut self) {
-        for pool in self.catalog.fixed_pools() {
-            self.known.insert(pool, 0);
+    /// Pools that exist without an announcement, as far as they are contracts of this chain: a local one has few of mainnet's.
+    pub(super) async fn learn_fixed_pools(&mut self, block_hash: B256) -> Result<(), FollowError> {
+        let pools = self.catalog.fixed_pools();
+        // a question that every token answers; only where nothing comes back is the code asked for
+        let calls = pools.iter().map(|pool| Call { to: pool.address, data: Bytes::from_static(&DECIMALS) });
+        let answers = self.node.read(block_hash, calls.collect()).await?;
+        for (pool, answer) in pools.into_iter().zip(answers) {
+            let silent = answer.is_some_and(|answer| answer.is_empty());
+            if !silent || !self.node.code(block_hash, pool.address).await?.is_empty() {
+                self.known.insert(pool, 0);
+            }
         }
+        Ok(())
     }
 
     /// Scans for announcements before there is a market.

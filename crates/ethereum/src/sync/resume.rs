@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::Market;
 use braid_primitives::{Address, B256};
+use braid_protocols::{Discovered, Product};
 use braid_store::{
     MarketStore,
     market::{JournalEntry, Saved},
@@ -46,7 +47,7 @@ impl Synchronizer {
                 self.known.remove(address);
             }
         }
-        self.learn_fixed_pools();
+        self.learn_new_fixed_pools();
         self.spans = Spans::new(&self.catalog, self.config.start_block, block.number, &saved.sources);
         for entry in &saved.journal {
             self.history.remember(entry.number, entry.hash);
@@ -61,6 +62,16 @@ impl Synchronizer {
         self.unpublished = true;
         if self.spans.blocks_left() > 0 {
             self.background = Some(self.spawn_scan());
+        }
+    }
+
+    /// Fixed pools of products that the store knows none of: it is from before they were followed.
+    fn learn_new_fixed_pools(&mut self) {
+        let fixed = self.catalog.fixed_pools();
+        let known = |pool: &&Discovered| self.known.get(pool.address).is_some();
+        let old: Vec<Product> = fixed.iter().filter(known).map(|pool| pool.product).collect();
+        for pool in fixed.into_iter().filter(|pool| !old.contains(&pool.product)) {
+            self.known.insert(pool, 0);
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) const STEP: u64 = 2_750;
 pub(super) const TRANSFER: u64 = 2_769;
 /// `transferFrom`: as `transfer`; the allowance is counted apart.
 pub(super) const TRANSFER_FROM: u64 = 3_316;
+/// `approve` and reading the allowance back, the calls and their logs; the allowance itself is counted apart.
+pub(super) const ALLOWANCE: u64 = 5_000;
 /// `balanceOf`.
 pub(super) const BALANCE_OF: u64 = 541;
 /// A call with value to an account that exists.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
-use braid_protocols::{Product, step::TRANSFERS_GAS_UNITS};
+use braid_protocols::{
+    Product,
+    step::{Funding, TRANSFERS_GAS_UNITS},
+};
 use braid_routing::{Route, Step};
 
 use super::{Authorization, costs, meter::Meter};
@@ -140,8 +143,24 @@ impl<'a> Walker<'a> {
             }
             _ => {
                 self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS));
-                if !place.prepaid {
-                    self.pay_out_of_ledger(token_in, step.amount_in, pool.address);
+                match pool.step_code(step.coin_in).funding {
+                    _ if place.prepaid => {}
+                    Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, pool.address),
+                    Funding::Approval => {
+                        self.bring(token_in, step.amount_in);
+                        self.meter.work(costs::ALLOWANCE);
+                        let allowance = (token_in, self.proxy, pool.address);
+                        self.meter.write(allowance, true, false);
+                        self.meter.write(allowance, true, true);
+                        self.transfer(token_in, self.proxy, pool.address);
+                    }
+                    Funding::Held => {
+                        self.bring(token_in, step.amount_in);
+                        self.transfer(token_in, self.proxy, pool.address);
+                    }
+                    Funding::Ether => {
+                        self.spend(token_in, step.amount_in);
+                    }
                 }
                 self.credit(token_out, step.amount_out, place.destination);
                 let receiver = match place.destination {

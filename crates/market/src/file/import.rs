@@ -6,8 +6,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use braid_primitives::{Address, B256, Block, Token};
-use braid_protocols::{Pool, PoolState, Product, uniswap_v2, uniswap_v3};
+use braid_primitives::{Address, B256, Block, Token, U256};
+use braid_protocols::{Pool, PoolState, Product, erc4626, uniswap_v2, uniswap_v3};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -121,6 +121,7 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
     let (product, state) = match text(entry, "kind") {
         "uniswap_v2" => (v2_product(text(entry, "dex")), PoolState::UniswapV2(v2(entry)?)),
         "uniswap_v3" => (v3_product(text(entry, "dex")), PoolState::UniswapV3(v3(entry)?)),
+        "erc4626" => (Product::Erc4626, PoolState::Erc4626(Box::new(vault(entry, tokens)?))),
         _ => return Err("kind not covered".into()),
     };
     let coins = list(entry, "tokens")?;
@@ -168,6 +169,24 @@ fn v3(entry: &Value) -> Result<uniswap_v3::State, Reason> {
     })
 }
 
+/// A vault recorded by its prices: the shares that a whole asset buys, at which a whole share is worth what the file says too.
+fn vault(entry: &Value, tokens: &Tokens) -> Result<erc4626::State, Reason> {
+    let asset = list(entry, "tokens")?.first().and_then(parse::<Address>).and_then(|asset| tokens.id(asset));
+    let decimals = asset.and_then(|asset| tokens.get(asset)).map(|token| token.decimals);
+    let whole = U256::from(10).checked_pow(U256::from(decimals.ok_or("an asset that is no listed token")?));
+    let conversion = erc4626::Conversion::Rate {
+        rate: whole.ok_or("decimals out of range")?,
+        one: number(entry, "shares_per_asset_unit")?,
+    };
+    Ok(erc4626::State {
+        conversion,
+        accrual: erc4626::Accrual::None,
+        max_deposit_assets: number(entry, "max_deposit")?,
+        max_redeem_shares: number(entry, "max_redeem")?,
+        max_withdraw_assets: U256::MAX,
+    })
+}
+
 /// Ticks with their net liquidity, in ascending order. Recordings lack the gross liquidity, on which swaps do not depend;
 /// the least that it can be is assumed.
 fn ticks(entry: &Value) -> Result<Arc<[uniswap_v3::Tick]>, Reason> {
@@ -198,7 +217,13 @@ fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]
                 state.ticks = ticks(entry).ok()?;
             }
         }
-        PoolState::WrappedEther => return None,
+        PoolState::Erc4626(state) => {
+            let erc4626::Conversion::Rate { one, .. } = &mut state.conversion else { return None };
+            *one = number(entry, "shares_per_asset_unit").ok()?;
+            state.max_deposit_assets = number(entry, "max_deposit").ok()?;
+            state.max_redeem_shares = number(entry, "max_redeem").ok()?;
+        }
+        PoolState::WrappedEther | PoolState::Lido(_) | PoolState::Metamorpho(_) => return None,
     }
     check_state(&next).ok()?;
     *pool = next.clone();

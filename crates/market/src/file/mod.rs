@@ -197,5 +197,7 @@ fn check_state(pool: &Pool) -> Result<(), &'static str> {
             }
         }
         PoolState::UniswapV3(state) => state.validate(),
+        PoolState::Erc4626(_) | PoolState::Lido(_) => Ok(()),
+        PoolState::Metamorpho(vault) => vault.validate(),
     }
 }

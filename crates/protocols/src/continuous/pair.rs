@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{Direction, Stretch};
-use crate::{Pool, PoolState, uniswap_v2, uniswap_v3};
+use crate::{Pool, PoolState, Product, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The largest reserve that a V2 pair keeps: it reverts above 112 bits.
 const MAX_RESERVE: f64 = 5_192_296_858_534_827_628_530_496_329_220_095.0;
@@ -21,7 +21,7 @@ pub struct PairCurve {
 impl PairCurve {
     /// The curve of two coins of a pool, given by their positions, lower first, in the given block; `None` for coins that
     /// do not trade, and for wrapping, which is no curve.
-    pub fn of(pool: &Pool, coins: [u8; 2], _at: &ExecutionBlock) -> Option<Self> {
+    pub fn of(pool: &Pool, coins: [u8; 2], at: &ExecutionBlock) -> Option<Self> {
         let [low, high] = coins;
         if low >= high || usize::from(high) >= pool.coins.len() {
             return None;
@@ -30,6 +30,9 @@ impl PairCurve {
             PoolState::WrappedEther => return None,
             PoolState::UniswapV2(state) => constant_product(state),
             PoolState::UniswapV3(state) => concentrated(state),
+            PoolState::Erc4626(state) => erc4626::pair_curve(state, at)?,
+            PoolState::Lido(state) => lido::pair_curve(state, pool.product == Product::LidoSteth, at)?,
+            PoolState::Metamorpho(vault) => morpho::pair_curve(vault, at)?,
         };
         curve.directions.iter().any(Option::is_some).then_some(curve)
     }

@@ -55,6 +55,16 @@ pub enum Accrual {
 }
 
 impl Accrual {
+    /// What a reward that streams has brought by a time.
+    pub(super) fn streamed(&self, now: u64) -> Option<U256> {
+        let Self::Streaming { amount, since, until } = self else { return None };
+        if now >= *until {
+            return Some(*amount);
+        }
+        let passed = U256::from(now.checked_sub(*since)?);
+        amount.checked_mul(passed)?.checked_div(U256::from(until.checked_sub(*since)?))
+    }
+
     /// The conversion at a time. `None` where the contract's arithmetic reverts.
     pub(super) fn apply(&self, conversion: Conversion, now: u64) -> Option<Conversion> {
         match (self, conversion) {
@@ -73,14 +83,9 @@ impl Accrual {
                 };
                 ratio.with_assets(|assets| assets.checked_sub(held_back))
             }
-            (Self::Streaming { amount, since, until }, ratio) => {
-                let released = if now >= *until {
-                    *amount
-                } else {
-                    let passed = U256::from(now.checked_sub(*since)?);
-                    amount.checked_mul(passed)?.checked_div(U256::from(until.checked_sub(*since)?))?
-                };
-                ratio.with_assets(|assets| assets.checked_add(released))
+            (Self::Streaming { .. }, ratio) => {
+                let streamed = self.streamed(now)?;
+                ratio.with_assets(|assets| assets.checked_add(streamed))
             }
             (Self::PerformanceFee { last_total_assets, fee_wad }, ratio) => {
                 ratio.with_fee_shares(*last_total_assets, *fee_wad)

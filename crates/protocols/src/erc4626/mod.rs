@@ -4,12 +4,28 @@
 //! [`Conversion`] and [`Accrual`] name.
 
 mod accrual;
+mod cold;
+mod continuous;
+pub mod gas;
+mod listed;
+mod reader;
+mod step;
 mod swap;
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
 pub use accrual::Accrual;
+pub use cold::Erc4626;
+pub(crate) use continuous::{fixed_rate, pair_curve};
+pub use listed::{Form, LISTED, Listed, MAKER_POT};
+pub(crate) use reader::MULTICALL3;
+pub(crate) use step::step_code;
+pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
+pub(crate) use swap::mul_div;
+
+/// Position of the asset among a vault's coins; the share is the other.
+pub const ASSET_COIN: u8 = 0;
 
 /// One in ray, the scale of rates with 27 decimals.
 pub const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
@@ -28,6 +44,8 @@ pub struct State {
     pub max_deposit_assets: U256,
     /// Most shares that can be redeemed, `maxRedeem`; zero for a vault that makes holders wait.
     pub max_redeem_shares: U256,
+    /// Most assets that the vault can pay out at once.
+    pub max_withdraw_assets: U256,
 }
 
 /// How shares follow from assets.

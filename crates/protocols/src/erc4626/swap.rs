@@ -3,8 +3,8 @@
 use alloy_primitives::{U256, U512};
 use braid_primitives::ExecutionBlock;
 
-use super::{Accrual, After, Conversion, State};
-use crate::SwapError;
+use super::{ASSET_COIN, Accrual, After, Conversion, State};
+use crate::{After as Afterwards, Swap, SwapError};
 
 impl State {
     /// The shares that assets are worth at a time, whatever the limits say: `previewDeposit`.
@@ -42,7 +42,7 @@ impl State {
         let conversion = now.changed(|held| held.checked_add(assets), |supply| supply.checked_add(shares));
         let mut after = self.at(conversion.ok_or(overflow)?, at.timestamp);
         after.max_deposit_assets = self.max_deposit_assets.saturating_sub(assets);
-        after.max_redeem_shares = self.max_redeem_shares;
+        after.max_withdraw_assets = self.max_withdraw_assets.saturating_add(assets);
         Ok((shares, after))
     }
 
@@ -61,12 +61,25 @@ impl State {
         if assets.is_zero() {
             return Err(SwapError::ZeroOutput);
         }
-        let short = SwapError::InsufficientLiquidity { consumed: now.supply().unwrap_or(shares), amount_in: shares };
+        let short =
+            SwapError::InsufficientLiquidity { consumed: now.in_circulation().unwrap_or(shares), amount_in: shares };
+        if assets > self.max_withdraw_assets {
+            let consumed = now.shares(self.max_withdraw_assets).unwrap_or_default();
+            return Err(SwapError::InsufficientLiquidity { consumed, amount_in: shares });
+        }
         let conversion =
             now.changed(|held| held.checked_sub(assets), |supply| supply.checked_sub(shares)).ok_or(short)?;
         let mut after = self.at(conversion, at.timestamp);
         after.max_redeem_shares = self.max_redeem_shares.saturating_sub(shares);
+        after.max_withdraw_assets = self.max_withdraw_assets.saturating_sub(assets);
         Ok((assets, after))
+    }
+
+    /// A deposit for coin 0 in, a redemption for coin 1.
+    pub(crate) fn swap(&self, at: &ExecutionBlock, coin_in: u8, amount_in: U256) -> Result<Swap, SwapError> {
+        let deposits = coin_in == ASSET_COIN;
+        let (amount_out, after) = if deposits { self.deposit(at, amount_in) } else { self.redeem(at, amount_in) }?;
+        Ok(Swap { amount_out, gas_units: self.gas_units(deposits), after: Afterwards::Erc4626(after) })
     }
 
     /// The state with a conversion that holds at a time: what was added until then is added for good.
@@ -119,7 +132,7 @@ impl Conversion {
         }
     }
 
-    const fn supply(&self) -> Option<U256> {
+    const fn in_circulation(&self) -> Option<U256> {
         match self {
             Self::Ratio { total_shares, .. } => Some(*total_shares),
             Self::Rate { .. } => None,
@@ -145,7 +158,7 @@ impl Conversion {
 }
 
 /// `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
-pub(super) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
+pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
     let product: U512 = a.widening_mul(b);
     U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
 }

@@ -50,7 +50,8 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
     };
     let limit = |field| params.u256_or(field, U256::MAX);
     let (max_deposit_assets, max_redeem_shares) = (limit("max_deposit")?, limit("max_redeem")?);
-    let state = erc4626::State { conversion, accrual, max_deposit_assets, max_redeem_shares };
+    let max_withdraw_assets = U256::MAX;
+    let state = erc4626::State { conversion, accrual, max_deposit_assets, max_redeem_shares, max_withdraw_assets };
     Ok(Box::new(Vault { state, at: entry.block() }))
 }
 
@@ -83,7 +84,8 @@ pub(super) fn lido(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
     } else {
         (params.u256("steth_per_token")?, WAD)
     };
-    let state = lido::State { total_pooled_ether_wei, total_shares, stake_limit: StakeLimit::Unlimited };
+    let state =
+        lido::State { total_pooled_ether_wei, total_shares, stake_limit: StakeLimit::Unlimited, stopped: false };
     Ok(Box::new(Lido { state, at: entry.block(), stakes: pool.text("kind") == Some("lido_submit") }))
 }
 

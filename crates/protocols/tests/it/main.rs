@@ -19,5 +19,6 @@ mod pairs;
 mod pools;
 mod properties;
 mod reading;
+mod vault_bytecode;
 mod vaults;
 mod vectors;

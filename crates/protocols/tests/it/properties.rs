@@ -104,7 +104,7 @@ fn holdings(pool: &Pool, coin: usize) -> U256 {
     match &pool.state {
         PoolState::UniswapV2(state) => U256::from([state.reserve0, state.reserve1][coin]),
         PoolState::UniswapV3(state) => v3_holdings(state, coin),
-        PoolState::WrappedEther => U256::MAX,
+        _ => U256::MAX,
     }
 }
 

@@ -20,7 +20,13 @@ fn units(amount: u64) -> U256 {
 }
 
 fn vault(conversion: Conversion, accrual: Accrual) -> State {
-    State { conversion, accrual, max_deposit_assets: U256::MAX, max_redeem_shares: U256::MAX }
+    State {
+        conversion,
+        accrual,
+        max_deposit_assets: U256::MAX,
+        max_redeem_shares: U256::MAX,
+        max_withdraw_assets: U256::MAX,
+    }
 }
 
 fn ratio(total_assets: U256, total_shares: U256) -> Conversion {
@@ -85,7 +91,7 @@ fn an_empty_vault_converts_one_to_one() {
 }
 
 fn lido(stake_limit: StakeLimit) -> lido::State {
-    lido::State { total_pooled_ether_wei: units(12_000), total_shares: units(10_000), stake_limit }
+    lido::State { total_pooled_ether_wei: units(12_000), total_shares: units(10_000), stake_limit, stopped: false }
 }
 
 #[test]
@@ -104,6 +110,28 @@ fn a_stake_limit_grows_back_with_the_blocks() {
     let (_, after) = lido(limit).stake(&block(105), units(15)).unwrap();
     assert_eq!(after.stake_limit.current_wei(&block(105)), units(5));
     assert_eq!(after.stake_limit.current_wei(&block(106)), units(7));
+}
+
+#[test]
+fn a_maximum_that_was_lowered_is_approached_from_above() {
+    let limit = StakeLimit::Limited {
+        previous_wei: units(90),
+        previous_block: 100,
+        growth_per_block_wei: units(2),
+        max_wei: units(50),
+    };
+    let current = |number| limit.current_wei(&ExecutionBlock { number, timestamp: 0 });
+    assert_eq!([100, 110, 120, 9_999].map(current), [90, 70, 50, 50].map(units));
+}
+
+#[test]
+fn what_arrives_of_staked_ether_is_what_its_shares_are_worth() {
+    let odd = lido::State { total_pooled_ether_wei: units(12_000) + U256::from(7), ..lido(StakeLimit::Unlimited) };
+    for amount in 1..2_000_u64 {
+        let arrived = odd.arrives(U256::from(amount)).unwrap();
+        assert!(arrived <= U256::from(amount) && arrived + U256::from(2) >= U256::from(amount), "{amount}: {arrived}");
+        assert_eq!(odd.arrives(arrived).unwrap(), arrived.min(odd.arrives(arrived).unwrap()));
+    }
 }
 
 #[test]
@@ -179,7 +207,7 @@ proptest! {
 
     #[test]
     fn staking_and_wrapping_never_profit(pooled in amount(100), shares in amount(100), ether in amount(90)) {
-        let lido = lido::State { total_pooled_ether_wei: pooled, total_shares: shares, stake_limit: StakeLimit::Unlimited };
+        let lido = lido::State { total_pooled_ether_wei: pooled, total_shares: shares, stake_limit: StakeLimit::Unlimited, stopped: false };
         if let Ok((steth, after)) = lido.stake(&NOW, ether) {
             prop_assert!(steth <= ether);
             if let Ok(wsteth) = after.wrap(steth) {
@@ -190,7 +218,7 @@ proptest! {
 
     #[test]
     fn lido_never_panics(pooled in amount(256), shares in amount(256), amount_in in amount(256)) {
-        let lido = lido::State { total_pooled_ether_wei: pooled, total_shares: shares, stake_limit: StakeLimit::Unlimited };
+        let lido = lido::State { total_pooled_ether_wei: pooled, total_shares: shares, stake_limit: StakeLimit::Unlimited, stopped: false };
         drop((lido.stake(&NOW, amount_in), lido.wrap(amount_in), lido.unwrap(amount_in)));
     }
 }

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, execute_calldata, execute_with_permit2_calldata, permit2, proxy};
-use braid_primitives::{Address, Bytes, CHAIN_ID, U256};
+use braid_primitives::{Address, Bytes, CHAIN_ID, TokenId, U256};
 use braid_routing::Route;
 
 use super::accounts::{self, Holdings};
@@ -84,7 +84,9 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), 
     let route =
         reprice::reprice(market, &at, &plan.steps, &inputs, &outputs).map_err(|error| stale(error.to_string()))?;
     let after_fee = |amount: &U256| order.partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
-    let expected: Vec<U256> = route.amounts_out.iter().map(after_fee).collect();
+    let arrives =
+        |(token, amount): (&TokenId, &U256)| braid_routing::arrives(market, &route, &at, *token, after_fee(amount));
+    let expected: Vec<U256> = outputs.iter().zip(&route.amounts_out).map(arrives).collect();
     for (output, amount) in order.outputs.iter().zip(&expected) {
         if *amount < output.amount {
             let token = output.token.to_checksum(None);

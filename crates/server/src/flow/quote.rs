@@ -8,7 +8,7 @@ use axum::response::Response;
 use braid_execution::fees::Fees;
 use braid_execution::gas::{self, Authorization, GasEstimate};
 use braid_execution::{Order, Permit, Program, TokenAmount, encode_program, minimum_amount, permit2};
-use braid_primitives::{NATIVE_ETHER, U256};
+use braid_primitives::{NATIVE_ETHER, TokenId, U256};
 use braid_routing::{Solution, SolveError};
 use serde_json::value::to_raw_value;
 use uuid::Uuid;
@@ -158,7 +158,10 @@ fn solve(
     };
     let (solution, witness) = solved.map_err(|error| no_route(&error, &tokens))?;
     let net_output = |amount: &U256| partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
-    let expected: Vec<U256> = solution.route.amounts_out.iter().map(net_output).collect();
+    let arrives = |(token, amount): (&TokenId, &U256)| {
+        braid_routing::arrives(market, &solution.route, &question.at, *token, net_output(amount))
+    };
+    let expected: Vec<U256> = tokens.outputs.iter().zip(&solution.route.amounts_out).map(arrives).collect();
     if expected.iter().any(U256::is_zero) {
         return Err(too_small());
     }

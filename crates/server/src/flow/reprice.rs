@@ -1,7 +1,7 @@
 //! A stored route on a newer market: the proxy's own arithmetic (`docs/program.md`, section 3) over the pools as they are now.
 
 use braid_market::Market;
-use braid_primitives::{Address, ExecutionBlock, PoolId, TokenId, U256};
+use braid_primitives::{Address, ExecutionBlock, TokenId, U256};
 use braid_protocols::After;
 use braid_routing::{Route, Step};
 use serde::{Deserialize, Serialize};
@@ -65,8 +65,9 @@ fn run(market: &Market, at: &ExecutionBlock, step: &StoredStep, ledger: &mut Led
         return Err(RepriceError::NothingAtHand(step.pool));
     }
     let refused = |error| RepriceError::Refused { pool: step.pool, error };
-    let swap = pool.swap_after(at, ledger.after(id), step.coin_in, step.coin_out, amount_in).map_err(refused)?;
-    ledger.leave(id, swap.after);
+    let place = pool.shares_state_at();
+    let swap = pool.swap_after(at, ledger.after(place), step.coin_in, step.coin_out, amount_in).map_err(refused)?;
+    ledger.leave(place, swap.after);
     ledger.take(token_in, amount_in);
     ledger.give(token_out, swap.amount_out);
     let StoredStep { coin_in, coin_out, share, .. } = *step;
@@ -92,10 +93,10 @@ fn taken(balance: U256, share: u32) -> U256 {
     balance.saturating_mul(U256::from(share)) >> 32
 }
 
-/// What is at hand of each token, and what the route did so far to the pools that it used.
+/// What is at hand of each token, and what the route did so far to the states that it used, by where they lie.
 struct Ledger {
     held: Vec<(TokenId, U256)>,
-    used: Vec<(PoolId, After)>,
+    used: Vec<(Address, After)>,
 }
 
 impl Ledger {
@@ -116,14 +117,14 @@ impl Ledger {
         }
     }
 
-    fn after(&self, pool: PoolId) -> &After {
-        self.used.iter().find(|(used, _)| *used == pool).map_or(&After::Unchanged, |(_, after)| after)
+    fn after(&self, place: Address) -> &After {
+        self.used.iter().find(|(used, _)| *used == place).map_or(&After::Unchanged, |(_, after)| after)
     }
 
-    fn leave(&mut self, pool: PoolId, after: After) {
-        match self.used.iter_mut().find(|(used, _)| *used == pool) {
+    fn leave(&mut self, place: Address, after: After) {
+        match self.used.iter_mut().find(|(used, _)| *used == place) {
             Some((_, known)) => *known = after,
-            None => self.used.push((pool, after)),
+            None => self.used.push((place, after)),
         }
     }
 }

@@ -1,17 +1,29 @@
 //! The contracts' creation code, from the npm packages pinned in `contracts/package.json`.
 
-use std::{collections::BTreeMap, path::Path, process::Command, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
 use alloy_primitives::{Bytes, keccak256};
 use serde_json::Value;
+
+static BUNDLE: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
 
 /// Creation code of a contract, without constructor arguments.
 ///
 /// Panics, and so fails the test, with what to do when the packages are not installed.
 pub fn initcode(name: &str) -> Bytes {
-    static BUNDLE: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
     let bundle = BUNDLE.get_or_init(load);
     let code = &bundle.get(name).unwrap_or_else(|| panic!("the bundle of bytecode has no {name}"))["initcode"];
+    code.as_str().unwrap().parse().unwrap()
+}
+
+/// Code as it lies on chain.
+pub fn runtime(name: &str) -> Bytes {
+    let code = &BUNDLE.get_or_init(load).get(name).unwrap_or_else(|| panic!("the bundle of bytecode has no {name}"))["runtime"];
     code.as_str().unwrap().parse().unwrap()
 }
 
@@ -24,13 +36,15 @@ fn load() -> BTreeMap<String, Value> {
         "the contracts' npm packages are not installed: run `make setup` first"
     );
     let script = crate_root.join("tests/contracts/bytecode.mjs");
-    let inputs = [
+    let mut inputs = vec![
         script.clone(),
         crate_root.join("tests/contracts/Harness.sol"),
-        contracts.join("devnet/bundle.mjs"),
+        crate_root.join("tests/contracts/Vaults.sol"),
         contracts.join("package-lock.json"),
     ];
-    let key = keccak256(inputs.map(|path| std::fs::read(path).unwrap()).concat());
+    inputs.extend(files_under(&contracts.join("devnet")));
+    let texts: Vec<Vec<u8>> = inputs.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let key = keccak256(texts.concat());
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bytecode-{}.json", &key.to_string()[2..18]));
     if !file.is_file() {
         let draft = file.with_extension(format!("{}.draft", std::process::id()));
@@ -39,4 +53,12 @@ fn load() -> BTreeMap<String, Value> {
         std::fs::rename(draft, &file).unwrap();
     }
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+/// Every file in a folder and in its folders, in order.
+fn files_under(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    let files = entries.into_iter().flat_map(|path| if path.is_dir() { files_under(&path) } else { vec![path] });
+    files.collect()
 }

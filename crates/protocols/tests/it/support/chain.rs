@@ -8,6 +8,7 @@ use revm::{
     context::{BlockEnv, CfgEnv, TxEnv, result::ExecutionResult},
     database::{CacheDB, EmptyDB},
     primitives::{TxKind, hardfork::SpecId},
+    state::{AccountInfo, Bytecode},
 };
 
 use super::bytecode;
@@ -85,6 +86,56 @@ impl Chain {
     /// What a view returns.
     pub fn view<C: SolCall>(&mut self, to: Address, call: &C) -> C::Return {
         C::abi_decode_returns(&self.try_call(to, call).unwrap().output).unwrap()
+    }
+
+    /// Puts a contract at an address: its constructor runs there, and what it returns is the code.
+    pub fn place(&mut self, address: Address, name: &str, arguments: &[u8]) {
+        self.set_code(address, [bytecode::initcode(name).as_ref(), arguments].concat().into());
+        let tx = TxEnv { kind: TxKind::Call(address), nonce: self.nonce(OWNER), ..transaction() };
+        let runtime = done(self.evm.transact_commit(tx).unwrap()).unwrap().output;
+        self.set_code(address, runtime);
+    }
+
+    /// Puts code at an address.
+    pub fn set_code(&mut self, address: Address, code: Bytes) {
+        let info = AccountInfo::from_bytecode(Bytecode::new_raw(code));
+        let nonce = self.nonce(address).max(1);
+        self.evm.ctx.journaled_state.database.insert_account_info(address, AccountInfo { nonce, ..info });
+    }
+
+    /// Sets the time and the height of the block that calls run in.
+    pub fn set_block(&mut self, number: u64, timestamp: u64) {
+        self.evm.ctx.block.number = U256::from(number);
+        self.evm.ctx.block.timestamp = U256::from(timestamp);
+    }
+
+    /// Writes a word of a contract's storage.
+    pub fn set_word(&mut self, contract: Address, slot: U256, value: U256) {
+        self.evm.ctx.journaled_state.database.insert_account_storage(contract, slot, value).unwrap();
+    }
+
+    /// As [`Self::set_word`], at one of the first slots.
+    pub fn set_storage(&mut self, contract: Address, slot: u64, value: U256) {
+        self.set_word(contract, U256::from(slot), value);
+    }
+
+    /// As [`Self::send`], with calldata.
+    pub fn send_data(&mut self, to: Address, data: Bytes) -> Result<Done, Reason> {
+        let tx = TxEnv { kind: TxKind::Call(to), data, ..transaction() };
+        done(self.evm.transact_commit(tx).unwrap())
+    }
+
+    /// As [`Self::send`], with ether, which the sender is given first.
+    pub fn send_ether(&mut self, to: Address, call: &impl SolCall, value: U256) -> Result<Done, Reason> {
+        self.give_ether();
+        let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), value, ..transaction() };
+        done(self.evm.transact_commit(tx).unwrap())
+    }
+
+    fn give_ether(&mut self) {
+        let nonce = self.nonce(OWNER);
+        let info = AccountInfo { balance: U256::MAX >> 8, nonce, ..Default::default() };
+        self.evm.ctx.journaled_state.database.insert_account_info(OWNER, info);
     }
 
     /// Sets what an account holds of one of our coins, whose balances are the mapping at slot 0.

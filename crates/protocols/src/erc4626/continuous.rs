@@ -1,0 +1,65 @@
+//! The vault as the optimiser sees it: a rate each way, up to what the limits let through.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::{Conversion, State};
+use crate::continuous::{Direction, PairCurve};
+
+/// Both directions in a block; `None` where the vault's arithmetic reverts.
+pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
+    let now = state.accrual.apply(state.conversion, at.timestamp)?;
+    let shares_per_asset = now.shares_per_asset()?;
+    let payable = f64::from(state.max_withdraw_assets.min(now.holdings())) * shares_per_asset;
+    let redeemable = f64::from(state.max_redeem_shares.min(now.supply())).min(payable);
+    let gas = |deposits| state.gas_units(deposits);
+    Some(fixed_rate(shares_per_asset, f64::from(state.max_deposit_assets), redeemable, [gas(true), gas(false)]))
+}
+
+/// A pool that converts at a fixed rate: `rate` units out of coin 1 for each of coin 0, up to capacities in the coin in.
+#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
+pub(crate) fn fixed_rate(rate: f64, capacity_0: f64, capacity_1: f64, gas_units: [u64; 2]) -> PairCurve {
+    let [forth, back] = gas_units;
+    let one_way = |rate: f64, capacity: f64| {
+        let capacity = capacity.min(MOST);
+        if capacity < 1.0 { None } else { Direction::linear(rate, capacity) }
+    };
+    PairCurve {
+        directions: [one_way(rate, capacity_0), one_way(1.0 / rate, capacity_1)],
+        gas_units: forth.min(back) as f64,
+    }
+}
+
+/// The proxy carries amounts below 2^128.
+const MOST: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
+
+impl Conversion {
+    fn shares_per_asset(&self) -> Option<f64> {
+        let (shares, assets) = match *self {
+            Self::Rate { rate, one } => (one, rate),
+            Self::Ratio { total_shares, virtual_shares, .. } if (total_shares | virtual_shares).is_zero() => {
+                (U256::ONE, U256::ONE)
+            }
+            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => {
+                (total_shares.checked_add(virtual_shares)?, total_assets.checked_add(virtual_assets)?)
+            }
+        };
+        let rate = f64::from(shares) / f64::from(assets);
+        (rate.is_finite() && rate > 0.0).then_some(rate)
+    }
+
+    /// What the vault can pay at most, as far as the conversion knows.
+    const fn holdings(&self) -> U256 {
+        match self {
+            Self::Rate { .. } => U256::MAX,
+            Self::Ratio { total_assets, .. } => *total_assets,
+        }
+    }
+
+    const fn supply(&self) -> U256 {
+        match self {
+            Self::Rate { .. } => U256::MAX,
+            Self::Ratio { total_shares, .. } => *total_shares,
+        }
+    }
+}

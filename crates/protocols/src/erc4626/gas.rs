@@ -1,0 +1,34 @@
+//! What deposits and redemptions cost, in gas units, as part of a route that the proxy runs: the vault's own work and the
+//! transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
+//!
+//! Measured on the local chain's vaults (OpenZeppelin's code for a ratio, stand-ins with the deployed storage layout's number
+//! of slots for rates); `crates/execution/tests/it/vault_gas.rs` holds whole routes to their receipts.
+
+use super::{Accrual, Conversion, State};
+
+/// A deposit into a vault that keeps a ratio.
+pub const RATIO_DEPOSIT_GAS_UNITS: u64 = 52_000;
+/// A redemption from it.
+pub const RATIO_REDEEM_GAS_UNITS: u64 = 47_000;
+/// On top, for a reward that vests or streams.
+pub const REWARD_GAS_UNITS: u64 = 9_000;
+/// A deposit at a rate that compounds: the rate is written anew.
+pub const RATE_DEPOSIT_GAS_UNITS: u64 = 95_000;
+/// A redemption at it.
+pub const RATE_REDEEM_GAS_UNITS: u64 = 90_000;
+
+impl State {
+    /// What a deposit or a redemption costs.
+    pub const fn gas_units(&self, deposits: bool) -> u64 {
+        let base = match (&self.conversion, deposits) {
+            (Conversion::Ratio { .. }, true) => RATIO_DEPOSIT_GAS_UNITS,
+            (Conversion::Ratio { .. }, false) => RATIO_REDEEM_GAS_UNITS,
+            (Conversion::Rate { .. }, true) => RATE_DEPOSIT_GAS_UNITS,
+            (Conversion::Rate { .. }, false) => RATE_REDEEM_GAS_UNITS,
+        };
+        match self.accrual {
+            Accrual::Vesting { .. } | Accrual::Streaming { .. } => base + REWARD_GAS_UNITS,
+            _ => base,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The steps that deposit and redeem, Morpho's vaults' too.
+
+use super::ASSET_COIN;
+use crate::{StepCode, step::Funding};
+
+/// Opcode of the step that deposits.
+pub const DEPOSIT_OPCODE: u8 = 0x40;
+
+/// Opcode of the step that redeems.
+pub const REDEEM_OPCODE: u8 = 0x41;
+
+/// No operands: the vault is one of the step's tokens.
+pub(crate) fn step_code(coin_in: u8) -> StepCode {
+    let (opcode, funding) =
+        if coin_in == ASSET_COIN { (DEPOSIT_OPCODE, Funding::Approval) } else { (REDEEM_OPCODE, Funding::Held) };
+    StepCode { pays_anyone: true, funding, ..StepCode::bare(opcode) }
+}

@@ -1,0 +1,22 @@
+//! Lido as the optimiser sees it: fixed rates within a block.
+
+use braid_primitives::ExecutionBlock;
+
+use super::{State, gas};
+use crate::{continuous::PairCurve, erc4626::fixed_rate};
+
+/// Both directions in a block; a door that is closed has none.
+pub(crate) fn pair_curve(state: &State, stakes: bool, at: &ExecutionBlock) -> Option<PairCurve> {
+    let shares_per_ether = f64::from(state.total_shares) / f64::from(state.total_pooled_ether_wei);
+    if state.stopped || !shares_per_ether.is_finite() || shares_per_ether <= 0.0 {
+        return None;
+    }
+    Some(if stakes {
+        let limit = f64::from(state.stake_limit.current_wei(at));
+        fixed_rate(1.0, limit, 0.0, [gas::STAKE_GAS_UNITS; 2])
+    } else {
+        let all = f64::from(state.total_pooled_ether_wei);
+        let gas_units = [gas::WRAP_GAS_UNITS, gas::UNWRAP_GAS_UNITS];
+        fixed_rate(shares_per_ether, all, all * shares_per_ether, gas_units)
+    })
+}

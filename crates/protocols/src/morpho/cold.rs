@@ -1,0 +1,130 @@
+//! Discovery and following of MetaMorpho vaults.
+
+use alloy_primitives::{Address, B256, Log, address};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::{MORPHO_BLUE, reader::MetaMorphoReader};
+use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
+
+sol! {
+    event CreateMetaMorpho(address indexed metaMorpho, address indexed caller, address initialOwner, uint256 initialTimelock, address indexed asset, string name, string symbol, bytes32 salt);
+
+    // of a vault
+    event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+    event UpdateLastTotalAssets(uint256 updatedTotalAssets);
+    event AccrueFee(uint256 newTotalAssets, uint256 feeShares);
+    event SetCap(address indexed caller, bytes32 indexed id, uint256 cap);
+    event SetFee(address indexed caller, uint256 newFee);
+    event SetSupplyQueue(address indexed caller, bytes32[] newSupplyQueue);
+    event SetWithdrawQueue(address indexed caller, bytes32[] newWithdrawQueue);
+    event ReallocateSupply(address indexed caller, bytes32 indexed id, uint256 suppliedAssets, uint256 suppliedShares);
+    event ReallocateWithdraw(address indexed caller, bytes32 indexed id, uint256 withdrawnAssets, uint256 withdrawnShares);
+}
+
+/// Events of Morpho Blue, each with a market's id as its first topic.
+mod blue_events {
+    alloy_sol_types::sol! {
+        event AccrueInterest(bytes32 indexed id, uint256 prevBorrowRate, uint256 interest, uint256 feeShares);
+        event Supply(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets, uint256 shares);
+        event Withdraw(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver, uint256 assets, uint256 shares);
+        event Borrow(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver, uint256 assets, uint256 shares);
+        event Repay(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets, uint256 shares);
+        event Liquidate(bytes32 indexed id, address indexed caller, address indexed borrower, uint256 repaidAssets, uint256 repaidShares, uint256 seizedAssets, uint256 badDebtAssets, uint256 badDebtShares);
+        event SetFee(bytes32 indexed id, uint256 newFee);
+    }
+}
+
+/// Events after which a vault's state is read again.
+const TOPICS: &[B256] = &[
+    Deposit::SIGNATURE_HASH,
+    UpdateLastTotalAssets::SIGNATURE_HASH,
+    AccrueFee::SIGNATURE_HASH,
+    SetCap::SIGNATURE_HASH,
+    SetFee::SIGNATURE_HASH,
+    SetSupplyQueue::SIGNATURE_HASH,
+    SetWithdrawQueue::SIGNATURE_HASH,
+    ReallocateSupply::SIGNATURE_HASH,
+    ReallocateWithdraw::SIGNATURE_HASH,
+    blue_events::AccrueInterest::SIGNATURE_HASH,
+    blue_events::Supply::SIGNATURE_HASH,
+    blue_events::Withdraw::SIGNATURE_HASH,
+    blue_events::Borrow::SIGNATURE_HASH,
+    blue_events::Repay::SIGNATURE_HASH,
+    blue_events::Liquidate::SIGNATURE_HASH,
+    blue_events::SetFee::SIGNATURE_HASH,
+];
+
+/// The record of Morpho's vaults of the first kind.
+#[derive(Clone, Copy, Debug)]
+pub struct MorphoProtocol {
+    product: Product,
+    sources: &'static [Source],
+}
+
+/// MetaMorpho, versions 1.0 and 1.1. Source: Morpho's deployment list; the blocks are those of the factories' creation.
+pub static METAMORPHO: MorphoProtocol = MorphoProtocol {
+    product: Product::Metamorpho,
+    sources: &[
+        Source {
+            emitter: address!("A9c3D3a366466Fa809d1Ae982Fb2c46E5fC41101"),
+            topic0: CreateMetaMorpho::SIGNATURE_HASH,
+            deployment_block: 18_925_584,
+        },
+        Source {
+            emitter: address!("1897A8997241C1cD4bD0698647e4EB7213535c24"),
+            topic0: CreateMetaMorpho::SIGNATURE_HASH,
+            deployment_block: 21_439_510,
+        },
+    ],
+};
+
+impl Protocol for MorphoProtocol {
+    fn product(&self) -> Product {
+        self.product
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        self.sources
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = DecodeError::Log { event: "CreateMetaMorpho", emitter: log.address };
+        let Ok(event) = CreateMetaMorpho::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        if event.metaMorpho == Address::ZERO || event.asset == Address::ZERO || event.metaMorpho == event.asset {
+            return Err(malformed);
+        }
+        Ok(Discovered {
+            address: event.metaMorpho,
+            product: self.product,
+            coins: vec![event.asset, event.metaMorpho],
+            fee_pips: 0,
+            tick_spacing: 0,
+        })
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        TOPICS
+    }
+
+    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+        vec![MORPHO_BLUE]
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let PoolState::Metamorpho(vault) = state else {
+            return Err(DecodeError::State { pool: log.address, what: "not a MetaMorpho vault" });
+        };
+        if !log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0)) {
+            return Ok(Freshness::Unaffected);
+        }
+        if log.address != MORPHO_BLUE {
+            return Ok(Freshness::Stale);
+        }
+        let ours = log.topics().get(1).is_some_and(|id| vault.holdings.iter().any(|holding| holding.id == *id));
+        Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(MetaMorphoReader::new(pool))
+    }
+}
