@@ -6,11 +6,13 @@ use braid_devnet::accounts::{OTHER, TAKER};
 use braid_devnet::tokens;
 use braid_execution::{Order, PartnerFee, TokenAmount};
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, PoolId, TokenId, U256};
+use braid_primitives::{Address, PoolId, Token, TokenId, U256};
 use braid_routing::{Route, Step};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
+
+use crate::random_routes::{VAULT_PRODUCTS, VAULTS_ALONE};
 
 pub const PARTNER: Address = Address::repeat_byte(0x5a);
 const HUBS: [&str; 5] = ["WETH", "USDC", "USDT", "DAI", "WBTC"];
@@ -36,7 +38,9 @@ impl Basket {
     }
 
     fn try_roll(market: &Market, dice: &mut StdRng) -> Option<Self> {
-        let mut all: Vec<TokenId> = market.tokens().iter().map(|(id, _)| id).collect();
+        let alone = |token: &Token| VAULTS_ALONE.contains(&token.symbol.as_str());
+        let exchanged = market.tokens().iter().filter(|(_, token)| !alone(token));
+        let mut all: Vec<TokenId> = exchanged.map(|(id, _)| id).collect();
         all.shuffle(dice);
         let selling = dice.random_range(1..=3);
         let buying = dice.random_range(1..=3);
@@ -122,7 +126,8 @@ impl Flow<'_> {
         }
         let leads_on = |id: &&PoolId| {
             let pool = self.market.pool(**id).unwrap();
-            !self.used.contains(id) && pool.coins.iter().any(|coin| *coin != token && later.contains(coin))
+            let anytime = !VAULT_PRODUCTS.contains(&pool.product);
+            anytime && !self.used.contains(id) && pool.coins.iter().any(|coin| *coin != token && later.contains(coin))
         };
         let pools: Vec<PoolId> = self.market.pools_of(token).iter().filter(leads_on).copied().collect();
         if pools.is_empty() {

@@ -99,6 +99,11 @@ impl Chain {
         }
     }
 
+    /// A call to the node that must succeed.
+    pub async fn rpc(&self, method: &str, params: Value) {
+        self.devnet.rpc().call(method, params).await.unwrap();
+    }
+
     /// Lets a spender take exactly so much, by the transactions that the taker would be given.
     pub async fn approve(&self, token: Address, spender: Address, amount: U256) {
         for step in approvals::approval_transactions(token, spender, amount, None) {
@@ -156,6 +161,9 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
             found.extend(logs.iter().map(|placed| protocol.discover(&placed.log).unwrap()));
         }
     }
+    // of the listed vaults the local chain has some
+    let exists = |coin: &Address| *coin == NATIVE_ETHER || tokens::TOKENS.iter().any(|token| token.address == *coin);
+    found.retain(|pool| pool.coins.iter().all(exists));
     assert!(found.len() > 60, "only {} pools", found.len());
     found
 }

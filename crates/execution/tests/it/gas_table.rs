@@ -39,6 +39,7 @@ impl Measured {
                 PoolState::WrappedEther => "unwrap",
                 PoolState::UniswapV2(_) => "v2",
                 PoolState::UniswapV3(_) => "v3",
+                _ => chain.market.pool(step.pool).unwrap().product.id(),
             };
             let to = match place.destination {
                 Destination::Proxy => "",

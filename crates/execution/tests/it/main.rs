@@ -12,5 +12,7 @@
 mod basket;
 mod baskets;
 mod chain;
+mod conformance;
 mod gas_table;
 mod random_routes;
+mod vaults;

@@ -20,6 +20,12 @@ use rand::{Rng, SeedableRng};
 use crate::chain::Chain;
 use crate::gas_table::{Measured, Table};
 
+/// Tokens that only vaults trade.
+pub const VAULTS_ALONE: [&str; 4] = ["stETH", "sDAI", "pufETH", "gtUSDCp"];
+/// Products whose amounts depend on the second.
+pub const VAULT_PRODUCTS: [Product; 4] =
+    [Product::Erc4626, Product::LidoSteth, Product::LidoWsteth, Product::Metamorpho];
+
 const ROUTES: usize = 500;
 const SEED: u64 = 20_260_702;
 const PARTNER: Address = Address::repeat_byte(0x5a);
@@ -40,8 +46,10 @@ struct Wish {
 
 impl Wish {
     fn roll(dice: &mut StdRng) -> Self {
+        // vaults, whose amounts are for a second, have a test of their own
+        let exchanged = |t: &&tokens::Token| !VAULTS_ALONE.contains(&t.symbol);
         let mut listed: Vec<(Address, u8, f64)> =
-            tokens::TOKENS.iter().map(|t| (t.address, t.decimals, t.price_usd)).collect();
+            tokens::TOKENS.iter().filter(exchanged).map(|t| (t.address, t.decimals, t.price_usd)).collect();
         listed.push((NATIVE_ETHER, 18, 3_000.0));
         // hubs more often than the tail, so that splits come up
         let pick = |dice: &mut StdRng| {
@@ -60,6 +68,9 @@ impl Wish {
         let dollars = 10f64.powf(dice.random_range(-2.0..6.5));
         let units = (dollars / price * 10f64.powi(i32::from(decimals))).max(1.0);
         let mut filter = PoolFilter::default();
+        for product in VAULT_PRODUCTS {
+            filter.exclude_product(product);
+        }
         if dice.random_bool(0.4) {
             filter.exclude_product(*Product::ALL.choose(dice).unwrap());
         }
