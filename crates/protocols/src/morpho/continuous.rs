@@ -14,6 +14,6 @@ pub(crate) fn pair_curve(vault: &MetaMorpho, at: &ExecutionBlock) -> Option<Pair
         return None;
     }
     let redeemable = (f64::from(now.withdrawable()?) * shares_per_asset).min(f64::from(now.total_shares));
-    let gas_units = [gas::deposit_gas_units(vault), gas::redeem_gas_units(vault)];
+    let gas_units = [gas::gas_units(vault, 1); 2];
     Some(fixed_rate(shares_per_asset, f64::from(now.suppliable()?), redeemable, gas_units))
 }

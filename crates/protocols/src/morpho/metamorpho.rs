@@ -49,10 +49,12 @@ pub(super) struct Now<'a> {
     holdings: ArrayVec<Holding, MAX_QUEUE>,
     at_hand: U256,
     lost_assets: Option<U256>,
+    /// Markets of a queue that the trade came by.
+    visited: u64,
 }
 
 impl MetaMorpho {
-    /// What a deposit (or a redemption) pays in a block, after trades of the same block.
+    /// What a deposit (or a redemption) pays in a block, after trades of the same block, and how many markets of the queue it visits.
     ///
     /// # Errors
     /// - [`SwapError::LimitExceeded`] above the caps of the supply queue.
@@ -65,15 +67,16 @@ impl MetaMorpho {
         before: &Trades,
         deposits: bool,
         amount_in: U256,
-    ) -> Result<(U256, Trades), SwapError> {
+    ) -> Result<(U256, u64, Trades), SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         let mut now = self.at(at.timestamp).ok_or_else(overflow)?;
         for trade in before.list() {
             now.trade(trade.deposits, trade.amount_in)?;
             now.accrue().ok_or_else(overflow)?;
         }
+        now.visited = 0;
         let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, before.with(deposits, amount_in)?))
+        Ok((amount_out, now.visited, before.with(deposits, amount_in)?))
     }
 
     /// Whether a vault can be in this state.
@@ -97,8 +100,8 @@ impl MetaMorpho {
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
         let deposits = coin_in == ASSET_COIN;
-        let (amount_out, after) = self.swap(at, before, deposits, amount_in)?;
-        let gas_units = if deposits { gas::deposit_gas_units(self) } else { gas::redeem_gas_units(self) };
+        let (amount_out, visited, after) = self.swap(at, before, deposits, amount_in)?;
+        let gas_units = gas::gas_units(self, visited);
         Ok(Swap { amount_out, gas_units, after: After::Metamorpho(after) })
     }
 
@@ -112,6 +115,7 @@ impl MetaMorpho {
             holdings,
             at_hand: self.morpho_balance_assets,
             lost_assets: self.lost_assets,
+            visited: 0,
         };
         now.accrue()?;
         Some(now)
@@ -202,6 +206,7 @@ impl Now<'_> {
         let mut left = amount;
         for index in self.vault.supply_queue.iter() {
             let Some(holding) = self.holdings.get_mut(usize::from(*index)) else { continue };
+            self.visited += 1;
             let part = holding.suppliable().ok_or_else(overflow)?.min(left);
             if part.is_zero() {
                 continue;
@@ -220,6 +225,10 @@ impl Now<'_> {
     pub(super) fn withdraw(&mut self, amount: U256) -> Result<(), U256> {
         let mut left = amount;
         for holding in &mut self.holdings {
+            if left.is_zero() {
+                break;
+            }
+            self.visited += 1;
             let Some(part) = holding.withdrawable(self.at_hand).map(|most| most.min(left)) else { continue };
             let mut next = *holding;
             if part.is_zero() || next.withdraw(part).is_none() {
