@@ -86,6 +86,11 @@ contract StandInLido {
         return true;
     }
 
+    function transferShares(address to, uint256 moved) external returns (uint256 amount) {
+        amount = getPooledEthByShares(moved);
+        _moveShares(msg.sender, to, moved, amount);
+    }
+
     function approve(address spender, uint256 amount) external returns (bool) {
         allowance[msg.sender][spender] = amount;
         emit Approval(msg.sender, spender, amount);
@@ -154,7 +159,10 @@ contract StandInLido {
     }
 
     function _move(address from, address to, uint256 amount) private {
-        uint256 moved = getSharesByPooledEth(amount);
+        _moveShares(from, to, getSharesByPooledEth(amount), amount);
+    }
+
+    function _moveShares(address from, address to, uint256 moved, uint256 amount) private {
         require(to != address(0) && to != address(this), "TRANSFER_TO_NOBODY");
         require(!stopped, "CONTRACT_IS_STOPPED");
         require(moved <= shares[from], "BALANCE_EXCEEDED");

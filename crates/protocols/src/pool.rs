@@ -152,15 +152,28 @@ impl Pool {
         }
     }
 
-    /// What a holder of none gains by a transfer of an amount, for a coin of this pool that counts in shares; `None` for others.
-    pub fn arrives(&self, before: &After, token: TokenId, amount: U256) -> Option<U256> {
+    /// The shares that an amount moves, for a coin of this pool that counts in shares; `None` for others.
+    pub fn shares_of(&self, before: &After, token: TokenId, amount: U256) -> Option<U256> {
+        self.keeper(before, token)?.shares_of(amount).ok()
+    }
+
+    /// What shares of such a coin are worth.
+    pub fn worth_of_shares(&self, before: &After, token: TokenId, shares: U256) -> Option<U256> {
+        self.keeper(before, token)?.pooled_ether_of(shares).ok()
+    }
+
+    /// Whether the coin out is minted in shares for the amount in, not moved.
+    pub fn mints_shares(&self) -> bool {
+        self.product == Product::LidoSteth
+    }
+
+    fn keeper<'a>(&'a self, before: &'a After, token: TokenId) -> Option<&'a lido::State> {
         let PoolState::Lido(state) = &self.state else { return None };
         let counts_in_shares = if self.product == Product::LidoSteth { 1 } else { 0 };
         if self.coins.get(counts_in_shares) != Some(&token) {
             return None;
         }
-        let state = if let After::Lido(after) = before { after } else { state };
-        state.arrives(amount).ok()
+        Some(if let After::Lido(after) = before { after } else { state })
     }
 
     /// The position of a token among the pool's coins.

@@ -6,22 +6,41 @@ use braid_protocols::{After, Pool};
 
 use crate::Route;
 
-/// What a recipient that holds none of an output gains when the proxy pays it `amount` at the end of a route.
+/// What a recipient that holds none of an output gains when the proxy pays it `amount` (of `made`, after fees) at the end of a route.
 ///
-/// A transfer of stETH moves the shares that the amount stands for, and they are worth up to two wei less: a recipient that
-/// holds some already gains that or one wei more. Every other token arrives whole.
-pub fn arrives(market: &Market, route: &Route, at: &ExecutionBlock, token: TokenId, amount: U256) -> U256 {
-    let in_shares = |pool: &&Pool| pool.arrives(&After::Unchanged, token, amount).is_some();
+/// Amounts of stETH are nominal: each that moves is rounded down to shares, and the settlement pays out every share that the
+/// route left at the proxy. A recipient that holds some already gains what they are worth, or one wei more. Every other token arrives whole.
+pub fn arrives(
+    market: &Market,
+    route: &Route,
+    at: &ExecutionBlock,
+    token: TokenId,
+    (made, amount): (U256, U256),
+) -> U256 {
+    let in_shares = |pool: &&Pool| pool.shares_of(&After::Unchanged, token, amount).is_some();
     let Some(keeper) = market.pools_of(token).iter().filter_map(|id| market.pool(*id)).find(in_shares) else {
         return amount;
     };
     let place = keeper.shares_state_at();
     let mut after = After::Unchanged;
+    let mut shares = U256::ZERO;
     for step in &route.steps {
-        let Some(pool) = market.pool(step.pool).filter(|pool| pool.shares_state_at() == place) else { continue };
-        if let Ok(swap) = pool.swap_after(at, &after, step.coin_in, step.coin_out, step.amount_in) {
+        let of = |after: &After, amount| keeper.shares_of(after, token, amount).unwrap_or_default();
+        let Some(pool) = market.pool(step.pool) else { continue };
+        if step.token_in == token {
+            shares = shares.saturating_sub(of(&after, step.amount_in));
+        }
+        if step.token_out == token {
+            // staking mints the shares of the ether; whatever else pays moves those of the amount
+            let mints = pool.mints_shares();
+            shares = shares.saturating_add(of(&after, if mints { step.amount_in } else { step.amount_out }));
+        }
+        if pool.shares_state_at() == place
+            && let Ok(swap) = pool.swap_after(at, &after, step.coin_in, step.coin_out, step.amount_in)
+        {
             after = swap.after;
         }
     }
-    keeper.arrives(&after, token, amount).unwrap_or(amount)
+    let fee = keeper.shares_of(&after, token, made.saturating_sub(amount)).unwrap_or_default();
+    keeper.worth_of_shares(&after, token, shares.saturating_sub(fee)).unwrap_or(amount)
 }

@@ -81,7 +81,7 @@ pub async fn trade(
     };
     let solution = solve(&Prepared::new(Arc::clone(&chain.market)), &request).unwrap();
     let route = &solution.route;
-    let quoted = arrives(&chain.market, route, &at, id(token_out), route.amounts_out[0]);
+    let quoted = arrives(&chain.market, route, &at, id(token_out), (route.amounts_out[0], route.amounts_out[0]));
     let order = Order {
         inputs: vec![TokenAmount { token: token_in, amount }],
         outputs: vec![TokenAmount { token: token_out, amount: quoted }],

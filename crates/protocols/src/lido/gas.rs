@@ -4,8 +4,8 @@
 //! Measured on the local chain's contracts; `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts.
 
 /// `submit`: limit, totals and shares written, two logs, and what the shares are worth asked.
-pub const STAKE_GAS_UNITS: u64 = 60_000;
+pub const STAKE_GAS_UNITS: u64 = 66_000;
 /// `wrap`: wrapped tokens minted, shares moved.
 pub const WRAP_GAS_UNITS: u64 = 36_500;
 /// `unwrap`: wrapped tokens burnt, shares moved.
-pub const UNWRAP_GAS_UNITS: u64 = 36_100;
+pub const UNWRAP_GAS_UNITS: u64 = 42_000;

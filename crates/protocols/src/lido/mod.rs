@@ -172,13 +172,13 @@ impl State {
     }
 
     /// `getSharesByPooledEth`.
-    fn shares_of(&self, ether_wei: U256) -> Result<U256, SwapError> {
+    pub(crate) fn shares_of(&self, ether_wei: U256) -> Result<U256, SwapError> {
         in_range(ether_wei)?;
         scale(ether_wei, self.total_shares, self.total_pooled_ether_wei)
     }
 
     /// `getPooledEthByShares`.
-    fn pooled_ether_of(&self, shares: U256) -> Result<U256, SwapError> {
+    pub(crate) fn pooled_ether_of(&self, shares: U256) -> Result<U256, SwapError> {
         in_range(shares)?;
         scale(shares, self.total_pooled_ether_wei, self.total_shares)
     }

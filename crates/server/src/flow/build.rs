@@ -84,8 +84,9 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), 
     let route =
         reprice::reprice(market, &at, &plan.steps, &inputs, &outputs).map_err(|error| stale(error.to_string()))?;
     let after_fee = |amount: &U256| order.partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
-    let arrives =
-        |(token, amount): (&TokenId, &U256)| braid_routing::arrives(market, &route, &at, *token, after_fee(amount));
+    let arrives = |(token, amount): (&TokenId, &U256)| {
+        braid_routing::arrives(market, &route, &at, *token, (*amount, after_fee(amount)))
+    };
     let expected: Vec<U256> = outputs.iter().zip(&route.amounts_out).map(arrives).collect();
     for (output, amount) in order.outputs.iter().zip(&expected) {
         if *amount < output.amount {

@@ -159,7 +159,7 @@ fn solve(
     let (solution, witness) = solved.map_err(|error| no_route(&error, &tokens))?;
     let net_output = |amount: &U256| partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
     let arrives = |(token, amount): (&TokenId, &U256)| {
-        braid_routing::arrives(market, &solution.route, &question.at, *token, net_output(amount))
+        braid_routing::arrives(market, &solution.route, &question.at, *token, (*amount, net_output(amount)))
     };
     let expected: Vec<U256> = tokens.outputs.iter().zip(&solution.route.amounts_out).map(arrives).collect();
     if expected.iter().any(U256::is_zero) {
