@@ -13,9 +13,8 @@ use serde_json::json;
 
 use crate::chain::Chain;
 
-/// How far the model of gas may be from the receipt; MetaMorpho's, which depends on the path along its queues, is only an estimate.
+/// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
-const ROUGH_TOLERANCE: f64 = 0.4;
 
 /// What is sold for what, in atomic units, through which product alone.
 struct Case(&'static str, &'static str, u128, &'static [Product]);
@@ -128,8 +127,7 @@ async fn vaults_pay_what_was_quoted_for_the_second() {
             let row =
                 format!("{:>8} → {:<8} {modelled:>7} modelled {used:>7} used {:>6.1}%", case.0, case.1, error * 100.0);
             println!("{row}");
-            let rough = case.3.contains(&Product::Metamorpho);
-            if error.abs() > if rough { ROUGH_TOLERANCE } else { TOLERANCE } {
+            if error.abs() > TOLERANCE {
                 off.push(row);
             }
         }

@@ -6,6 +6,6 @@
 /// `submit`: limit, totals and shares written, two logs, and what the shares are worth asked.
 pub const STAKE_GAS_UNITS: u64 = 66_000;
 /// `wrap`: wrapped tokens minted, shares moved.
-pub const WRAP_GAS_UNITS: u64 = 36_500;
+pub const WRAP_GAS_UNITS: u64 = 44_000;
 /// `unwrap`: wrapped tokens burnt, shares moved.
 pub const UNWRAP_GAS_UNITS: u64 = 42_000;
