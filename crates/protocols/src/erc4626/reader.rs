@@ -1,4 +1,5 @@
-//! Reads a listed vault in two rounds: its numbers, then what its previews say of a large amount, which the model must repeat.
+//! Reads a listed vault in one round, which every block repeats: its numbers, and what its previews say of a large amount, which the
+//! model must repeat.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::sol;
@@ -44,26 +45,20 @@ const ETHENA_VESTING_SECONDS: u64 = 8 * 3_600;
 /// The most virtual shares per virtual asset that are tried, as a power of ten.
 const MOST_OFFSET: u8 = 18;
 
+/// What previews are asked of: so large that one virtual asset more or less shows in a vault of 10²⁸ atomic units, and so small that
+/// 256 bits hold its product with a rate or with what a vault has.
+const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x000f_edcb_a987_6543, 0, 0]);
+
 /// Reads one vault.
 #[derive(Clone, Debug)]
 pub(super) struct VaultReader {
     listed: Listed,
     asked: Vec<Question>,
-    /// What the first round gave.
-    read: Option<Read>,
-}
-
-/// The first round's answers, and the amount that the second round asks about.
-#[derive(Clone, Copy, Debug)]
-struct Read {
-    state: State,
-    now: ExecutionBlock,
-    probe: U256,
 }
 
 impl VaultReader {
     pub(super) const fn new(listed: Listed) -> Self {
-        Self { listed, asked: Vec::new(), read: None }
+        Self { listed, asked: Vec::new() }
     }
 
     fn questions(&self) -> Vec<Question> {
@@ -75,7 +70,8 @@ impl VaultReader {
             ask(vault, &totalSupplyCall {}),
             ask(asset, &balanceOfCall { owner: vault }),
             ask(vault, &maxDepositCall { receiver: ANYBODY }),
-            ask(vault, &cooldownDurationCall {}),
+            ask(vault, &previewDepositCall { assets: PROBE }),
+            ask(vault, &previewRedeemCall { shares: PROBE }),
         ];
         asked.extend(match form {
             Form::Holdings => vec![],
@@ -85,7 +81,11 @@ impl VaultReader {
                 vec![ask(MAKER_POT, &chiCall {}), ask(MAKER_POT, &dsrCall {}), ask(MAKER_POT, &rhoCall {})]
             }
             Form::EthenaStaking => {
-                vec![ask(vault, &vestingAmountCall {}), ask(vault, &lastDistributionTimestampCall {})]
+                vec![
+                    ask(vault, &cooldownDurationCall {}),
+                    ask(vault, &vestingAmountCall {}),
+                    ask(vault, &lastDistributionTimestampCall {}),
+                ]
             }
             Form::FraxStaking => vec![
                 ask(vault, &lastRewardAmountCall {}),
@@ -96,7 +96,7 @@ impl VaultReader {
         asked
     }
 
-    fn numbers(&self, answers: &mut Answers<'_>) -> Result<Read, DecodeError> {
+    fn state(&self, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
         let Listed { vault, asset, form } = self.listed;
         if answers.next::<assetCall>()? != asset {
             return Err(impossible(vault, "another asset than the list says"));
@@ -106,8 +106,8 @@ impl VaultReader {
         let total_shares = answers.next::<totalSupplyCall>()?;
         let held = answers.next::<balanceOfCall>()?;
         let max_deposit_assets = answers.next::<maxDepositCall>()?;
-        // a vault without cooldown has no such function
-        let waits = answers.try_next::<cooldownDurationCall>().is_some_and(|duration| !duration.is_zero());
+        let shares_for_probe = answers.next::<previewDepositCall>()?;
+        let assets_for_probe = answers.next::<previewRedeemCall>()?;
         let ratio = |total_assets| Conversion::Ratio {
             total_assets,
             total_shares,
@@ -118,7 +118,7 @@ impl VaultReader {
             conversion: ratio(held),
             accrual: Accrual::None,
             max_deposit_assets,
-            max_redeem_shares: if waits { U256::ZERO } else { U256::MAX },
+            max_redeem_shares: U256::MAX,
             max_withdraw_assets: held,
         };
         match form {
@@ -142,6 +142,9 @@ impl VaultReader {
                 }
             }
             Form::EthenaStaking => {
+                if !answers.next::<cooldownDurationCall>()?.is_zero() {
+                    state.max_redeem_shares = U256::ZERO;
+                }
                 let amount = answers.next::<vestingAmountCall>()?;
                 let since = narrow(vault, answers.next::<lastDistributionTimestampCall>()?, "a time beyond 64 bits")?;
                 state.accrual = Accrual::Vesting { amount, since, duration_seconds: ETHENA_VESTING_SECONDS };
@@ -158,27 +161,14 @@ impl VaultReader {
                 state.conversion = ratio(stored.ok_or(impossible(vault, "more streamed than there is"))?);
             }
         }
-        // so large that one virtual asset more or less shows, and within what solmate's 256-bit product takes
-        let probe =
-            total_assets.max(held).saturating_mul(U256::from(1_000_003_u64)).saturating_add(U256::from(1_000_007));
-        let most = (U256::MAX >> 8_usize)
-            .checked_div(total_shares.max(total_assets).max(RAY).saturating_add(RAY))
-            .unwrap_or(U256::ONE);
         let now = ExecutionBlock { number: 0, timestamp };
-        Ok(Read { state, now, probe: probe.min(most) })
-    }
-
-    /// The state whose previews are the vault's own.
-    fn agreed(&self, read: &Read, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
-        let shares = answers.next::<previewDepositCall>()?;
-        let assets = answers.next::<previewRedeemCall>()?;
         let agrees = |state: &State| {
-            state.preview_deposit(&read.now, read.probe) == Ok(shares)
-                && state.preview_redeem(&read.now, read.probe) == Ok(assets)
+            state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)
+                && state.preview_redeem(&now, PROBE) == Ok(assets_for_probe)
         };
-        let candidates = std::iter::once(read.state).chain((0..=MOST_OFFSET).filter_map(|k| read.state.with_offset(k)));
+        let candidates = std::iter::once(state).chain((0..=MOST_OFFSET).filter_map(|k| state.with_offset(k)));
         let agreed = candidates.into_iter().find(agrees);
-        agreed.ok_or(impossible(self.listed.vault, "previews that follow no rule that is modelled, or fees"))
+        agreed.ok_or(impossible(vault, "previews that follow no rule that is modelled, or fees"))
     }
 }
 
@@ -199,20 +189,8 @@ impl StateReader for VaultReader {
     }
 
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let vault = self.listed.vault;
         let asked = std::mem::take(&mut self.asked);
-        let mut answers = Answers::new(vault, &asked, answers)?;
-        if let Some(read) = self.read {
-            return self
-                .agreed(&read, &mut answers)
-                .map(|state| ReadProgress::Done(PoolState::Erc4626(Box::new(state))));
-        }
-        let read = self.numbers(&mut answers)?;
-        self.read = Some(read);
-        self.asked = vec![
-            ask(vault, &previewDepositCall { assets: read.probe }),
-            ask(vault, &previewRedeemCall { shares: read.probe }),
-        ];
-        Ok(ReadProgress::Calls(calls(&self.asked)))
+        let mut answers = Answers::new(self.listed.vault, &asked, answers)?;
+        self.state(&mut answers).map(|state| ReadProgress::Done(PoolState::Erc4626(Box::new(state))))
     }
 }
