@@ -16,11 +16,11 @@ setup: tools $(NPM) ## Installs the pinned npm packages: real contracts, compile
 
 demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT move them); Ctrl-C ends both
 	@echo "Building (several minutes the first time, seconds afterwards)."
-	@cargo build -p braid -p braid-devnet
+	@cargo build --workspace --bins
 	@exec $(DEVNET) demo --end-with-parent
 
 demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT)
-	@cargo build --quiet -p braid-devnet
+	@cargo build --quiet --workspace --bins
 	@exec $(DEVNET) swap
 
 test: test-contracts test-rust ## Runs every test but the generated requests of test-api: contracts, unit, property, end to end
@@ -39,7 +39,7 @@ test-rust: tools $(NPM)
 	cargo test --workspace
 
 test-api: tools $(NPM) $(CLIENTS_NPM) ## Runs the example clients and 5,000 generated requests (CASES, SEED) against a demo
-	cargo build -p braid -p braid-devnet
+	cargo build --workspace --bins
 	scripts/test-api.sh
 
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
