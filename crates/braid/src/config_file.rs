@@ -98,10 +98,14 @@ mod tests {
 
     #[test]
     fn the_file_stands_below_the_command_line_and_above_the_defaults() {
-        let file =
-            "rpc-url = \"http://127.0.0.1:1\"\nrate_limit = 7\nanonymous-quotes = true\napi-key = [\"a\", \"b\"]";
+        let file = "rpc-url = [\"http://127.0.0.1:1\", \"ws://b:2\"]\nrate_limit = 7\nanonymous-quotes = true\napi-key = [\"a\", \"b\"]";
         let read = parse(file, &["braid", "serve"]).unwrap();
-        for part in ["rpc_url: \"http://127.0.0.1:1\"", "rate_limit: 7", "anonymous_quotes: true", "[\"a\", \"b\"]"] {
+        for part in [
+            "rpc_urls: [\"http://127.0.0.1:1\", \"ws://b:2\"]",
+            "rate_limit: 7",
+            "anonymous_quotes: true",
+            "[\"a\", \"b\"]",
+        ] {
             assert!(read.contains(part), "{part} is not in {read}");
         }
         assert!(read.contains("quote_ttl_s: 120"));

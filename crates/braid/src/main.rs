@@ -9,6 +9,7 @@ mod data;
 mod diff;
 mod keys;
 mod logging;
+mod nodes;
 mod offline;
 mod out;
 mod paths;

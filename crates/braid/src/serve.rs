@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{Follower, FollowerHandle, Node};
+use braid_ethereum::{Follower, FollowerHandle};
 use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, feed, serve};
 use braid_store::{KeyStore, MarketStore, QuoteStore};
 use eyre::{Report, Result, eyre};
@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use crate::config_file::ConfigFile;
 use crate::data::cannot_store;
 use crate::logging::LogArgs;
+use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
 
@@ -21,9 +22,8 @@ use crate::rules::RuleArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     _config: ConfigFile,
-    /// The Ethereum node to follow: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: String,
+    #[command(flatten)]
+    nodes: NodeArgs,
     /// Address and port to listen on
     #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -66,6 +66,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "Examples:
   braid serve --rpc-url http://127.0.0.1:8545 --api-key my-key
   BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data /var/lib/braid
+  braid serve --rpc-url ws://127.0.0.1:8546 --rpc-url https://node.example/KEY    (the second where the first fails)
 
 Then:
   curl -s localhost:8080/ready
@@ -90,8 +91,7 @@ async fn serve_until_told(args: &Args) -> Result<()> {
     let (keys, quotes) = stores(args)?;
     let (store, saved) = crate::data::open_market(&args.data)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
-    let node = Node::connect(&args.rpc_url).await?;
-    tracing::info!(node = %node.endpoint(), "connected to the node");
+    let node = args.nodes.connect().await?;
     let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
     let feed = Arc::new(MarketFeed::new(follower.status.clone()));
     let app = App::new(Parts {

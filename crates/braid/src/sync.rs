@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{Follower, Node, Phase, SyncStatus};
+use braid_ethereum::{Follower, Phase, SyncStatus};
 use eyre::{Result, eyre};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::logging::LogArgs;
+use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
 use crate::{data, out};
@@ -15,9 +16,8 @@ use crate::{data, out};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The Ethereum node to read from: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: String,
+    #[command(flatten)]
+    nodes: NodeArgs,
     #[command(flatten)]
     data: DataDir,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let (store, saved) = data::open_market(&args.data)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let node = Node::connect(&args.rpc_url).await?;
+        let node = args.nodes.connect().await?;
         let mut follower = Follower::spawn_with(node.clone(), config, Some((Arc::clone(&store), saved)));
         let bar = ProgressBar::no_length();
         bar.enable_steady_tick(Duration::from_millis(200));

@@ -79,21 +79,62 @@ pub enum NodeError {
         /// The block asked for.
         hash: B256,
     },
+    /// The node's list of a block's logs is not whole: the block itself shows more.
+    #[error("the node at {endpoint} left out logs of block {number}")]
+    MissingLogs {
+        /// Scheme and host.
+        endpoint: String,
+        /// Height of the block.
+        number: u64,
+    },
+    /// The node does not do what was asked, and never will.
+    #[error("the node does not support {what}")]
+    Unsupported {
+        /// What it lacks.
+        what: &'static str,
+    },
 }
 
 impl NodeError {
     /// Whether the same request may well succeed when it is simply made again.
-    pub const fn is_transient(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             Self::Http { status, .. } => matches!(*status, 408 | 429 | 500 | 502 | 503 | 504),
             Self::Malformed { .. } => true,
+            Self::Rpc { .. } => self.is_a_rate_limit(),
             Self::BadUrl { .. }
             | Self::Unreachable { .. }
             | Self::WrongChain { .. }
             | Self::Timeout { .. }
-            | Self::Rpc { .. }
+            | Self::MissingLogs { .. }
+            | Self::Unsupported { .. }
             | Self::UnknownBlock { .. } => false,
         }
+    }
+
+    /// Whether an error speaks of the block that was asked for rather than of the question.
+    pub(crate) fn is_of_the_block(&self) -> bool {
+        const WORDS: [&str; 7] = [
+            "header not found",
+            "block not found",
+            "unknown block",
+            "not currently canonical",
+            "missing trie node",
+            "blocknotfound",
+            "state not available",
+        ];
+        self.says(&WORDS)
+    }
+
+    /// Whether a node says that it was asked too often, and to come back later.
+    pub(crate) fn is_a_rate_limit(&self) -> bool {
+        matches!(self, Self::Rpc { code: 429, .. }) || self.says(&["rate limit", "too many requests", "request limit"])
+    }
+
+    fn says(&self, words: &[&str]) -> bool {
+        let Self::Rpc { message, .. } = self else { return false };
+        let message = message.to_ascii_lowercase();
+        words.iter().any(|word| message.contains(word))
     }
 
     /// Whether a smaller request may succeed where this one failed: limits on results, ranges and sizes, and time-outs.
@@ -104,9 +145,12 @@ impl NodeError {
         match self {
             Self::Rpc { .. } | Self::Timeout { .. } | Self::Malformed { .. } => true,
             Self::Http { status, .. } => !matches!(*status, 401 | 403 | 404 | 429),
-            Self::BadUrl { .. } | Self::Unreachable { .. } | Self::WrongChain { .. } | Self::UnknownBlock { .. } => {
-                false
-            }
+            Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::WrongChain { .. }
+            | Self::MissingLogs { .. }
+            | Self::Unsupported { .. }
+            | Self::UnknownBlock { .. } => false,
         }
     }
 }

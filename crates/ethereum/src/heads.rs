@@ -5,14 +5,13 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use alloy::pubsub::RawSubscription;
 use braid_primitives::Block;
 use tokio::{
     sync::broadcast::error::RecvError,
     time::{Instant, sleep_until},
 };
 
-use crate::{FollowerConfig, Node, node::head_of};
+use crate::{FollowerConfig, Node, node::HeadStream};
 
 /// Poll interval until a block time is known.
 const FIRST_INTERVAL: Duration = Duration::from_millis(500);
@@ -22,9 +21,6 @@ const INTERVALS: (Duration, Duration) = (Duration::from_millis(250), Duration::f
 
 /// Polls per block.
 const POLLS_PER_BLOCK: u32 = 8;
-
-/// How often a lost subscription is tried again.
-const RESUBSCRIBE_EVERY: Duration = Duration::from_secs(5);
 
 /// Blocks whose times are kept.
 const TIMES: usize = 9;
@@ -43,7 +39,8 @@ pub(crate) struct Heads {
     node: Node,
     fixed_interval: Option<Duration>,
     silence: Duration,
-    subscription: Option<RawSubscription>,
+    resubscribe_every: Duration,
+    subscription: Option<HeadStream>,
     subscribe_at: Instant,
     due_at: Instant,
     times: BlockTimes,
@@ -56,6 +53,7 @@ impl Heads {
             node,
             fixed_interval: config.poll_interval,
             silence: config.silence,
+            resubscribe_every: config.resubscribe_every,
             subscription: None,
             subscribe_at: now,
             due_at: now,
@@ -72,10 +70,10 @@ impl Heads {
             };
             tokio::select! {
                 biased;
-                pushed = subscription.recv() => match pushed {
+                pushed = subscription.raw.recv() => match pushed {
                     // Only the newest of several waiting heads is of interest.
-                    Ok(_) if !subscription.is_empty() => {}
-                    Ok(notice) => return head_of(&notice).map_or(Bell::Due, Bell::Pushed),
+                    Ok(_) if !subscription.raw.is_empty() => {}
+                    Ok(notice) => return self.node.head_of(&notice).map_or(Bell::Due, Bell::Pushed),
                     Err(RecvError::Lagged(_)) => return Bell::Due,
                     Err(RecvError::Closed) => {
                         tracing::warn!(node = %self.node.endpoint(), "heads are no longer pushed: asking for them");
@@ -91,8 +89,13 @@ impl Heads {
     /// After the node was heard: sets the next time to ask, and subscribes where that is possible and missing.
     pub(crate) async fn heard(&mut self) {
         let now = Instant::now();
-        if self.subscription.is_none() && self.node.endpoint().can_subscribe() && now >= self.subscribe_at {
-            self.subscribe_at = now + RESUBSCRIBE_EVERY;
+        if self.subscription.as_ref().is_some_and(|stream| self.node.is_outdone(stream)) {
+            tracing::info!("heads are taken from another node");
+            self.subscription = None;
+            self.subscribe_at = now;
+        }
+        if self.subscription.is_none() && self.node.can_subscribe() && now >= self.subscribe_at {
+            self.subscribe_at = now + self.resubscribe_every;
             match self.node.subscribe_heads().await {
                 Ok(subscription) => self.subscription = Some(subscription),
                 Err(error) => tracing::warn!(%error, "cannot subscribe to heads: asking for them"),
@@ -100,6 +103,11 @@ impl Heads {
         }
         let pause = if self.subscription.is_some() { self.silence } else { self.interval() };
         self.due_at = now + pause;
+    }
+
+    /// Whether heads are pushed at present.
+    pub(crate) const fn are_pushed(&self) -> bool {
+        self.subscription.is_some()
     }
 
     /// After the node failed: heads pushed over a lost connection will not come.

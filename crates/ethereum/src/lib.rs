@@ -33,6 +33,7 @@ pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData, HISTORY_BLOCKS, PERCENTILES};
 pub use follower::{DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
 pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
-    AccountState, BlockLogs, Endpoint, FeeHistory, LogFilter, MULTICALL3, Node, NodeConfig, PlacedLog, Traffic,
+    AccountState, BlockLogs, Endpoint, FeeHistory, LogFilter, MULTICALL3, Node, NodeConfig, NodeFault, NodeReport,
+    PlacedLog, Traffic,
 };
 pub use rules::PoolRules;

@@ -9,6 +9,8 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
+use braid_ethereum::NodeReport;
+
 use crate::app::App;
 
 /// Upper bounds of the latency histogram, in microseconds.
@@ -69,11 +71,45 @@ fn seconds(micros: u64) -> f64 {
 pub async fn get(State(app): State<Arc<App>>) -> Response {
     let mut text = String::new();
     // writing to a string does not fail
-    let _ = app.metrics.write(&mut text).and_then(|()| market(&app, &mut text));
+    let _ = app.metrics.write(&mut text).and_then(|()| nodes(&app, &mut text)).and_then(|()| market(&app, &mut text));
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
+}
+
+/// One series per node and figure; nodes have names that show no more than their host.
+fn nodes(app: &App, text: &mut String) -> std::fmt::Result {
+    let Some(node) = &app.node else { return Ok(()) };
+    let reports = node.report();
+    let mut series = |name: &str, kind: &str, help: &str, value: fn(&NodeReport) -> Option<f64>| -> std::fmt::Result {
+        writeln!(text, "# HELP braid_node_{name} {help}\n# TYPE braid_node_{name} {kind}")?;
+        for report in &reports {
+            if let Some(value) = value(report) {
+                writeln!(text, "braid_node_{name}{{node=\"{}\"}} {value}", report.name)?;
+            }
+        }
+        Ok(())
+    };
+    series("score", "gauge", "How good the node is, 0 to 100.", |node| Some(f64::from(node.score)))?;
+    series("leads", "gauge", "1 for the node that is asked first.", |node| Some(f64::from(u8::from(node.leads))))?;
+    series("block", "gauge", "Height of the newest block that the node reported.", |node| Some(node.head? as f64))?;
+    series("asked_total", "counter", "Questions put to the node.", |node| Some(node.asked as f64))?;
+    series("failed_total", "counter", "Questions that the node failed to answer.", |node| Some(node.failed as f64))?;
+    series("hedged_total", "counter", "Questions put to the node because another was slow.", |node| {
+        Some(node.hedged as f64)
+    })?;
+    series("latency_p95_seconds", "gauge", "What 95% of its answers to calls took at most.", |node| {
+        Some(node.latency_p95?.as_secs_f64())
+    })?;
+    let text = &mut *text;
+    writeln!(text, "# HELP braid_node_fault 1 for what is the matter with a node.\n# TYPE braid_node_fault gauge")?;
+    for report in &reports {
+        if let Some(fault) = &report.fault {
+            writeln!(text, "braid_node_fault{{node=\"{}\",fault=\"{}\"}} 1", report.name, fault.name())?;
+        }
+    }
+    Ok(())
 }
 
 fn market(app: &App, text: &mut String) -> std::fmt::Result {

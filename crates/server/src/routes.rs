@@ -8,11 +8,12 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use braid_ethereum::{Node, NodeFault, NodeReport};
 use braid_primitives::CHAIN_ID;
 
 use crate::app::App;
 use crate::feed::Freshness;
-use crate::model::{Checks, Health, Ready, ReadyBlock, ReadyStatus};
+use crate::model::{Checks, Health, Ready, ReadyBlock, ReadyNode, ReadyStatus};
 use crate::problem::{Code, Problem};
 
 /// `GET /health`.
@@ -71,7 +72,13 @@ fn readiness(app: &App) -> Ready {
             simulator: if app.node.is_some() { "ok" } else { "unavailable" },
             store: if stored { "ok" } else { "failing" },
         },
+        nodes: app.node.iter().flat_map(Node::report).map(shown).collect(),
     }
+}
+
+fn shown(node: NodeReport) -> ReadyNode {
+    let status = node.fault.as_ref().map_or("ok", NodeFault::name);
+    ReadyNode { name: node.name, status, score: node.score, leads: node.leads, block: node.head }
 }
 
 /// Ends a request that takes too long.

@@ -19,6 +19,8 @@ pub struct FollowerConfig {
     pub poll_interval: Option<Duration>,
     /// When to ask for the head although heads are pushed: the longest silence that is believed.
     pub silence: Duration,
+    /// How often a lost subscription to heads is tried again, while heads are asked for.
+    pub resubscribe_every: Duration,
     /// The deepest reorganisation that is rolled back and replayed; a deeper one reads the pools again.
     pub reorganisation_depth: usize,
     /// Scans of at most this many blocks finish before the first market is published; longer ones go on behind it.
@@ -38,6 +40,7 @@ impl Default for FollowerConfig {
             start_block: None,
             poll_interval: None,
             silence: Duration::from_millis(2_500),
+            resubscribe_every: Duration::from_secs(5),
             reorganisation_depth: 64,
             scan_before_serving_blocks: 100_000,
             largest_pools_first: true,

@@ -6,13 +6,20 @@ mod status;
 
 use std::sync::Arc;
 
+use braid_primitives::Address;
 use braid_store::{MarketStore, market::Saved};
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
 
 pub use config::FollowerConfig;
 pub use status::{DiscoveryProgress, Head, Phase, SyncStatus};
 
 use crate::Node;
+
+/// Doubted pools that may wait to be taken notice of.
+const DOUBTS_WAITING: usize = 256;
 
 /// Starts followers.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +32,8 @@ pub struct FollowerHandle {
     pub heads: watch::Receiver<Option<Arc<Head>>>,
     /// Where the follower stands.
     pub status: watch::Receiver<SyncStatus>,
+    /// Takes pools whose state is doubted: they are read again, soon. A full queue may be ignored.
+    pub doubt: mpsc::Sender<Address>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -49,11 +58,12 @@ impl Follower {
         let (published, heads) = watch::channel(None);
         let (reported, status) = watch::channel(SyncStatus::default());
         let (stop, stopped) = watch::channel(false);
-        let mut runner = run::Runner::new(node, config, published, reported);
+        let (doubt, doubted) = mpsc::channel(DOUBTS_WAITING);
+        let mut runner = run::Runner::new(node, config, published, reported, doubted);
         if let Some((store, saved)) = store {
             runner.keep_in(store, saved);
         }
-        FollowerHandle { heads, status, stop, task: tokio::spawn(runner.run(stopped)) }
+        FollowerHandle { heads, status, doubt, stop, task: tokio::spawn(runner.run(stopped)) }
     }
 }
 

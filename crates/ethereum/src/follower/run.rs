@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use braid_primitives::Block;
+use braid_primitives::{Address, Block};
 use braid_store::{MarketStore, market::Saved};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::{FollowerConfig, Head, Phase, SyncStatus};
 use crate::{
@@ -24,12 +24,17 @@ pub(super) struct Runner {
     published: watch::Sender<Option<Arc<Head>>>,
     status: watch::Sender<SyncStatus>,
     backoff: Backoff,
+    /// Pools that somebody doubts.
+    doubted: mpsc::Receiver<Address>,
+    /// What [`Node::mistrusted`] said when everything was last read.
+    mistrusted: u64,
 }
 
 enum Event {
     Stop,
     Bell(Bell),
     Found(Option<Found>),
+    Doubted(Address),
     Idle,
 }
 
@@ -39,8 +44,11 @@ impl Runner {
         config: FollowerConfig,
         published: watch::Sender<Option<Arc<Head>>>,
         status: watch::Sender<SyncStatus>,
+        doubted: mpsc::Receiver<Address>,
     ) -> Self {
         Self {
+            mistrusted: node.mistrusted(),
+            doubted,
             heads: Heads::new(node.clone(), &config),
             backoff: Backoff::new(config.backoff),
             sync: Synchronizer::new(node.clone(), config, status.clone()),
@@ -63,6 +71,7 @@ impl Runner {
                 _ = stop.wait_for(|stop| *stop) => Event::Stop,
                 bell = self.heads.ring() => Event::Bell(bell),
                 found = self.sync.found() => Event::Found(found),
+                Some(pool) = self.doubted.recv() => Event::Doubted(pool),
                 () = std::future::ready(()), if self.sync.has_pending() => Event::Idle,
             };
             let work = async {
@@ -73,6 +82,7 @@ impl Runner {
                         self.sync.take(found);
                         self.sync.record();
                     }
+                    Event::Doubted(pool) => self.sync.read_again([pool]),
                     Event::Idle => self.absorb().await,
                 }
                 true
@@ -99,9 +109,15 @@ impl Runner {
                 }
                 self.well(received_at);
                 self.heads.heard().await;
+                self.tell_whether_heads_are_pushed();
             }
             Err(error) => self.ill(&error).await,
         }
+    }
+
+    fn tell_whether_heads_are_pushed(&self) {
+        let pushed = self.heads.are_pushed();
+        self.status.send_if_modified(|status| std::mem::replace(&mut status.heads_pushed, pushed) != pushed);
     }
 
     async fn follow(&mut self, bell: Bell) -> Result<bool, FollowError> {
@@ -114,6 +130,11 @@ impl Runner {
             Bell::Due => self.node.latest_block().await?,
         };
         self.status.send_modify(|status| status.node_block = Some(head.number));
+        let mistrusted = self.node.mistrusted();
+        if std::mem::replace(&mut self.mistrusted, mistrusted) != mistrusted {
+            tracing::warn!("a node left out logs: every pool is read again");
+            self.sync.read_everything_again();
+        }
         self.sync.follow(head).await
     }
 
@@ -168,6 +189,7 @@ impl Runner {
         });
         let pause = self.backoff.next(lost);
         self.heads.failed();
+        self.tell_whether_heads_are_pushed();
         tokio::time::sleep(pause).await;
     }
 }

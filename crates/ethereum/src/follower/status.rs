@@ -35,6 +35,8 @@ pub struct SyncStatus {
     /// When the node last confirmed that the published market is its head, or led to a newer one. A chain that makes no
     /// blocks keeps this fresh; a node that does not answer lets it grow old.
     pub checked_at: Option<Instant>,
+    /// Whether a node pushes its heads; where none does they are asked for.
+    pub heads_pushed: bool,
     /// Height of the newest published market.
     pub market_block: Option<u64>,
     /// Pools in that market.

@@ -11,6 +11,7 @@ use crate::NodeError;
 pub struct Endpoint {
     address: Address,
     shown: String,
+    host: String,
 }
 
 /// The whole address, secrets included.
@@ -32,17 +33,19 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Self, NodeError> {
         let text = text.trim();
         if let Some(path) = ipc_path(text) {
-            return Ok(Self { shown: format!("ipc socket {}", path.display()), address: Address::Ipc(path) });
+            let shown = format!("ipc socket {}", path.display());
+            return Ok(Self { shown, host: "ipc".into(), address: Address::Ipc(path) });
         }
         let url = Url::parse(text).map_err(|e| bad("the given text", &e.to_string()))?;
         let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
             return Err(bad(&format!("{}:…", url.scheme()), "it names no host"));
         };
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        let shown = format!("{}://{host}{port}", url.scheme());
+        let host = format!("{host}{port}");
+        let shown = format!("{}://{host}", url.scheme());
         match url.scheme() {
-            "http" | "https" => Ok(Self { address: Address::Http(url), shown }),
-            "ws" | "wss" => Ok(Self { address: Address::Ws(url), shown }),
+            "http" | "https" => Ok(Self { address: Address::Http(url), shown, host }),
+            "ws" | "wss" => Ok(Self { address: Address::Ws(url), shown, host }),
             other => Err(bad(&shown, &format!("the scheme {other} is not supported"))),
         }
     }
@@ -50,6 +53,11 @@ impl Endpoint {
     /// Whether the transport can push new heads.
     pub fn can_subscribe(&self) -> bool {
         !matches!(self.address, Address::Http(_))
+    }
+
+    /// Host and port, or `ipc`: what a node is called.
+    pub(crate) fn host(&self) -> String {
+        self.host.clone()
     }
 
     pub(crate) const fn address(&self) -> &Address {

@@ -1,30 +1,44 @@
-//! A client for one node: the few methods that Braid needs, each with a deadline and a clear error.
+//! A client for one node, or for several as one: the few methods that Braid needs, each with a deadline and a clear error.
 
 mod client;
 mod endpoint;
+mod fleet;
+mod health;
 mod http;
+mod logs;
 pub(crate) mod multicall;
 mod read;
+mod report;
 mod state;
+mod watch;
 mod wire;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-use alloy::{primitives::U64, pubsub::RawSubscription, rpc::types::Log as RpcLog};
-use braid_primitives::{Address, B256, Block, Bytes, CHAIN_ID, U256};
+use braid_primitives::{Address, B256, Block, Bytes, U256};
+use futures::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, value::RawValue};
 
 pub use client::Traffic;
 pub use endpoint::Endpoint;
+pub use health::NodeFault;
+pub use logs::BlockLogs;
 pub use multicall::MULTICALL3;
+pub use report::NodeReport;
 pub use state::AccountState;
 pub use wire::{FeeHistory, LogFilter, PlacedLog};
 
-use client::{Connection, Request};
+use client::Request;
+use fleet::{Fleet, Member};
+use health::Class;
+pub(crate) use watch::HeadStream;
 pub(crate) use wire::hex;
 use wire::{Header, place_logs};
 
@@ -39,34 +53,43 @@ pub struct NodeConfig {
     pub concurrency: usize,
     /// How often a request is made in all when the node refuses for a moment (429, 5xx, garbled answers).
     pub attempts: u32,
+    /// When a second node is asked because the first is slow: no sooner than the first of these, and after the second while
+    /// the node's usual speed is not known.
+    pub hedge: (Duration, Duration),
+    /// How often several nodes are compared with each other.
+    pub check_every: Duration,
+    /// How many blocks a node may be behind the others before it is asked last.
+    pub lag_blocks: u64,
 }
 
 impl Default for NodeConfig {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(15), concurrency: 8, attempts: 3 }
+        Self {
+            timeout: Duration::from_secs(15),
+            concurrency: 8,
+            attempts: 3,
+            hedge: (Duration::from_millis(50), Duration::from_secs(2)),
+            check_every: Duration::from_secs(6),
+            lag_blocks: 3,
+        }
     }
 }
 
-/// One node. Cheap to clone; clones share the connection.
+/// One node, or several that are asked as if they were one. Cheap to clone; clones share the connections.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    connection: Connection,
+    fleet: Fleet,
     config: NodeConfig,
-    /// See [`Node::lends_code`].
-    lends_code: OnceLock<bool>,
-}
-
-/// What a follower asks of a node for one block, answered together.
-#[derive(Clone, Debug)]
-pub struct BlockLogs {
-    /// The block's logs in order.
-    pub logs: Vec<PlacedLog>,
-    /// Fee history up to that block, if the node gave one.
-    pub fees: Option<FeeHistory>,
+    /// See [`Node::remember`].
+    headers: Mutex<logs::Blooms>,
+    /// What logs were last asked for, for comparing nodes.
+    filter: Mutex<Option<LogFilter>>,
+    /// See [`Node::mistrusted`].
+    mistrusted: AtomicU64,
 }
 
 impl Node {
@@ -84,33 +107,78 @@ impl Node {
     /// # Errors
     /// As [`Node::connect`].
     pub async fn connect_with(url: &str, config: NodeConfig) -> Result<Self, NodeError> {
-        let endpoint = Endpoint::parse(url)?;
-        let connection = Connection::new(endpoint, config.timeout, config.concurrency);
-        let node = Self { inner: Arc::new(Inner { connection, config, lends_code: OnceLock::new() }) };
+        Self::connect_all(&[url], config).await
+    }
+
+    /// Connects to several nodes that are asked as if they were one: the best first, others when it fails, lags, disagrees
+    /// with the rest, or is slow for once. Those that are better named first are asked first among equals.
+    ///
+    /// One that serves chain 1 is enough; the others are named in the log and tried again. Must be called within a tokio
+    /// runtime.
+    ///
+    /// # Errors
+    /// [`NodeError::BadUrl`] of any of them; otherwise the first one's failure, when none of them is of use.
+    pub async fn connect_all<S: AsRef<str>>(urls: &[S], config: NodeConfig) -> Result<Self, NodeError> {
+        let endpoints = urls.iter().map(|url| Endpoint::parse(url.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        if endpoints.is_empty() {
+            return Err(NodeError::BadUrl { shown: "nothing".into(), why: "no node is named".into() });
+        }
+        let inner = Inner {
+            fleet: Fleet::new(endpoints, &config),
+            config,
+            headers: Mutex::default(),
+            filter: Mutex::default(),
+            mistrusted: AtomicU64::new(0),
+        };
+        let node = Self { inner: Arc::new(inner) };
         node.check_chain().await?;
+        node.watch();
         Ok(node)
     }
 
-    /// The node's address, safe to show.
+    /// The address of the node that is asked first, safe to show.
     pub fn endpoint(&self) -> &Endpoint {
-        self.inner.connection.endpoint()
+        let members = &self.inner.fleet.members;
+        self.inner
+            .fleet
+            .leader()
+            .map_or_else(|| members[0].connection.endpoint(), |member| member.connection.endpoint())
     }
 
-    /// What went over the wire so far.
+    /// What went over the wires so far.
     pub fn traffic(&self) -> Traffic {
-        self.inner.connection.traffic()
+        let all = self.inner.fleet.members.iter().map(|member| member.connection.traffic());
+        all.fold(Traffic::default(), |sum, one| Traffic {
+            messages: sum.messages + one.messages,
+            calls: sum.calls + one.calls,
+            bytes_sent: sum.bytes_sent + one.bytes_sent,
+            bytes_received: sum.bytes_received + one.bytes_received,
+        })
     }
 
-    /// Checks that the node still serves chain 1.
+    /// Checks that a node still serves chain 1: each is asked, one is enough.
     ///
     /// # Errors
-    /// [`NodeError::WrongChain`], or that it did not answer.
+    /// The first one's [`NodeError::WrongChain`], or that it did not answer.
     pub async fn check_chain(&self) -> Result<(), NodeError> {
-        let got: u64 = self.get::<U64>("eth_chainId", json!([])).await?.to();
-        if got == CHAIN_ID {
-            return Ok(());
+        let mut first = None;
+        for result in join_all(self.inner.fleet.members.iter().map(Member::check_chain)).await {
+            match result {
+                Ok(()) => return Ok(()),
+                Err(error) => first = first.or(Some(error)),
+            }
         }
-        Err(NodeError::WrongChain { endpoint: self.endpoint().to_string(), got, expected: CHAIN_ID })
+        first.map_or(Ok(()), Err)
+    }
+
+    /// From here on what was read earlier counts as doubtful.
+    fn mistrust(&self) {
+        self.inner.mistrusted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How often a node was found to have left out logs: what was applied of its answers may be wrong.
+    pub(crate) fn mistrusted(&self) -> u64 {
+        self.inner.mistrusted.load(Ordering::Acquire)
     }
 
     /// The newest block.
@@ -119,10 +187,15 @@ impl Node {
     /// [`NodeError`], also when the node answers null.
     pub async fn latest_block(&self) -> Result<Block, NodeError> {
         const METHOD: &str = "eth_getBlockByNumber";
-        let header: Option<Header> = self.get(METHOD, json!(["latest", false])).await?;
-        header
-            .ok_or_else(|| NodeError::Malformed { method: METHOD, why: "null for the newest block".into() })?
-            .block(METHOD)
+        let request = &Request { method: METHOD, params: json!(["latest", false]) };
+        self.ask(Class::Quick, |member| async move {
+            let header: Option<Header> = member.get(request).await?;
+            let missing = || NodeError::Malformed { method: METHOD, why: "null for the newest block".into() };
+            let block = self.remember(METHOD, header.ok_or_else(missing)?)?;
+            member.health().head = Some(block.number);
+            Ok(block)
+        })
+        .await
     }
 
     /// The block at a height of the node's present chain, if it has one there.
@@ -132,7 +205,7 @@ impl Node {
     pub async fn block_at(&self, number: u64) -> Result<Option<Block>, NodeError> {
         const METHOD: &str = "eth_getBlockByNumber";
         let header: Option<Header> = self.get(METHOD, json!([hex(number), false])).await?;
-        header.map(|header| header.block(METHOD)).transpose()
+        header.map(|header| self.remember(METHOD, header)).transpose()
     }
 
     /// The blocks of several heights of the node's present chain, in one message; the first that is missing ends the list.
@@ -143,68 +216,18 @@ impl Node {
         const METHOD: &str = "eth_getBlockByNumber";
         let request = |number| Request { method: METHOD, params: json!([hex(number), false]) };
         let requests: Vec<Request> = numbers.into_iter().map(request).collect();
-        let mut blocks = Vec::with_capacity(requests.len());
-        for raw in self.batch(&requests).await? {
-            match parse::<Option<Header>>(METHOD, &raw?)? {
-                Some(header) => blocks.push(header.block(METHOD)?),
-                None => break,
+        let requests = requests.as_slice();
+        self.ask(Class::Quick, |member| async move {
+            let mut blocks = Vec::with_capacity(requests.len());
+            for raw in member.connection.batch(requests).await? {
+                match parse::<Option<Header>>(METHOD, &raw?)? {
+                    Some(header) => blocks.push(self.remember(METHOD, header)?),
+                    None => break,
+                }
             }
-        }
-        Ok(blocks)
-    }
-
-    /// The logs of one block by hash, and on demand the fee history up to it, in one message.
-    ///
-    /// Some nodes answer a hash that they do not know with no logs at all; so the block's transaction count is asked for
-    /// along with them, which is null then.
-    ///
-    /// # Errors
-    /// [`NodeError::UnknownBlock`] when the node does not have the block.
-    pub async fn block_logs(&self, block: &Block, filter: &LogFilter, fees: bool) -> Result<BlockLogs, NodeError> {
-        let mut all = self.blocks_logs(std::slice::from_ref(block), filter, fees).await?;
-        all.pop().ok_or(NodeError::UnknownBlock { hash: block.hash })
-    }
-
-    /// As [`Node::block_logs`] for several blocks at once; the fee history is that of the last one.
-    ///
-    /// # Errors
-    /// As [`Node::block_logs`].
-    pub async fn blocks_logs(
-        &self,
-        blocks: &[Block],
-        filter: &LogFilter,
-        fees: bool,
-    ) -> Result<Vec<BlockLogs>, NodeError> {
-        const LOGS: &str = "eth_getLogs";
-        const COUNT: &str = "eth_getBlockTransactionCountByHash";
-        let mut requests = Vec::with_capacity(blocks.len() * 2 + 1);
-        for block in blocks {
-            requests.push(Request { method: LOGS, params: filter.at(block.hash) });
-            requests.push(Request { method: COUNT, params: json!([block.hash]) });
-        }
-        let newest = blocks.last().filter(|_| fees);
-        requests.extend(
-            newest.map(|block| crate::fees::request(block.number)).map(|(method, params)| Request { method, params }),
-        );
-        let mut answers = self.batch(&requests).await?.into_iter();
-        let mut all = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let (Some(logs), Some(count)) = (answers.next(), answers.next()) else {
-                return Err(NodeError::Malformed { method: LOGS, why: "too few answers".into() });
-            };
-            if parse::<Option<U64>>(COUNT, &count?)?.is_none() {
-                return Err(NodeError::UnknownBlock { hash: block.hash });
-            }
-            let logs = place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs?)?)?;
-            if logs.iter().any(|log| log.block_hash != block.hash) {
-                return Err(NodeError::Malformed { method: LOGS, why: "logs of another block".into() });
-            }
-            all.push(BlockLogs { logs, fees: None });
-        }
-        if let (Some(last), Some(Ok(raw))) = (all.last_mut(), answers.next()) {
-            last.fees = parse(crate::fees::METHOD, &raw).ok();
-        }
-        Ok(all)
+            Ok(blocks)
+        })
+        .await
     }
 
     /// The logs of a range of blocks of the node's present chain, both ends included.
@@ -218,7 +241,8 @@ impl Node {
         filter: &LogFilter,
     ) -> Result<Vec<PlacedLog>, NodeError> {
         const METHOD: &str = "eth_getLogs";
-        place_logs(METHOD, self.get(METHOD, filter.between(from_block, to_block)).await?)
+        let request = &Request { method: METHOD, params: filter.between(from_block, to_block) };
+        self.ask(Class::Heavy, |member| async move { place_logs(METHOD, member.get(request).await?) }).await
     }
 
     /// Fee history up to a block.
@@ -246,40 +270,27 @@ impl Node {
         self.get("eth_getCode", json!([account, at(block_hash)])).await
     }
 
-    /// Subscribes to new heads, where the transport can.
-    pub(crate) async fn subscribe_heads(&self) -> Result<RawSubscription, NodeError> {
-        self.inner.connection.subscribe_heads().await
-    }
-
     async fn get<T: DeserializeOwned>(&self, method: &'static str, params: Value) -> Result<T, NodeError> {
-        let request = Request { method, params };
-        self.patiently(|| async {
-            let raw = self.inner.connection.request(&request).await?;
-            parse(method, &raw)
-        })
-        .await
+        let request = &Request { method, params };
+        self.ask(Class::Quick, |member| member.get(request)).await
     }
 
     async fn batch(&self, requests: &[Request]) -> Result<Vec<Result<Box<RawValue>, NodeError>>, NodeError> {
-        self.patiently(|| self.inner.connection.batch(requests)).await
+        self.ask(Class::Quick, |member| member.connection.batch(requests)).await
     }
 
-    /// Makes a request again after a short pause while its failure is of the passing kind.
-    async fn patiently<T, F>(&self, mut request: impl FnMut() -> F) -> Result<T, NodeError>
+    /// Puts a question to the nodes; see [`Fleet`].
+    async fn ask<'a, T, F>(&'a self, class: Class, work: impl Fn(&'a Member) -> F) -> Result<T, NodeError>
     where
         F: Future<Output = Result<T, NodeError>>,
     {
-        let mut pause = Duration::from_millis(100);
-        for _ in 1..self.inner.config.attempts.max(1) {
-            match request().await {
-                Err(error) if error.is_transient() => tracing::debug!(%error, "asking the node again"),
-                result => return result,
-            }
-            tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(3);
-        }
-        request().await
+        self.inner.fleet.ask(class, false, work).await
     }
+}
+
+/// A lock whose holder cannot leave anything half-written.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A block by hash, as EIP-1898 writes it.
@@ -289,10 +300,4 @@ fn at(block_hash: B256) -> Value {
 
 fn parse<T: DeserializeOwned>(method: &'static str, raw: &RawValue) -> Result<T, NodeError> {
     serde_json::from_str(raw.get()).map_err(|error| NodeError::Malformed { method, why: error.to_string() })
-}
-
-/// Whether a head notice could be read, and what it says.
-pub(crate) fn head_of(notice: &RawValue) -> Result<Block, NodeError> {
-    const METHOD: &str = "eth_subscribe";
-    parse::<Header>(METHOD, notice)?.block(METHOD)
 }

@@ -6,7 +6,7 @@ use braid_protocols::{Call, lens};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::{Node, Request, at, multicall, parse};
+use super::{Class, Member, Node, Request, at, multicall, parse};
 use crate::NodeError;
 
 const METHOD: &str = "eth_call";
@@ -39,13 +39,20 @@ impl Node {
         Ok(answers)
     }
 
-    /// Whether the node has a block.
+    /// Whether a node has a block.
     ///
     /// # Errors
-    /// [`NodeError`] when it does not answer.
+    /// [`NodeError`] when none answers.
     pub async fn has_block(&self, block_hash: B256) -> Result<bool, NodeError> {
-        let count: Option<U64> = self.get("eth_getBlockTransactionCountByHash", json!([block_hash])).await?;
-        Ok(count.is_some())
+        let request = &Request { method: "eth_getBlockTransactionCountByHash", params: json!([block_hash]) };
+        let asked = self.ask(Class::Quick, |member| async move {
+            let count: Option<U64> = member.get(request).await?;
+            count.map(|_| true).ok_or(NodeError::UnknownBlock { hash: block_hash })
+        });
+        match asked.await {
+            Err(NodeError::UnknownBlock { .. }) => Ok(false),
+            result => result,
+        }
     }
 
     /// The ether balances of several accounts at a block, in wei; a read that failed is `None`.
@@ -107,16 +114,15 @@ impl Node {
 
     async fn aggregate(&self, block_hash: B256, calls: &[Call]) -> Result<Aggregate, NodeError> {
         let aggregate = Call { to: multicall::MULTICALL3, data: multicall::encode(calls) };
-        let lend = calls.iter().any(|call| call.to == lens::ADDRESS);
-        let Request { method, params } = request(block_hash, &aggregate, lend);
-        match self.get::<Bytes>(method, params).await {
+        let lend = calls.iter().any(is_lens);
+        match self.ask_call(block_hash, &aggregate, lend).await {
             Ok(bytes) if bytes.is_empty() => Ok(Aggregate::NoContract),
             Ok(bytes) => match multicall::decode(&bytes, calls.len()) {
                 Some(answers) => Ok(Aggregate::Answered(answers)),
                 None => Err(NodeError::Malformed { method: METHOD, why: "not an answer of Multicall3".into() }),
             },
-            Err(error) if is_refused_block(&error) => Err(NodeError::UnknownBlock { hash: block_hash }),
-            Err(error @ NodeError::Rpc { .. }) => {
+            Err(error) if error.is_a_rate_limit() => Err(error),
+            Err(error @ (NodeError::Rpc { .. } | NodeError::Unsupported { .. })) => {
                 tracing::debug!(%error, calls = calls.len(), "asking for fewer calls at once");
                 Ok(Aggregate::Failed)
             }
@@ -126,11 +132,18 @@ impl Node {
         }
     }
 
+    /// One `eth_call`, on demand with the lens's code lent.
+    async fn ask_call(&self, block_hash: B256, call: &Call, lend: bool) -> Result<Bytes, NodeError> {
+        let request = &request(block_hash, call, lend);
+        let work = |member| call_of(member, block_hash, request, lend);
+        self.inner.fleet.ask(Class::Heavy, lend, work).await
+    }
+
     async fn read_one(&self, block_hash: B256, call: &Call) -> Result<Option<Bytes>, NodeError> {
         match self.call(block_hash, call).await {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if is_refused_block(&error) => Err(NodeError::UnknownBlock { hash: block_hash }),
-            Err(NodeError::Rpc { .. }) => Ok(None),
+            Err(error) if error.is_a_rate_limit() => Err(error),
+            Err(NodeError::Rpc { .. } | NodeError::Unsupported { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -139,14 +152,14 @@ impl Node {
     async fn read_singly(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Option<Bytes>>, NodeError> {
         let mut answers = Vec::with_capacity(calls.len());
         for chunk in calls.chunks(CALLS_PER_BATCH) {
+            let lend = chunk.iter().any(is_lens);
             let requests: Vec<Request> = chunk.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
-            for raw in self.batch(&requests).await? {
-                match raw {
-                    Ok(raw) => answers.push(Some(parse(METHOD, &raw)?)),
-                    Err(error) if is_refused_block(&error) => return Err(NodeError::UnknownBlock { hash: block_hash }),
-                    Err(NodeError::Rpc { .. }) => answers.push(None),
-                    Err(error) => return Err(error),
-                }
+            let requests = requests.as_slice();
+            let work = |member| calls_of(member, block_hash, requests, lend);
+            match self.inner.fleet.ask(Class::Heavy, lend, work).await {
+                Ok(some) => answers.extend(some),
+                Err(NodeError::Unsupported { .. }) => answers.extend(chunk.iter().map(|_| None)),
+                Err(error) => return Err(error),
             }
         }
         Ok(answers)
@@ -157,30 +170,90 @@ impl Node {
     /// # Errors
     /// [`NodeError::Rpc`] when the call reverts.
     pub async fn call(&self, block_hash: B256, call: &Call) -> Result<Bytes, NodeError> {
-        let Request { method, params } = request(block_hash, call, is_lens(call));
-        self.get(method, params).await
+        self.ask_call(block_hash, call, is_lens(call)).await
     }
 
-    /// Whether the node lends the lens's code to an address for the length of a call. Asked once per connection; a node that
+    /// Whether a node lends the lens's code to an address for the length of a call. Each is asked once; one that
     /// refuses, or takes the request and does not do it, is read from with plain calls.
     ///
     /// # Errors
-    /// [`NodeError`] when the node does not answer, or does not know the block; the question is then still open.
+    /// [`NodeError`] when none answers, or none knows the block; the question is then still open.
     pub async fn lends_code(&self, block_hash: B256) -> Result<bool, NodeError> {
-        if let Some(known) = self.inner.lends_code.get() {
+        let members = &self.inner.fleet.members;
+        let known = |member: &Member| member.lends_code.get().copied();
+        for _ in members {
+            if members.iter().any(|member| known(member) == Some(true)) {
+                return Ok(true);
+            }
+            if members.iter().all(|member| known(member).is_some()) {
+                return Ok(false);
+            }
+            let lends = self.inner.fleet.ask(Class::Heavy, true, |member| member.lends(block_hash)).await?;
+            if lends {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Member {
+    async fn lends(&self, block_hash: B256) -> Result<bool, NodeError> {
+        if let Some(known) = self.lends_code.get() {
             return Ok(*known);
         }
-        let lends = match self.call(block_hash, &lens::probe()).await {
+        let lends = match self.get::<Bytes>(&request(block_hash, &lens::probe(), true)).await {
             Ok(answer) => U256::try_from_be_slice(&answer) == Some(lens::PROBE),
-            Err(error) if is_refused_block(&error) => return Err(NodeError::UnknownBlock { hash: block_hash }),
+            Err(error) if error.is_of_the_block() => return Err(NodeError::UnknownBlock { hash: block_hash }),
+            Err(error) if error.is_a_rate_limit() => return Err(error),
             Err(NodeError::Rpc { code, message, .. }) => {
-                tracing::info!(code, message, "the node lends no code: ticks are read one by one, which takes longer");
+                let node = self.name.as_str();
+                tracing::info!(
+                    node,
+                    code,
+                    message,
+                    "a node lends no code: from it ticks are read one by one, which takes longer"
+                );
                 false
             }
             Err(error) => return Err(error),
         };
-        Ok(*self.inner.lends_code.get_or_init(|| lends))
+        Ok(*self.lends_code.get_or_init(|| lends))
     }
+}
+
+/// One call at one node.
+async fn call_of(member: &Member, block_hash: B256, request: &Request, lend: bool) -> Result<Bytes, NodeError> {
+    if lend && !member.lends(block_hash).await? {
+        return Err(NodeError::Unsupported { what: "code lent for a call" });
+    }
+    match member.get(request).await {
+        Err(error) if error.is_of_the_block() => Err(NodeError::UnknownBlock { hash: block_hash }),
+        result => result,
+    }
+}
+
+/// Several calls at one node, in one message; a call that reverts is `None`.
+async fn calls_of(
+    member: &Member,
+    block_hash: B256,
+    requests: &[Request],
+    lend: bool,
+) -> Result<Vec<Option<Bytes>>, NodeError> {
+    if lend && !member.lends(block_hash).await? {
+        return Err(NodeError::Unsupported { what: "code lent for a call" });
+    }
+    let mut answers = Vec::with_capacity(requests.len());
+    for raw in member.connection.batch(requests).await? {
+        match raw {
+            Ok(raw) => answers.push(Some(parse(METHOD, &raw)?)),
+            Err(error) if error.is_of_the_block() => return Err(NodeError::UnknownBlock { hash: block_hash }),
+            Err(error) if error.is_a_rate_limit() => return Err(error),
+            Err(NodeError::Rpc { .. }) => answers.push(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(answers)
 }
 
 enum Aggregate {
@@ -202,20 +275,4 @@ fn request(block_hash: B256, call: &Call, lend: bool) -> Request {
         json!([transaction, at(block_hash)])
     };
     Request { method: METHOD, params }
-}
-
-/// Whether an error speaks of the block rather than of the call.
-fn is_refused_block(error: &NodeError) -> bool {
-    let NodeError::Rpc { message, .. } = error else { return false };
-    let message = message.to_ascii_lowercase();
-    let words = [
-        "header not found",
-        "block not found",
-        "unknown block",
-        "not currently canonical",
-        "missing trie node",
-        "blocknotfound",
-        "state not available",
-    ];
-    words.iter().any(|word| message.contains(word))
 }

@@ -3,7 +3,7 @@
 use braid_primitives::{Address, B256, Bytes, U256};
 use serde_json::json;
 
-use super::{Node, Request, at, parse};
+use super::{Class, Node, Request, at, parse};
 use crate::NodeError;
 
 /// An account as a block left it.
@@ -24,16 +24,19 @@ impl Node {
     /// [`NodeError`] when the node does not answer, or does not know the block.
     pub async fn account(&self, block_hash: B256, account: Address) -> Result<AccountState, NodeError> {
         const METHODS: [&str; 3] = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"];
-        let requests = METHODS.map(|method| Request { method, params: json!([account, at(block_hash)]) });
-        let mut answers = self.batch(&requests).await?.into_iter();
-        let mut next = |method| {
-            let missing = || NodeError::Malformed { method, why: "there is no answer".into() };
-            answers.next().unwrap_or_else(|| Err(missing()))
-        };
-        let balance_wei = parse(METHODS[0], &next(METHODS[0])?)?;
-        let nonce: alloy::primitives::U64 = parse(METHODS[1], &next(METHODS[1])?)?;
-        let code = parse(METHODS[2], &next(METHODS[2])?)?;
-        Ok(AccountState { balance_wei, nonce: nonce.to(), code })
+        let requests = &METHODS.map(|method| Request { method, params: json!([account, at(block_hash)]) });
+        self.ask(Class::Quick, |member| async move {
+            let mut answers = member.connection.batch(requests).await?.into_iter();
+            let mut next = |method| {
+                let missing = || NodeError::Malformed { method, why: "there is no answer".into() };
+                answers.next().unwrap_or_else(|| Err(missing()))
+            };
+            let balance_wei = parse(METHODS[0], &next(METHODS[0])?)?;
+            let nonce: alloy::primitives::U64 = parse(METHODS[1], &next(METHODS[1])?)?;
+            let code = parse(METHODS[2], &next(METHODS[2])?)?;
+            Ok(AccountState { balance_wei, nonce: nonce.to(), code })
+        })
+        .await
     }
 
     /// A storage word at a block.

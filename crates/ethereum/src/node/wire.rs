@@ -1,6 +1,9 @@
 //! The parts of a node's JSON that we read. Everything else in an answer is ignored.
 
-use alloy::{primitives::U64, rpc::types::Log as RpcLog};
+use alloy::{
+    primitives::{Bloom, U64},
+    rpc::types::Log as RpcLog,
+};
 use braid_primitives::{Address, B256, Block};
 use serde::Deserialize;
 
@@ -17,6 +20,9 @@ pub(crate) struct Header {
     base_fee_per_gas: Option<U64>,
     gas_used: U64,
     gas_limit: U64,
+    /// Which emitters and topics the block's logs may have; nodes that leave it out are believed.
+    #[serde(default)]
+    pub(super) logs_bloom: Option<Bloom>,
 }
 
 impl Header {

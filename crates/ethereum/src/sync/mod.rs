@@ -119,6 +119,18 @@ impl Synchronizer {
         !self.pending.is_empty() && self.tip().is_some()
     }
 
+    /// Reads pools of the market again, in between blocks.
+    pub(crate) fn read_again(&mut self, pools: impl IntoIterator<Item = Address>) {
+        let Some(tip) = self.history.tip() else { return };
+        self.pending.extend(pools.into_iter().filter(|pool| tip.pool_id(*pool).is_some()));
+    }
+
+    /// Reads every pool of the market again, in between blocks.
+    pub(crate) fn read_everything_again(&mut self) {
+        let all: Vec<Address> = self.tip().into_iter().flat_map(|tip| tip.pools()).map(|pool| pool.address).collect();
+        self.read_again(all);
+    }
+
     /// Brings the market to a head that the node announced, or to where the node is by now. Whether the market changed.
     ///
     /// # Errors

@@ -215,6 +215,20 @@ impl<'a> Acts<'a> {
         pair
     }
 
+    /// A swap through two pairs at once: one block, a log of each.
+    pub(crate) async fn swap_through(&mut self, path: [Address; 3], amount_in: u64) {
+        let router = addresses::UNISWAP_V2_ROUTER;
+        self.allow(router, [path[0], path[1]]).await;
+        let swap = swapExactTokensForTokensCall {
+            amountIn: U256::from(amount_in),
+            amountOutMin: U256::ZERO,
+            path: path.to_vec(),
+            to: ACTOR,
+            deadline: U256::MAX,
+        };
+        self.chain.send(&Tx::call(ACTOR, router, &swap)).await.unwrap();
+    }
+
     /// A pair without liquidity, of whatever two addresses; its address.
     pub(crate) async fn empty_pair(&mut self, a: Address, b: Address) -> Address {
         let factory = addresses::UNISWAP_V2_FACTORY;

@@ -3,6 +3,7 @@
 
 mod acts;
 mod following;
+mod nodes;
 mod proxy;
 mod reading;
 mod restarting;

@@ -41,6 +41,18 @@ pub(crate) enum Fault {
     LogRange(u64),
     /// `eth_call` takes two arguments and no more.
     NoOverride,
+    /// The connection is closed in the middle of the answer to a batch; single requests go through.
+    CutBatch,
+    /// Answers come after so many milliseconds.
+    Slow(u64),
+    /// The newest block is one so many blocks below it.
+    Lag(u64),
+    /// Blocks by height have hashes that no other node has.
+    Fork,
+    /// Blocks have no logs.
+    NoLogs,
+    /// The last of several logs of a block is left out.
+    FewerLogs,
 }
 
 /// A running proxy; ends when dropped.
@@ -84,6 +96,13 @@ async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: A
         Fault::Status(status) => (status, String::new()),
         Fault::Garbage => (200, "<html>come back later</html>".into()),
         _ => {
+            if let Fault::Slow(millis) = fault {
+                tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
+            }
+            let mut request = request.clone();
+            if let Fault::Lag(blocks) = fault {
+                look_back(&client, &upstream, &mut request, blocks).await?;
+            }
             let answer = client.post(upstream).json(&request).send().await.ok()?.json().await.ok()?;
             (200, spoil(fault, &request, answer))
         }
@@ -93,7 +112,8 @@ async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: A
         body.len()
     );
     stream.write_all(head.as_bytes()).await.ok()?;
-    let sent = if fault == Fault::Cut { &body.as_bytes()[..body.len() / 2] } else { body.as_bytes() };
+    let cut = fault == Fault::Cut || (fault == Fault::CutBatch && request.is_array());
+    let sent = if cut { &body.as_bytes()[..body.len() / 2] } else { body.as_bytes() };
     stream.write_all(sent).await.ok()?;
     stream.shutdown().await.ok()
 }
@@ -130,6 +150,15 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
             Fault::Null => answer["result"] = Value::Null,
             Fault::Error => fail(answer),
             Fault::OtherChain if request["method"] == "eth_chainId" => answer["result"] = json!("0x5"),
+            Fault::Fork if request["method"] == "eth_getBlockByNumber" && answer["result"].is_object() => {
+                answer["result"]["hash"] = answer["result"]["parentHash"].clone();
+            }
+            Fault::NoLogs if request["method"] == "eth_getLogs" => answer["result"] = json!([]),
+            Fault::FewerLogs if request["method"] == "eth_getLogs" => {
+                if let Some(logs) = answer["result"].as_array_mut().filter(|logs| logs.len() > 1) {
+                    logs.pop();
+                }
+            }
             Fault::LogRange(most) if range(request).is_some_and(|blocks| blocks > most) => fail(answer),
             Fault::NoOverride if request["params"].as_array().is_some_and(|params| params.len() > 2) => fail(answer),
             _ => {}
@@ -144,6 +173,23 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
         text.truncate(text.len() / 2);
     }
     text
+}
+
+/// Asks for an older block where the newest is asked for.
+async fn look_back(client: &Client, upstream: &str, request: &mut Value, blocks: u64) -> Option<()> {
+    let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": [] });
+    let height: Value = client.post(upstream).json(&asked).send().await.ok()?.json().await.ok()?;
+    let height = u64::from_str_radix(height["result"].as_str()?.trim_start_matches("0x"), 16).ok()?;
+    let one = |request: &mut Value| {
+        if request["params"][0] == "latest" {
+            request["params"][0] = json!(format!("0x{:x}", height.saturating_sub(blocks)));
+        }
+    };
+    match request {
+        Value::Array(requests) => requests.iter_mut().for_each(one),
+        single => one(single),
+    }
+    Some(())
 }
 
 /// Requests with their answers, whether alone or in a batch.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy::primitives::{Address, B256};
 use braid_devnet::{Devnet, Options};
-use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Head, Node, Phase, SyncStatus};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Head, Node, NodeConfig, NodeFault, Phase, SyncStatus};
 use braid_market::Market;
 use braid_protocols::{PoolState, Product};
 use tokio::time::timeout;
@@ -28,11 +28,27 @@ pub(crate) async fn follow(url: &str) -> FollowerHandle {
 /// Settings under which a test does not wait for timers.
 pub(crate) fn quick() -> FollowerConfig {
     let ms = Duration::from_millis;
-    FollowerConfig { poll_interval: Some(ms(20)), backoff: (ms(20), ms(100)), ..FollowerConfig::default() }
+    FollowerConfig {
+        poll_interval: Some(ms(20)),
+        backoff: (ms(20), ms(100)),
+        resubscribe_every: ms(20),
+        ..FollowerConfig::default()
+    }
 }
 
 pub(crate) async fn follow_with(url: &str, config: FollowerConfig) -> FollowerHandle {
     Follower::spawn(Node::connect(url).await.unwrap(), config)
+}
+
+/// Several nodes as one; they are compared when a test says so, and by no clock.
+pub(crate) async fn connect_all(urls: &[String]) -> Node {
+    let hours = Duration::from_secs(3_600);
+    Node::connect_all(urls, NodeConfig { check_every: hours, attempts: 1, ..NodeConfig::default() }).await.unwrap()
+}
+
+/// What is the matter with each of several nodes.
+pub(crate) fn faults(node: &Node) -> Vec<&'static str> {
+    node.report().iter().map(|report| report.fault.as_ref().map_or("ok", NodeFault::name)).collect()
 }
 
 /// The head for which a condition holds.

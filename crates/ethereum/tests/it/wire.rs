@@ -1,5 +1,10 @@
 //! A wire between service and node that can be cut.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
@@ -11,6 +16,7 @@ use tokio::{
 pub(crate) struct Wire {
     pub(crate) port: u16,
     cuts: watch::Sender<u64>,
+    closed: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
@@ -25,8 +31,13 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (cuts, cut) = watch::channel(0);
+        let closed = Arc::new(AtomicBool::new(false));
+        let shut = Arc::clone(&closed);
         let task = tokio::spawn(async move {
             while let Ok((mut near, _)) = listener.accept().await {
+                if shut.load(Ordering::Acquire) {
+                    continue;
+                }
                 let mut cut = cut.clone();
                 cut.mark_unchanged();
                 tokio::spawn(async move {
@@ -38,7 +49,12 @@ impl Wire {
                 });
             }
         });
-        Self { port, cuts, task }
+        Self { port, cuts, closed, task }
+    }
+
+    /// Whether new connections are closed at once.
+    pub(crate) fn close(&self, closed: bool) {
+        self.closed.store(closed, Ordering::Release);
     }
 
     /// Cuts every connection; new ones are let through.

@@ -31,6 +31,23 @@ pub struct Ready {
     pub quarantined: usize,
     /// Each part of the service.
     pub checks: Checks,
+    /// The nodes that are asked, in the order in which they were named.
+    pub nodes: Vec<ReadyNode>,
+}
+
+/// One of the nodes that the service asks.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReadyNode {
+    /// Its host and port; never a path, a query or a user name.
+    pub name: String,
+    /// `ok`, or what is the matter: `wrong_chain`, `disagrees`, `missing_logs`, `failing` or `behind`.
+    pub status: &'static str,
+    /// How good it is, 0 to 100.
+    pub score: u8,
+    /// Whether it is asked first.
+    pub leads: bool,
+    /// Height of the newest block that it reported; `null` where it is not known.
+    pub block: Option<u64>,
 }
 
 /// The verdict of readiness.

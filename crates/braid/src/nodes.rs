@@ -1,0 +1,48 @@
+//! Which nodes are asked: options common to the commands that follow a chain.
+
+use std::time::Duration;
+
+use braid_ethereum::{Node, NodeConfig};
+use eyre::Result;
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Nodes")]
+pub(crate) struct NodeArgs {
+    /// An Ethereum node: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1. Given several
+    /// times, the best of them is asked first and the others when it fails, lags, disagrees or is slow
+    #[arg(
+        long = "rpc-url",
+        env = "BRAID_RPC_URL",
+        value_name = "URL",
+        value_delimiter = ',',
+        required = true,
+        hide_env_values = true
+    )]
+    rpc_urls: Vec<String>,
+    /// How often several nodes are compared with each other, in seconds
+    #[arg(long, env = "BRAID_NODE_CHECK_S", value_name = "SECONDS", default_value_t = 6,
+          value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    node_check_s: u64,
+    /// Blocks that a node may be behind the others before it is asked last
+    #[arg(long, env = "BRAID_NODE_LAG_BLOCKS", value_name = "N", default_value_t = 3)]
+    node_lag_blocks: u64,
+}
+
+impl NodeArgs {
+    /// Connects to all of them; one that serves chain 1 is enough.
+    pub(crate) async fn connect(&self) -> Result<Node> {
+        let config = NodeConfig {
+            check_every: Duration::from_secs(self.node_check_s),
+            lag_blocks: self.node_lag_blocks,
+            ..NodeConfig::default()
+        };
+        let node = Node::connect_all(&self.rpc_urls, config).await?;
+        for report in node.report() {
+            match report.fault {
+                None => tracing::info!(node = report.name, "connected to a node"),
+                Some(fault) => tracing::warn!(node = report.name, %fault, "a node is of no use at present"),
+            }
+        }
+        Ok(node)
+    }
+}

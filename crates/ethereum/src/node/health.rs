@@ -1,0 +1,285 @@
+//! How well one of several nodes does: errors, latency, lag, faults, and one number that all of it makes. Pure: the time
+//! comes in as a value.
+
+use std::{collections::VecDeque, fmt, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::NodeError;
+
+/// How many latencies of a kind are kept.
+const SAMPLES: usize = 64;
+
+/// So many samples are needed before a tail is spoken of.
+const ENOUGH_SAMPLES: usize = 8;
+
+/// Weight of the newest outcome in the share of failures.
+const NEWEST_WEIGHT: f64 = 0.2;
+
+/// First and longest pause after failures in a row; each failure doubles it.
+const RESTS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// Two kinds of requests that take different times: a header is found at once, calls and logs are worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Headers, chain ids, single words.
+    Quick,
+    /// Calls and logs.
+    Heavy,
+}
+
+/// What is the matter with a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeFault {
+    /// It serves another chain.
+    WrongChain {
+        /// The chain id that it reports.
+        got: u64,
+    },
+    /// At this height its block is not the one that the others have.
+    Disagrees {
+        /// Height of the block.
+        height: u64,
+    },
+    /// It left out logs of the block at this height.
+    MissingLogs {
+        /// Height of the block.
+        height: u64,
+    },
+    /// Its last answers were failures.
+    Failing {
+        /// The newest of them in words; never more of a URL than scheme and host.
+        why: String,
+    },
+    /// Its head is so many blocks behind the others'.
+    Behind {
+        /// Blocks.
+        blocks: u64,
+    },
+}
+
+impl NodeFault {
+    /// A word for it, for metrics and readiness.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::WrongChain { .. } => "wrong_chain",
+            Self::Disagrees { .. } => "disagrees",
+            Self::MissingLogs { .. } => "missing_logs",
+            Self::Failing { .. } => "failing",
+            Self::Behind { .. } => "behind",
+        }
+    }
+
+    /// The best score that a node with this fault has.
+    const fn cap(&self) -> u8 {
+        match self {
+            Self::WrongChain { .. } => 0,
+            Self::Disagrees { .. } => 5,
+            Self::MissingLogs { .. } => 10,
+            Self::Failing { .. } => 15,
+            Self::Behind { .. } => 20,
+        }
+    }
+}
+
+impl fmt::Display for NodeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongChain { got } => write!(f, "it serves chain {got}"),
+            Self::Disagrees { height } => write!(f, "its block at height {height} is not the others'"),
+            Self::MissingLogs { height } => write!(f, "it left out logs of the block at height {height}"),
+            Self::Failing { why } => f.write_str(why),
+            Self::Behind { blocks } => write!(f, "its head is {blocks} blocks behind"),
+        }
+    }
+}
+
+/// The newest latencies of a kind.
+#[derive(Clone, Debug, Default)]
+struct Latencies(VecDeque<Duration>);
+
+impl Latencies {
+    fn push(&mut self, latency: Duration) {
+        if self.0.len() == SAMPLES {
+            self.0.pop_front();
+        }
+        self.0.push_back(latency);
+    }
+
+    /// The latency that a share of the samples, in hundredths, does not exceed.
+    fn percentile(&self, percent: usize) -> Option<Duration> {
+        let mut sorted: Vec<Duration> = self.0.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied()
+    }
+}
+
+/// What is known of one node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Health {
+    failed_share: f64,
+    in_a_row: u32,
+    rests_until: Option<Instant>,
+    quick: Latencies,
+    heavy: Latencies,
+    /// Height of the newest block that it reported.
+    pub(super) head: Option<u64>,
+    /// Chain that it reported, where that is not ours.
+    pub(super) wrong_chain: Option<u64>,
+    /// Height at which it differs from the others.
+    pub(super) disagrees: Option<u64>,
+    /// Height at which it left out logs.
+    pub(super) missing_logs: Option<u64>,
+    /// Blocks behind the others, where that is too many.
+    pub(super) behind: Option<u64>,
+    failing: Option<String>,
+    /// Questions put to it.
+    pub(super) asked: u64,
+    /// Questions that it failed to answer.
+    pub(super) failed: u64,
+    /// Questions put to it because another one was slow.
+    pub(super) hedged: u64,
+}
+
+impl Health {
+    /// It answered, after so long.
+    pub(super) fn answered(&mut self, class: Class, latency: Duration) {
+        self.asked += 1;
+        self.latencies(class).push(latency);
+        self.failed_share *= 1.0 - NEWEST_WEIGHT;
+        self.in_a_row = 0;
+        self.rests_until = None;
+        self.failing = None;
+    }
+
+    /// It failed to answer. What says nothing of its health (a block that it may not have yet) is not counted.
+    pub(super) fn failed(&mut self, error: &NodeError, now: Instant) {
+        self.asked += 1;
+        match error {
+            NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. } => return,
+            NodeError::WrongChain { got, .. } => self.wrong_chain = Some(*got),
+            NodeError::MissingLogs { number, .. } => self.missing_logs = Some(*number),
+            _ => {}
+        }
+        self.failed += 1;
+        self.failed_share = self.failed_share * (1.0 - NEWEST_WEIGHT) + NEWEST_WEIGHT;
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        // An error in the answer's place may be the request's fault: it takes several to rest a node.
+        let lenient = matches!(error, NodeError::Rpc { .. });
+        if lenient && self.in_a_row < 4 {
+            return;
+        }
+        let doubled = RESTS.0.saturating_mul(1 << self.in_a_row.saturating_sub(1).min(10));
+        self.rests_until = Some(now + doubled.min(RESTS.1));
+        self.failing = Some(error.to_string());
+    }
+
+    /// Another one answered first, when this one had been asked for so long.
+    pub(super) fn overtaken(&mut self, class: Class, latency: Duration) {
+        self.asked += 1;
+        self.latencies(class).push(latency);
+    }
+
+    /// How long an answer of this kind may take before another node is asked as well: the slowest twentieth.
+    pub(super) fn tail(&self, class: Class) -> Option<Duration> {
+        let latencies = match class {
+            Class::Quick => &self.quick,
+            Class::Heavy => &self.heavy,
+        };
+        (latencies.0.len() >= ENOUGH_SAMPLES).then(|| latencies.percentile(95)).flatten()
+    }
+
+    /// The worst that is the matter with it.
+    pub(super) fn fault(&self) -> Option<NodeFault> {
+        None.or_else(|| self.wrong_chain.map(|got| NodeFault::WrongChain { got }))
+            .or_else(|| self.disagrees.map(|height| NodeFault::Disagrees { height }))
+            .or_else(|| self.missing_logs.map(|height| NodeFault::MissingLogs { height }))
+            .or_else(|| self.failing.clone().map(|why| NodeFault::Failing { why }))
+            .or_else(|| self.behind.map(|blocks| NodeFault::Behind { blocks }))
+    }
+
+    /// Whether it failed so often that it is left alone for a moment.
+    pub(super) fn rests(&self, now: Instant) -> bool {
+        self.rests_until.is_some_and(|until| now < until)
+    }
+
+    /// How good it is, 0 to 100: up to 60 are lost by failures, up to 30 by latency, and a fault caps what is left. A node
+    /// whose rest is over has another try.
+    pub(super) fn score(&self, now: Instant) -> u8 {
+        let median = self.heavy.percentile(50).max(self.quick.percentile(50)).unwrap_or_default();
+        let slow = (median.as_secs_f64() * 15.0).min(30.0);
+        let score = 100.0 - 60.0 * self.failed_share - slow;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=100")]
+        let score = score.clamp(0.0, 100.0) as u8;
+        match self.fault() {
+            Some(NodeFault::Failing { .. }) if !self.rests(now) => score,
+            Some(fault) => score.min(fault.cap()),
+            None => score,
+        }
+    }
+
+    fn latencies(&mut self, class: Class) -> &mut Latencies {
+        match class {
+            Class::Quick => &mut self.quick,
+            Class::Heavy => &mut self.heavy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn unreachable() -> NodeError {
+        NodeError::Unreachable { endpoint: "http://a".into(), why: "refused".into() }
+    }
+
+    #[test]
+    fn a_failing_node_rests_longer_each_time_and_is_forgiven_by_one_answer() {
+        let (mut health, now) = (Health::default(), Instant::now());
+        assert_eq!(health.score(now), 100);
+        for rest in [500, 1_000, 2_000] {
+            health.failed(&unreachable(), now);
+            assert!(health.rests(now + ms(rest - 1)) && !health.rests(now + ms(rest)));
+            assert!(health.score(now) <= 15);
+        }
+        (0..20).for_each(|_| health.failed(&unreachable(), now));
+        assert!(!health.rests(now + RESTS.1), "never longer than the longest");
+        assert!(health.score(now + RESTS.1) > 15, "after its rest it is tried again");
+        health.answered(Class::Quick, ms(5));
+        assert_eq!((health.fault(), health.rests(now)), (None, false));
+    }
+
+    #[test]
+    fn a_block_that_it_does_not_have_yet_is_no_failure() {
+        let (mut health, now) = (Health::default(), Instant::now());
+        health.failed(&NodeError::UnknownBlock { hash: Default::default() }, now);
+        assert_eq!((health.score(now), health.failed), (100, 0));
+    }
+
+    #[test]
+    fn a_slow_node_scores_less_and_its_tail_is_that_of_its_newest_answers() {
+        let (mut fast, mut slow) = (Health::default(), Health::default());
+        for index in 0..200 {
+            fast.answered(Class::Heavy, ms(if index % 20 == 0 { 900 } else { 10 }));
+            slow.answered(Class::Heavy, ms(1_200));
+        }
+        let now = Instant::now();
+        assert!(slow.score(now) + 10 < fast.score(now), "{} and {}", slow.score(now), fast.score(now));
+        assert_eq!(slow.tail(Class::Heavy), Some(ms(1_200)));
+        assert_eq!(fast.tail(Class::Quick), None, "nothing was asked of that kind");
+    }
+
+    #[test]
+    fn lies_weigh_more_than_lag() {
+        let now = Instant::now();
+        let behind = Health { behind: Some(5), ..Health::default() };
+        let lies = Health { disagrees: Some(5), behind: Some(5), ..Health::default() };
+        assert!(lies.score(now) < behind.score(now));
+        assert_eq!(lies.fault().unwrap().name(), "disagrees");
+    }
+}

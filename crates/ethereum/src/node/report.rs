@@ -1,0 +1,52 @@
+//! What is known of each node, for people and machines.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Class, Node, NodeFault};
+
+/// One node as it does at present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeReport {
+    /// Host and port, or `ipc`; with a number where several nodes share them. Never a path, query or user.
+    pub name: String,
+    /// Whether it is asked first.
+    pub leads: bool,
+    /// 0 to 100.
+    pub score: u8,
+    /// The worst that is the matter with it.
+    pub fault: Option<NodeFault>,
+    /// Height of the newest block that it reported.
+    pub head: Option<u64>,
+    /// Questions put to it.
+    pub asked: u64,
+    /// Questions that it failed to answer.
+    pub failed: u64,
+    /// Questions put to it because another node was slow.
+    pub hedged: u64,
+    /// What nineteen of twenty of its newest answers to calls did not exceed.
+    pub latency_p95: Option<Duration>,
+}
+
+impl Node {
+    /// The nodes in the order in which they were named.
+    pub fn report(&self) -> Vec<NodeReport> {
+        let leader = self.inner.fleet.leader().map(std::ptr::from_ref);
+        let report = |member: &super::Member| {
+            let health = member.health();
+            NodeReport {
+                name: member.name.clone(),
+                leads: leader == Some(std::ptr::from_ref(member)),
+                score: health.score(Instant::now()),
+                fault: health.fault(),
+                head: health.head,
+                asked: health.asked,
+                failed: health.failed,
+                hedged: health.hedged,
+                latency_p95: health.tail(Class::Heavy),
+            }
+        };
+        self.inner.fleet.members.iter().map(report).collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! Several nodes asked as one: each fails, lags, disagrees or leaves things out in turn, and the market stays the chain's.
+
+use braid_devnet::tokens;
+use braid_ethereum::{Follower, FollowerConfig, Node, NodeConfig, NodeError, Phase};
+use braid_primitives::WETH;
+use tokio::time::Duration;
+
+use crate::{
+    acts::Acts,
+    proxy::{Fault, Proxy},
+    support::*,
+    wire::Wire,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_one_of_two_nodes_does_the_market_goes_on_without_a_pause() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 51);
+    let (bad, good) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
+    let faults_in_turn = [
+        Fault::Refuse,
+        Fault::Cut,
+        Fault::CutBatch,
+        Fault::Truncate,
+        Fault::Status(429),
+        Fault::Status(500),
+        Fault::WrongId,
+        Fault::Null,
+        Fault::Error,
+        Fault::Garbage,
+        Fault::NoLogs,
+    ];
+    for fault in faults_in_turn {
+        let node = connect_all(&[bad.url.clone(), good.url.clone()]).await;
+        let mut follower = Follower::spawn(node.clone(), quick());
+        let market = at_head(&mut follower, &chain).await;
+        bad.set(fault);
+        acts.several(&market, 3).await;
+        assert_faithful(&mut follower, &chain).await;
+        let (status, reports) = (follower.status.borrow().clone(), node.report());
+        assert_ne!(status.phase, Phase::Disconnected, "{fault:?}");
+        assert_eq!(status.reorganisations, 0, "{fault:?}");
+        assert!(reports[0].failed > 0 && reports[1].failed == 0 && reports[1].leads, "{fault:?}: {reports:?}");
+        follower.shutdown().await;
+        bad.set(Fault::None);
+        node.compare_nodes().await;
+        assert_eq!(faults(&node), ["ok", "ok"], "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_of_another_chain_is_named_and_never_asked_for_more_than_its_chain() {
+    let chain = chain().await;
+    let (foreign, good) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
+    foreign.set(Fault::OtherChain);
+    let secret = format!("{}/v3/0123456789abcdef?key=topsecret", foreign.url);
+    let node = connect_all(&[secret, good.url.clone()]).await;
+    assert_eq!(faults(&node), ["wrong_chain", "ok"]);
+    let mut follower = Follower::spawn(node.clone(), quick());
+    at_head(&mut follower, &chain).await;
+    let reports = node.report();
+    assert_eq!(reports[0].asked, 1);
+    let told = format!("{reports:?}");
+    assert!(told.contains(foreign.url.trim_start_matches("http://")), "{told}");
+    assert!(!told.contains("0123456789abcdef") && !told.contains("topsecret"), "{told}");
+    foreign.set(Fault::None);
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["ok", "ok"]);
+    foreign.set(Fault::OtherChain);
+    good.set(Fault::OtherChain);
+    let error = Node::connect_all(&[&foreign.url, &good.url], NodeConfig::default()).await.err().unwrap();
+    assert!(matches!(error, NodeError::WrongChain { got: 5, .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_lags_is_asked_last_until_it_is_there() {
+    let chain = chain().await;
+    let (late, good) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
+    let node = connect_all(&[late.url.clone(), good.url.clone()]).await;
+    let mut follower = Follower::spawn(node.clone(), quick());
+    at_head(&mut follower, &chain).await;
+    late.set(Fault::Lag(20));
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["behind", "ok"]);
+    assert!(node.report()[1].leads);
+    chain.mine(3).await.unwrap();
+    at_head(&mut follower, &chain).await;
+    late.set(Fault::Lag(2));
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["ok", "ok"], "two blocks are no lag");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_on_another_fork_is_outvoted_and_the_market_comes_back() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 52);
+    let proxies = [
+        Proxy::before(chain.http_url()).await,
+        Proxy::before(chain.http_url()).await,
+        Proxy::before(chain.http_url()).await,
+    ];
+    let node = connect_all(&proxies.each_ref().map(|proxy| proxy.url.clone())).await;
+    let mut follower = Follower::spawn(node.clone(), quick());
+    let market = at_head(&mut follower, &chain).await;
+    proxies[0].set(Fault::Fork);
+    acts.several(&market, 2).await;
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["disagrees", "ok", "ok"]);
+    assert_faithful(&mut follower, &chain).await;
+    proxies[0].set(Fault::None);
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["ok", "ok", "ok"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_nodes_that_disagree_the_one_named_first_is_believed() {
+    let chain = chain().await;
+    let (first, second) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
+    let node = connect_all(&[first.url.clone(), second.url.clone()]).await;
+    second.set(Fault::Fork);
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["ok", "disagrees"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_single_node_that_leaves_out_a_blocks_logs_is_not_believed() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 53);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let node = Node::connect(&proxy.url).await.unwrap();
+    let mut follower = Follower::spawn(node.clone(), quick());
+    let market = at_head(&mut follower, &chain).await;
+    proxy.set(Fault::NoLogs);
+    acts.several(&market, 6).await;
+    let status = status_when(&mut follower, |status| status.last_error.is_some()).await;
+    assert!(status.last_error.unwrap().contains("left out logs of block"));
+    assert_eq!(faults(&node), ["missing_logs"]);
+    proxy.set(Fault::None);
+    assert_faithful(&mut follower, &chain).await;
+    assert_eq!(faults(&node), ["ok"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_leaves_out_some_logs_is_found_by_comparison_and_what_it_spoilt_is_read_again() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 54);
+    let (sly, good) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
+    let node = connect_all(&[sly.url.clone(), good.url.clone()]).await;
+    let mut follower = Follower::spawn(node.clone(), quick());
+    at_head(&mut follower, &chain).await;
+    sly.set(Fault::FewerLogs);
+    let [usdc, dai] = ["USDC", "DAI"].map(|symbol| tokens::by_symbol(symbol).address);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    let market = at_head(&mut follower, &chain).await;
+    assert_ne!(content(&market), from_scratch(&chain).await, "one of two logs is enough to look whole");
+    // The comparison looks two blocks below the head.
+    chain.mine(2).await.unwrap();
+    at_head(&mut follower, &chain).await;
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["missing_logs", "ok"]);
+    let fresh = from_scratch(&chain).await;
+    head_when(&mut follower, |head| content(&head.market) == fresh).await;
+    sly.set(Fault::None);
+    node.compare_nodes().await;
+    assert_eq!(faults(&node), ["ok", "ok"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_a_node_is_slow_for_once_a_second_one_answers() {
+    let chain = chain().await;
+    let (slow, good) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
+    let node = connect_all(&[slow.url.clone(), good.url.clone()]).await;
+    // Enough answers for its usual speed to be known.
+    for _ in 0..12 {
+        node.latest_block().await.unwrap();
+    }
+    slow.set(Fault::Slow(30_000));
+    let began = std::time::Instant::now();
+    let block = node.latest_block().await.unwrap();
+    assert_eq!(block.hash, head_hash(&chain).await);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    let reports = node.report();
+    assert_eq!((reports[0].failed, reports[1].hedged), (0, 1), "{reports:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_websocket_a_follower_polls_another_node_until_heads_are_pushed_again() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 55);
+    let wire = Wire::to(chain.port()).await;
+    let node = connect_all(&[format!("ws://127.0.0.1:{}", wire.port), chain.http_url()]).await;
+    // Polling is slow enough for pushes to be seen at work.
+    let config = FollowerConfig { silence: Duration::from_secs(600), ..quick() };
+    let mut follower = Follower::spawn(node.clone(), config);
+    let mut market = at_head(&mut follower, &chain).await;
+    for _ in 0..3 {
+        status_when(&mut follower, |status| status.heads_pushed).await;
+        acts.several(&market, 2).await;
+        at_head(&mut follower, &chain).await;
+        wire.close(true);
+        wire.cut();
+        status_when(&mut follower, |status| !status.heads_pushed).await;
+        acts.several(&market, 2).await;
+        market = assert_faithful(&mut follower, &chain).await;
+        assert_ne!(follower.status.borrow().phase, Phase::Disconnected);
+        wire.close(false);
+    }
+    status_when(&mut follower, |status| status.heads_pushed).await;
+}
