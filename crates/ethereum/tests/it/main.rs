@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::print_stdout)]
 
 mod acts;
+mod faults;
+mod floods;
 mod following;
 mod nodes;
 mod proxy;

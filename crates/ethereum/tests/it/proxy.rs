@@ -35,6 +35,8 @@ pub(crate) enum Fault {
     Silence,
     /// Another chain's id.
     OtherChain,
+    /// Blocks are null; everything else is answered.
+    NullBlocks,
     /// A batch's answers come in another order, and twice: allowed, and harmless.
     Shuffle,
     /// At most so many blocks in one range of logs.
@@ -147,6 +149,7 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
         };
         match fault {
             Fault::WrongId => answer["id"] = json!(answer["id"].as_u64().unwrap() + 1_000_000),
+            Fault::NullBlocks if request["method"] == "eth_getBlockByNumber" => answer["result"] = Value::Null,
             Fault::Null => answer["result"] = Value::Null,
             Fault::Error => fail(answer),
             Fault::OtherChain if request["method"] == "eth_chainId" => answer["result"] = json!("0x5"),

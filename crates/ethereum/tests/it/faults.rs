@@ -1,0 +1,110 @@
+//! What goes wrong between a service and its only node, one fault at a time; and chains that change while a market is read.
+
+use std::time::Duration;
+
+use braid_ethereum::{Follower, FollowerHandle, Node, NodeConfig, Phase};
+use serde_json::json;
+
+use crate::{
+    acts::Acts,
+    proxy::{Fault, Proxy},
+    support::*,
+};
+
+/// A follower behind a proxy, which waits for no answer longer than a moment.
+async fn impatient(proxy: &Proxy) -> FollowerHandle {
+    let config = NodeConfig { timeout: Duration::from_millis(2_000), attempts: 1, ..NodeConfig::default() };
+    Follower::spawn(Node::connect_with(&proxy.url, config).await.unwrap(), quick())
+}
+
+/// Blocks come while a fault lasts; after it the market is the chain's, however the follower took it meanwhile.
+async fn survives(seed: u64, fault: Fault, noticed: bool) {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, seed);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = impatient(&proxy).await;
+    let market = at_head(&mut follower, &chain).await;
+    proxy.set(fault);
+    acts.several(&market, 4).await;
+    if noticed {
+        let status = status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
+        assert!(status.last_error.is_some());
+        let kept = follower.heads.borrow().clone().unwrap();
+        assert_eq!(kept.block().hash, market.block().hash, "the last market stands");
+    } else {
+        assert_faithful(&mut follower, &chain).await;
+    }
+    proxy.set(Fault::None);
+    acts.several(&market, 2).await;
+    assert_faithful(&mut follower, &chain).await;
+    assert_eq!(follower.status.borrow().reorganisations, 0);
+    status_when(&mut follower, is_following).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_cut_in_the_middle_of_every_batch() {
+    survives(61, Fault::CutBatch, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_come_half_a_minute_late() {
+    survives(62, Fault::Slow(30_000), true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_are_reordered_and_repeated() {
+    survives(63, Fault::Shuffle, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_that_are_null() {
+    survives(64, Fault::NullBlocks, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_newest_block_that_is_an_old_one_for_a_while() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 65);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = impatient(&proxy).await;
+    let market = at_head(&mut follower, &chain).await;
+    acts.several(&market, 6).await;
+    let before = at_head(&mut follower, &chain).await;
+    for blocks in [1, 5, 40] {
+        proxy.set(Fault::Lag(blocks));
+        let told = before.block().number - blocks;
+        status_when(&mut follower, |status| status.node_block == Some(told)).await;
+        let kept = follower.heads.borrow().clone().unwrap();
+        assert_eq!(kept.block().hash, before.block().hash, "the node still knows our block: it only lags");
+    }
+    proxy.set(Fault::None);
+    acts.several(&before, 2).await;
+    assert_faithful(&mut follower, &chain).await;
+    assert_eq!(follower.status.borrow().reorganisations, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chain_that_is_replaced_while_its_first_market_is_read() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 66);
+    let mut follower = follow(&chain.http_url()).await;
+    let market = at_head(&mut follower, &chain).await;
+    follower.shutdown().await;
+    // Every answer takes a moment, so that the blocks are replaced between two of them.
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::Slow(5));
+    for depth in [1, 2, 7, 31, 64] {
+        acts.several(&market, 3).await;
+        let mut follower = impatient(&proxy).await;
+        status_when(&mut follower, |status| status.phase != Phase::Connecting).await;
+        chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
+        acts.any(&market).await;
+        let market = assert_faithful(&mut follower, &chain).await;
+        // And once more while blocks are followed.
+        acts.several(&market, 3).await;
+        chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
+        acts.any(&market).await;
+        assert_faithful(&mut follower, &chain).await;
+        follower.shutdown().await;
+    }
+}
