@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use braid_ethereum::{Phase, SyncStatus};
 use braid_server::Config;
 use serde_json::Value;
 
@@ -69,6 +70,60 @@ async fn a_market_that_is_too_old_is_not_quoted_on() {
     let response = service.get("/ready").send().await.unwrap();
     assert_eq!(response.status(), 503);
     assert_eq!(response.json::<Value>().await.unwrap()["status"], "stale");
+}
+
+/// What `/ready` says: status code, verdict, and what is the matter with the market and the store.
+async fn readiness(service: &Service) -> (u16, String, String, String) {
+    let response = service.get("/ready").send().await.unwrap();
+    let status = response.status().as_u16();
+    assert_eq!(response.headers().contains_key("retry-after"), status == 503);
+    let body: Value = response.json().await.unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (status, text(&body["status"]), text(&body["checks"]["market"]), text(&body["checks"]["store"]))
+}
+
+fn phase(phase: Phase) -> SyncStatus {
+    SyncStatus { phase, ..SyncStatus::default() }
+}
+
+fn says(status: u16, verdict: &str, market: &str, store: &str) -> (u16, String, String, String) {
+    (status, verdict.into(), market.into(), store.into())
+}
+
+#[tokio::test]
+async fn a_lost_node_degrades_the_service_then_makes_it_stale_and_its_return_mends_it() {
+    let patient = Service::start().await;
+    assert_eq!(readiness(&patient).await, says(200, "ready", "ok", "ok"));
+    patient.status(phase(Phase::Disconnected));
+    assert_eq!(readiness(&patient).await, says(200, "degraded", "aging", "ok"));
+    patient.quote(&request()).await;
+    patient.status(phase(Phase::Following));
+    assert_eq!(readiness(&patient).await, says(200, "ready", "ok", "ok"));
+
+    let config = Config { stale_without_node_after: std::time::Duration::ZERO, ..Config::default() };
+    let strict = Service::with(config).await;
+    assert_eq!(readiness(&strict).await, says(200, "ready", "ok", "ok"));
+    strict.status(phase(Phase::Disconnected));
+    assert_eq!(readiness(&strict).await, says(503, "stale", "stale", "ok"));
+    let (status, body) = strict.refused_quote(&request()).await;
+    assert_eq!((status, body["code"].as_str(), body["retryable"].as_bool()), (503, Some("MARKET_STALE"), Some(true)));
+    strict.status(phase(Phase::Following));
+    assert_eq!(readiness(&strict).await, says(200, "ready", "ok", "ok"));
+    strict.quote(&request()).await;
+}
+
+#[tokio::test]
+async fn a_chain_that_stands_still_and_a_disk_that_refuses_degrade_the_service() {
+    let config = Config { degraded_after: std::time::Duration::ZERO, ..Config::default() };
+    let old = Service::with(config).await;
+    assert_eq!(readiness(&old).await, says(200, "degraded", "aging", "ok"));
+    old.quote(&request()).await;
+
+    let service = Service::start().await;
+    service.status(SyncStatus { store_failing: true, ..phase(Phase::Following) });
+    assert_eq!(readiness(&service).await, says(200, "degraded", "ok", "failing"));
+    service.status(phase(Phase::Following));
+    assert_eq!(readiness(&service).await, says(200, "ready", "ok", "ok"));
 }
 
 #[tokio::test]

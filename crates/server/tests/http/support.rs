@@ -35,7 +35,7 @@ pub struct Service {
     pub client: Client,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<std::io::Result<()>>>,
-    _status: watch::Sender<SyncStatus>,
+    follower: watch::Sender<SyncStatus>,
 }
 
 impl Service {
@@ -67,7 +67,7 @@ impl Service {
         let (stop, stopped) = oneshot::channel();
         let serving = serve(app.clone(), listener, async move { drop(stopped.await) });
         let task = Some(tokio::spawn(serving));
-        Self { base, clock, feed, app, dir, client: Client::new(), stop: Some(stop), task, _status: status }
+        Self { base, clock, feed, app, dir, client: Client::new(), stop: Some(stop), task, follower: status }
     }
 
     pub fn publish(&self, market: Market) {
@@ -75,6 +75,11 @@ impl Service {
         let fees = FeeData { next_base_fee_per_gas_wei: 1_000_000_000, priority_fee_per_gas_wei: [1, 2, 3, 4] };
         let fees = fees.after(&block);
         self.feed.publish(Arc::new(Head { market: Arc::new(market), fees, received_at: Instant::now() }));
+    }
+
+    /// Where the follower stands from now on.
+    pub fn status(&self, status: SyncStatus) {
+        self.follower.send_replace(status);
     }
 
     pub fn get(&self, path: &str) -> RequestBuilder {
