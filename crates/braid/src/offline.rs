@@ -44,10 +44,16 @@ struct Source {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  braid market show now.market
+  braid market show --data /var/lib/braid    (what a stopped server had, with the pools that its self-audit set aside)")]
 pub(crate) struct ShowArgs {
     /// Market file: one that Braid wrote, or a recorded one in JSON
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "data", conflicts_with = "data")]
+    file: Option<PathBuf>,
+    /// The data directory to look at, whose server is stopped
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -162,7 +168,11 @@ pub(crate) fn quote(args: &QuoteArgs) -> Result<()> {
 
 /// `braid market show`.
 pub(crate) fn show(args: &ShowArgs) -> Result<()> {
-    let market = read(&args.file)?;
+    let market = match (&args.file, &args.data) {
+        (Some(file), _) => read(file)?,
+        (None, Some(dir)) => crate::data::stored_market(dir)?,
+        (None, None) => return Err(eyre!("name a market: FILE or --data DIR")),
+    };
     let block = market.block();
     out::line(format_args!("block {} {}, timestamp {}", block.number, block.hash, block.timestamp))?;
     out::line(format_args!("{} pools, {} tokens", market.pools().len(), market.tokens().len()))?;
@@ -176,6 +186,19 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     out::line(format_args!("tokens with the most pools:"))?;
     for (pools, token) in ranked.iter().take(15) {
         out::line(format_args!("  {:<12} {pools:>6}  {}", token.symbol, token.address.to_checksum(None)))?;
+    }
+    args.data.as_deref().map_or(Ok(()), show_quarantine)
+}
+
+/// The pools that the self-audit set aside.
+fn show_quarantine(dir: &Path) -> Result<()> {
+    let pools = braid_store::quarantine::load(dir).map_err(crate::data::cannot_store)?;
+    out::line(format_args!("pools in quarantine: {}", pools.len()))?;
+    for pool in pools {
+        out::line(format_args!("  {}  since block {}: {}", pool.pool.to_checksum(None), pool.since_block, pool.why))?;
+        if let Some(fault) = pool.token {
+            out::line(format_args!("    token {} {}", fault.token.to_checksum(None), fault.does))?;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use braid_ethereum::{Follower, FollowerHandle};
-use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, feed, serve};
+use braid_server::{App, AuditConfig, Config, LimitsConfig, MarketFeed, Parts, SystemClock, audit, feed, serve};
 use braid_store::{KeyStore, MarketStore, QuoteStore};
 use eyre::{Report, Result, eyre};
 use tokio::net::TcpListener;
@@ -57,6 +57,12 @@ pub(crate) struct Args {
     /// Quotes that are worked out at once. By default one per core
     #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     solve_threads: Option<u16>,
+    /// Pause between two checks of the self-audit, in milliseconds: each compares one swap's model with the EVM. 0 turns it off
+    #[arg(long, env = "BRAID_AUDIT_EVERY_MS", value_name = "MS", default_value_t = 1_000)]
+    audit_every_ms: u64,
+    /// Most checks of the self-audit at one block
+    #[arg(long, env = "BRAID_AUDIT_PER_BLOCK", value_name = "N", default_value_t = 16)]
+    audit_per_block: u32,
     #[command(flatten)]
     rules: RuleArgs,
     #[command(flatten)]
@@ -102,12 +108,14 @@ async fn serve_until_told(args: &Args) -> Result<()> {
         keys,
         quotes,
     });
+    app.audit.keep_in(&args.data.data_dir);
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
     let following = tokio::spawn(feed::follow(feed, follower.heads.clone()));
     let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app), follower.heads.clone()));
+    let auditing = tokio::spawn(audit::run(Arc::clone(&app), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
     let served = serve(Arc::clone(&app), listener, told_to_stop()).await;
-    for task in [following, watching, telling] {
+    for task in [following, watching, auditing, telling] {
         task.abort();
     }
     finish(&app, follower, store).await;
@@ -144,6 +152,7 @@ fn config(args: &Args) -> Config {
         },
         quote_ttl_ms: args.quote_ttl_s.saturating_mul(1_000),
         cors_origins: args.cors_origins.clone(),
+        audit: AuditConfig { every: Duration::from_millis(args.audit_every_ms), per_block: args.audit_per_block },
         ..Config::default()
     };
     match args.solve_threads.map(usize::from) {

@@ -13,6 +13,7 @@ use tower_http::compression::predicate::SizeAbove;
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
+use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::feed::MarketFeed;
@@ -50,6 +51,8 @@ pub struct App {
     pub metrics: Metrics,
     /// Blocks' states, for simulations.
     pub forks: flow::simulation::Forks,
+    /// What the self-audit found.
+    pub audit: Audit,
     /// When the service started, unix milliseconds.
     pub started_ms: u64,
 }
@@ -90,8 +93,15 @@ impl App {
             work,
             simulating,
             forks: flow::simulation::Forks::default(),
+            audit: Audit::default(),
             started_ms,
         })
+    }
+
+    /// Known pools that no quote uses: those that the follower leaves out, and those in quarantine.
+    pub fn unused_pools(&self) -> usize {
+        let held = self.feed.latest().map_or(0, |published| self.audit.quarantine.count(&published.head.market));
+        self.feed.status().left_out + held
     }
 
     /// What validation must know.

@@ -37,6 +37,8 @@ pub struct Config {
     pub stale_after: Duration,
     /// Age of the market from which quotes are refused when the node does not answer.
     pub stale_without_node_after: Duration,
+    /// How much the self-audit may do.
+    pub audit: AuditConfig,
     /// How long the last requests may take once the service is told to stop.
     pub shutdown_grace: Duration,
 }
@@ -52,6 +54,21 @@ pub struct LimitsConfig {
     pub keyed_per_min: u32,
     /// Calls with a key in any one second, where the key has no burst of its own; without one the minute alone counts.
     pub keyed_burst: Option<u32>,
+}
+
+/// The self-audit's budget.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditConfig {
+    /// Pause between two checks of one swap each; zero turns the audit off.
+    pub every: Duration,
+    /// Most checks at one block.
+    pub per_block: u32,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self { every: Duration::from_secs(1), per_block: 16 }
+    }
 }
 
 impl Default for LimitsConfig {
@@ -80,6 +97,7 @@ impl Default for Config {
             degraded_after: Duration::from_secs(60),
             stale_after: Duration::from_secs(600),
             stale_without_node_after: Duration::from_secs(30),
+            audit: AuditConfig::default(),
             shutdown_grace: Duration::from_secs(20),
         }
     }

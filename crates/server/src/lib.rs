@@ -2,10 +2,12 @@
 //!
 //! A request passes, from the outside in: [`http`] (id, problems, limits, keys, body), [`request`] (validation, all mistakes at
 //! once), [`flow`] (market → route → order → answer), and leaves as a [`model`] or a [`problem`]. Solving is pure and runs on the
-//! bounded threads of [`work`]; the market comes from [`feed`], prepared once per block.
+//! bounded threads of [`work`]; the market comes from [`feed`], prepared once per block. Behind all that, [`audit`] compares
+//! models with the EVM.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod app;
+pub mod audit;
 pub mod clock;
 pub mod config;
 pub mod data;
@@ -25,6 +27,6 @@ pub mod work;
 
 pub use app::{App, Parts, router};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{Config, LimitsConfig};
+pub use config::{AuditConfig, Config, LimitsConfig};
 pub use feed::MarketFeed;
 pub use serve::serve;

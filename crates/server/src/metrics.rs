@@ -125,6 +125,11 @@ fn market(app: &App, text: &mut String) -> std::fmt::Result {
         f64::from(u8::from(status.store_failing)),
     )?;
     gauge("market_stored_block", "Height of the newest market on disk.", status.stored_block.unwrap_or(0) as f64)?;
+    gauge("quarantined_pools", "Pools that the self-audit set aside.", app.audit.quarantine.records().len() as f64)?;
+    let [agreed, differed, unknown] = app.audit.counts();
+    gauge("audit_agreed", "Checks since the start in which the EVM paid what the model says.", agreed as f64)?;
+    gauge("audit_differed", "Checks since the start in which it did not.", differed as f64)?;
+    gauge("audit_unknown", "Checks since the start that could not be made.", unknown as f64)?;
     let Some(published) = app.feed.latest() else { return Ok(()) };
     let head = &published.head;
     gauge("market_block", "Height of the newest market.", head.block().number as f64)?;

@@ -10,11 +10,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use braid_ethereum::{Node, NodeFault, NodeReport};
 use braid_primitives::CHAIN_ID;
+use braid_store::quarantine::Quarantined;
 
 use crate::app::App;
 use crate::feed::Freshness;
-use crate::model::{Checks, Health, Ready, ReadyBlock, ReadyNode, ReadyStatus};
+use crate::model::{Checks, Eip55, Health, Ready, ReadyBlock, ReadyNode, ReadyQuarantined, ReadyStatus};
 use crate::problem::{Code, Problem};
+
+/// Most pools in quarantine that readiness lists one by one.
+const MOST_LISTED: usize = 100;
 
 /// `GET /health`.
 #[utoipa::path(get, path = "/health", tag = "service", summary = "Health",
@@ -65,7 +69,8 @@ fn readiness(app: &App) -> Ready {
         chain_id: CHAIN_ID,
         block,
         pools: published.as_ref().map_or(0, |published| published.head.market.pools().len()),
-        quarantined: app.feed.status().left_out,
+        quarantined: app.unused_pools(),
+        quarantine: app.audit.quarantine.records().into_iter().take(MOST_LISTED).map(held).collect(),
         checks: Checks {
             market,
             gas: if published.is_some() { "ok" } else { "syncing" },
@@ -73,6 +78,16 @@ fn readiness(app: &App) -> Ready {
             store: if stored { "ok" } else { "failing" },
         },
         nodes: app.node.iter().flat_map(Node::report).map(shown).collect(),
+    }
+}
+
+fn held(record: Quarantined) -> ReadyQuarantined {
+    ReadyQuarantined {
+        pool: Eip55(record.pool),
+        since_block: record.since_block,
+        why: record.why,
+        token: record.token.as_ref().map(|fault| Eip55(fault.token)),
+        token_does: record.token.map(|fault| fault.does),
     }
 }
 

@@ -11,6 +11,7 @@
 pub mod error;
 pub mod keys;
 pub mod market;
+pub mod quarantine;
 pub mod quotes;
 
 pub use error::StoreError;

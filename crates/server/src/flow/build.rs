@@ -40,6 +40,10 @@ pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>)
     let quote = stored::open(&app, request.quote_id).await?;
     let plan = quote.plan;
     let published = app.feed.current(&app.config)?;
+    if plan.steps.iter().any(|step| app.audit.quarantine.holds(&published.head.market, step.pool)) {
+        let detail = "a pool of the quote no longer does what its model says; ask for a new quote";
+        return Err(Problem::new(Code::QuoteStale, detail));
+    }
     let (route, expected) = revalidate(&published, &plan)?;
     let order = Order { deadline: deadline(&app, &published, &plan, &request)?, ..plan.order.clone() };
     let verified = match &request.permit2_signature {

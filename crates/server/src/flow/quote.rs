@@ -9,7 +9,7 @@ use braid_execution::fees::Fees;
 use braid_execution::gas::{self, Authorization, GasEstimate};
 use braid_execution::{Order, Permit, Program, TokenAmount, encode_program, minimum_amount, permit2};
 use braid_primitives::{NATIVE_ETHER, TokenId, U256};
-use braid_routing::{Solution, SolveError};
+use braid_routing::{PoolFilter, Solution, SolveError, Step};
 use serde_json::value::to_raw_value;
 use uuid::Uuid;
 
@@ -22,6 +22,7 @@ use super::resolve::{self, Shown, Tokens};
 use super::simulation::{self, Simulated};
 use super::stored::{self, Plan, StoredQuote};
 use crate::app::App;
+use crate::audit::Probe;
 use crate::feed::Published;
 use crate::http::Data;
 use crate::http::auth::MayQuote;
@@ -94,6 +95,7 @@ pub async fn post(_: MayQuote, State(app): State<Arc<App>>, body: Request<Body>)
 async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> {
     let published = app.feed.current(&app.config)?;
     let tokens = resolve::tokens(&published.head.market, &request)?;
+    resolve::check_faults(&app.audit.quarantine, &request)?;
     resolve::check_amounts(&request)?;
     let block_hash = published.head.block().hash;
     let wanted: Vec<_> = request.inputs.iter().map(|entry| entry.token.address).collect();
@@ -106,13 +108,16 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let nonce = permit2::nonce(id.as_bytes(), 0);
     let signs = request.include_permit2 && wanted.iter().any(|token| *token != NATIVE_ETHER);
     let wanted = if reads { wanted } else { Vec::new() };
-    let solving = app.work.run(move || solve(published, request, tokens, id, now_ms, ttl_ms, max_steps));
+    let mut aside = PoolFilter::default();
+    app.audit.quarantine.leave_out(&published.head.market, &mut aside);
+    let solving = app.work.run(move || solve(published, request, tokens, aside, id, now_ms, ttl_ms, max_steps));
     let reading = async {
         let asked = signs.then_some(nonce);
         if reads || signs { Some(accounts::read(app, block_hash, taker, &wanted, asked).await) } else { None }
     };
     let (draft, seen) = tokio::join!(solving, reading);
     let mut draft = draft??;
+    note_use(app, &draft);
     if let Some(word) = seen.as_ref().and_then(|seen| seen.nonce_word) {
         draft.permit.nonce = permit2::unused_nonce(word, nonce).unwrap_or(nonce);
     }
@@ -127,18 +132,30 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     Ok(draft)
 }
 
-/// Everything between the market and the answer that needs no waiting.
+/// Tells the self-audit which pools quotes use.
+fn note_use(app: &App, draft: &Draft) {
+    for step in &draft.solution.route.steps {
+        if let Some(pool) = draft.published.head.market.pool(step.pool) {
+            let Step { coin_in, coin_out, amount_in, .. } = *step;
+            app.audit.used(Probe { pool: pool.address, coin_in, coin_out, amount_in });
+        }
+    }
+}
+
+/// Everything between the market and the answer that needs no waiting; `aside` leaves out what no quote uses.
+#[allow(clippy::too_many_arguments, reason = "what a quote is made of")]
 fn solve(
     published: Arc<Published>,
     request: QuoteRequest,
     tokens: Tokens,
+    aside: PoolFilter,
     id: Uuid,
     created_at_ms: u64,
     ttl_ms: u64,
     max_steps: u16,
 ) -> Result<Draft, Problem> {
     let market = &published.head.market;
-    let (filter, unknown_protocols) = resolve::filter(market, &request);
+    let (filter, unknown_protocols) = resolve::filter(market, &request, aside);
     let fees = costs::fees(&published.head, request.gas_priority);
     let partner_fee = request.partner_fee;
     let net_input = |amount: U256| partner_fee.map_or(amount, |fee| fee.after_input(amount));

@@ -5,6 +5,7 @@ use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::PoolFilter;
 
+use crate::audit::Quarantine;
 use crate::model::Eip55;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::request::{AskedToken, QuoteRequest};
@@ -85,9 +86,26 @@ pub fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
     }
 }
 
-/// Which pools a request allows, and the names in it that nothing is known by.
-pub fn filter(market: &Market, request: &QuoteRequest) -> (PoolFilter, Vec<String>) {
-    let mut filter = PoolFilter::default();
+/// Tokens that do not move as amounts say cannot be quoted.
+///
+/// # Errors
+/// `TOKEN_UNSUPPORTED` with every such token and what it does.
+pub fn check_faults(quarantine: &Quarantine, request: &QuoteRequest) -> Result<(), Problem> {
+    let inputs = request.inputs.iter().map(|entry| ("inputs", entry.token));
+    let outputs = request.outputs.iter().map(|entry| ("outputs", entry.token));
+    let mut faulty = Vec::new();
+    for (index, (side, token)) in inputs.enumerate().chain(outputs.enumerate()) {
+        if let Some(does) = quarantine.fault_of(token.address) {
+            let detail = format!("{} {does}, so that no pool of it can be quoted", token.shown.to_checksum(None));
+            faulty.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenUnsupported, detail));
+        }
+    }
+    if faulty.is_empty() { Ok(()) } else { Err(Problem::invalid(faulty)) }
+}
+
+/// Which pools a request allows besides those that are set aside, and the names in it that nothing is known by.
+pub fn filter(market: &Market, request: &QuoteRequest, aside: PoolFilter) -> (PoolFilter, Vec<String>) {
+    let mut filter = aside;
     let mut unknown = Vec::new();
     let mut named = |names: &[String]| -> Vec<Product> {
         let mut products = Vec::new();

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Eip55;
+
 /// `GET /health`: the process lives.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Health {
@@ -27,12 +29,29 @@ pub struct Ready {
     pub block: Option<ReadyBlock>,
     /// Pools that quotes may use.
     pub pools: usize,
-    /// Known pools that are left out.
+    /// Known pools that no quote uses: their state or a token of theirs cannot be read, or the self-audit set them aside.
     pub quarantined: usize,
+    /// What the self-audit set aside, at most 100 pools.
+    pub quarantine: Vec<ReadyQuarantined>,
     /// Each part of the service.
     pub checks: Checks,
     /// The nodes that are asked, in the order in which they were named.
     pub nodes: Vec<ReadyNode>,
+}
+
+/// A pool that does not do what its model says.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReadyQuarantined {
+    /// The pool.
+    pub pool: Eip55,
+    /// Height of the block at which it was found.
+    pub since_block: u64,
+    /// What was different.
+    pub why: String,
+    /// The token that is at fault, whose other pools are set aside too; `null` where it is the pool itself.
+    pub token: Option<Eip55>,
+    /// What that token does.
+    pub token_does: Option<String>,
 }
 
 /// One of the nodes that the service asks.

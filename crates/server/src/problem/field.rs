@@ -74,6 +74,8 @@ pub enum FieldCode {
     HexInvalid,
     /// The market has no such token.
     TokenNotFound,
+    /// The token does not move as amounts say.
+    TokenUnsupported,
     /// The partner fee is above the cap.
     PartnerFeeExceedsCap,
     /// The signature is not the taker's for this quote.
@@ -91,6 +93,7 @@ impl FieldCode {
     pub const fn problem(self) -> Option<Code> {
         match self {
             Self::TokenNotFound => Some(Code::TokenNotFound),
+            Self::TokenUnsupported => Some(Code::TokenUnsupported),
             Self::PartnerFeeExceedsCap => Some(Code::PartnerFeeExceedsCap),
             Self::Permit2SignatureInvalid => Some(Code::Permit2SignatureInvalid),
             Self::OutputPriceUnavailable => Some(Code::OutputPriceUnavailable),

@@ -1,0 +1,292 @@
+//! The self-audit on a real chain: models that hold, a pool that lies, a token that begins to tax, and both when they are
+//! mended.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::sync::Arc;
+
+use braid_devnet::{Devnet, Options, accounts, tokens};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
+use braid_primitives::{Address, Bytes, U256, WETH};
+use braid_server::audit::Verdict;
+use braid_server::{App, Config, MarketFeed, Parts, SystemClock, router};
+use braid_store::{KeyStore, QuoteStore};
+use serde_json::{Value, json};
+
+const KEY: &str = "test-key";
+
+/// A chain and a service on it, whose audit takes a turn when the test says so.
+struct World {
+    chain: Devnet,
+    follower: FollowerHandle,
+    feed: Arc<MarketFeed>,
+    app: Arc<App>,
+    base: String,
+    client: reqwest::Client,
+    dir: tempfile::TempDir,
+}
+
+impl World {
+    async fn start() -> Self {
+        let chain = Devnet::start(Options::default()).await.unwrap();
+        let node = Node::connect(&chain.http_url()).await.unwrap();
+        let follower = Follower::spawn(node.clone(), FollowerConfig::default());
+        let feed = Arc::new(MarketFeed::new(follower.status.clone()));
+        let dir = tempfile::tempdir().unwrap();
+        let app = App::new(Parts {
+            config: Config::default(),
+            clock: Arc::new(SystemClock),
+            feed: feed.clone(),
+            node: Some(node),
+            keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
+            quotes: QuoteStore::open(dir.path()).unwrap(),
+        });
+        app.audit.keep_in(dir.path());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(axum::serve(listener, router(&app)).into_future());
+        let mut world = Self { chain, follower, feed, app, base, client: reqwest::Client::new(), dir };
+        world.follow().await;
+        world
+    }
+
+    /// Puts the market of the chain's newest block in front of the service.
+    async fn follow(&mut self) {
+        let newest = self.chain.rpc().block_number().await.unwrap();
+        loop {
+            let head = self.follower.heads.borrow_and_update().clone();
+            if let Some(head) = head.filter(|head| head.block().number >= newest) {
+                self.feed.publish(head);
+                return;
+            }
+            self.follower.heads.changed().await.unwrap();
+        }
+    }
+
+    async fn next_block(&mut self) {
+        self.chain.mine(1).await.unwrap();
+        self.follow().await;
+    }
+
+    async fn quote(&self, from: Address, amount: U256, to: Address) -> (u16, Value) {
+        let body = json!({
+            "inputs": [{"chain_id": 1, "address": from, "amount": amount.to_string()}],
+            "outputs": [{"chain_id": 1, "address": to, "ratio_bps": 10000}],
+            "taker": accounts::TAKER,
+        });
+        let call = self.client.post(format!("{}/v1/quote", self.base)).json(&body).header("x-api-key", KEY);
+        let response = call.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    async fn get(&self, path: &str) -> String {
+        self.client.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
+    }
+
+    /// Lets the audit go on until the quarantine has so many pools.
+    async fn audit_until(&mut self, held: usize) {
+        for _ in 0..200 {
+            if self.held().len() == held {
+                return;
+            }
+            if self.app.audit.turn(&self.app, None).await.is_none() || held < self.held().len() {
+                // what is held is tried again in a later block
+                self.next_block().await;
+            }
+        }
+        panic!("{} in quarantine, and never {held}", self.held().len());
+    }
+
+    fn held(&self) -> Vec<Address> {
+        self.app.audit.quarantine.records().iter().map(|record| record.pool).collect()
+    }
+
+    async fn code(&self, account: Address) -> Bytes {
+        self.chain.rpc().get("eth_getCode", json!([account, "latest"])).await.unwrap()
+    }
+
+    /// Puts a layer over a contract; gives the code before.
+    async fn put_over(&self, account: Address, layer: Layer) -> Bytes {
+        let code = self.code(account).await;
+        let beneath = account.create(7);
+        self.chain.set_code(beneath, &code).await.unwrap();
+        self.chain.set_code(account, &layer.code(beneath)).await.unwrap();
+        code
+    }
+}
+
+type Selector = [u8; 4];
+const TRANSFER: Selector = [0xa9, 0x05, 0x9c, 0xbb];
+const TRANSFER_FROM: Selector = [0x23, 0xb8, 0x72, 0xdd];
+const GET_RESERVES: Selector = [0x09, 0x02, 0xf1, 0xac];
+
+/// Code that passes every call on to other code, on its own storage.
+#[derive(Default)]
+struct Layer {
+    /// Calls that fail.
+    refuses: Vec<Selector>,
+    /// Words of the calldata, by their offset, that are passed on a hundredth less.
+    told_less: Vec<(Selector, u8)>,
+    /// Words of the answer that are given a hundredth less.
+    tells_less: Vec<(Selector, u8)>,
+}
+
+impl Layer {
+    fn code(&self, beneath: Address) -> Bytes {
+        let mut code = Vec::new();
+        for selector in &self.refuses {
+            when(&mut code, selector, &[0x5f, 0x5f, 0xfd]);
+        }
+        // the calldata to memory
+        code.extend([0x36, 0x5f, 0x5f, 0x37]);
+        for (selector, at) in &self.told_less {
+            when(&mut code, selector, &less(*at));
+        }
+        // delegatecall(gas, beneath, 0, calldatasize, 0, 0), and the answer to memory
+        code.extend([0x5f, 0x5f, 0x36, 0x5f, 0x73]);
+        code.extend(beneath);
+        code.extend([0x5a, 0xf4, 0x3d, 0x5f, 0x5f, 0x3e]);
+        // a failure stays one
+        let [high, low] = u16::try_from(code.len() + 7).unwrap().to_be_bytes();
+        code.extend([0x61, high, low, 0x57, 0x3d, 0x5f, 0xfd, 0x5b]);
+        for (selector, at) in &self.tells_less {
+            when(&mut code, selector, &less(*at));
+        }
+        code.extend([0x3d, 0x5f, 0xf3]);
+        code.into()
+    }
+}
+
+/// Runs a body for calls of a selector, and jumps over it for others.
+fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
+    code.extend([0x5f, 0x35, 0x60, 0xe0, 0x1c, 0x63]);
+    code.extend(selector);
+    let [high, low] = u16::try_from(code.len() + 6 + body.len()).unwrap().to_be_bytes();
+    code.extend([0x14, 0x15, 0x61, high, low, 0x57]);
+    code.extend(body);
+    code.push(0x5b);
+}
+
+/// `memory[at] = memory[at] * 99 / 100`
+fn less(at: u8) -> [u8; 13] {
+    [0x60, at, 0x51, 0x60, 99, 0x02, 0x60, 100, 0x90, 0x04, 0x60, at, 0x52]
+}
+
+fn units(symbol: &str, whole: u64) -> U256 {
+    U256::from(whole) * U256::from(10).pow(U256::from(tokens::by_symbol(symbol).decimals))
+}
+
+fn token(symbol: &str) -> Address {
+    tokens::by_symbol(symbol).address
+}
+
+fn pools_of(quote: &Value) -> Vec<Address> {
+    let steps = quote["data"]["path"]["steps"].as_array().unwrap();
+    steps.iter().map(|step| step["pool"].as_str().unwrap().parse().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_models_say_of_every_pool_is_what_the_evm_pays() {
+    let world = World::start().await;
+    let pools = world.feed.latest().unwrap().head.market.pools().len();
+    let (mut agreed, mut unknown) = (0, Vec::new());
+    for _ in 1..pools {
+        match world.app.audit.turn(&world.app, None).await.unwrap() {
+            (_, Verdict::Agrees) => agreed += 1,
+            (probe, Verdict::Unknown(why)) => unknown.push((probe, why)),
+            (probe, Verdict::Differs(difference)) => panic!("{probe:?}: {difference:?}"),
+        }
+    }
+    assert!(agreed * 10 > pools * 9, "{agreed} of {pools} could be checked; {unknown:?}");
+    assert_eq!(world.app.audit.counts()[0], u64::try_from(agreed).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again() {
+    let mut world = World::start().await;
+    let sell = units("USDC", 40_000);
+    let (_, before) = world.quote(token("USDC"), sell, WETH).await;
+    // a pair of the constant product: what it pays depends on the reserves that it tells
+    let market = Arc::clone(&world.feed.latest().unwrap().head.market);
+    let is_pair = |pool: &Address| {
+        let id = market.pool_id(*pool).unwrap();
+        matches!(market.pool(id).unwrap().state, braid_protocols::PoolState::UniswapV2(_))
+    };
+    let liar = pools_of(&before).into_iter().find(is_pair).unwrap();
+    let lies = Layer { tells_less: vec![(GET_RESERVES, 0), (GET_RESERVES, 32)], ..Layer::default() };
+    let honest = world.put_over(liar, lies).await;
+    world.next_block().await;
+    world.audit_until(1).await;
+    assert_eq!(world.held(), [liar]);
+
+    let (status, after) = world.quote(token("USDC"), sell, WETH).await;
+    assert_eq!(status, 200, "{after:#}");
+    assert!(!pools_of(&after).contains(&liar), "it is not quoted");
+    let (quote_id, path) = (before["data"]["quote_id"].clone(), "/v1/build");
+    let call = world.client.post(format!("{}{path}", world.base)).header("x-api-key", KEY);
+    let built = call.json(&json!({"quote_id": quote_id})).send().await.unwrap();
+    assert_eq!(built.status(), 409, "nor built on an earlier quote");
+
+    let ready: Value = serde_json::from_str(&world.get("/ready").await).unwrap();
+    assert_eq!(ready["quarantined"], 1 + world.feed.status().left_out);
+    assert_eq!(ready["quarantine"][0]["pool"], liar.to_checksum(None));
+    assert!(ready["quarantine"][0]["why"].as_str().unwrap().contains("the model says"), "{ready:#}");
+    assert!(ready["quarantine"][0]["token"].is_null());
+    assert!(world.get("/metrics").await.contains("braid_quarantined_pools 1\n"));
+    let kept = braid_store::quarantine::load(world.dir.path()).unwrap();
+    assert_eq!(kept.iter().map(|record| record.pool).collect::<Vec<_>>(), [liar]);
+
+    world.chain.set_code(liar, &honest).await.unwrap();
+    world.next_block().await;
+    world.audit_until(0).await;
+    let (_, again) = world.quote(token("USDC"), sell, WETH).await;
+    assert!(pools_of(&again).contains(&liar));
+    assert_eq!(braid_store::quarantine::load(world.dir.path()).unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_begins_to_tax_is_left_out_with_all_its_pools_and_a_word_to_the_user() {
+    let mut world = World::start().await;
+    let (link, sell) = (token("LINK"), units("LINK", 20));
+    let (status, quote) = world.quote(link, sell, token("USDC")).await;
+    assert_eq!(status, 200, "{quote:#}");
+    let taxes = Layer { told_less: vec![(TRANSFER, 36), (TRANSFER_FROM, 68)], ..Layer::default() };
+    let honest = world.put_over(link, taxes).await;
+    world.next_block().await;
+    world.audit_until(1).await;
+    let record = world.app.audit.quarantine.records().remove(0);
+    let fault = record.token.unwrap();
+    assert_eq!((fault.token, fault.does.as_str()), (link, "takes 1.00% of a transfer"));
+
+    for (from, to, field) in [(link, WETH, "/inputs/0/address"), (WETH, link, "/outputs/0/address")] {
+        let (status, problem) = world.quote(from, sell, to).await;
+        assert_eq!((status, problem["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{problem:#}");
+        assert_eq!(problem["errors"][0]["pointer"], field);
+        let told = problem["errors"][0]["detail"].as_str().unwrap();
+        assert!(told.contains("takes 1.00% of a transfer"), "{told}");
+    }
+    let market = Arc::clone(&world.feed.latest().unwrap().head.market);
+    let pools = market.pools_of(market.tokens().id(link).unwrap()).len();
+    let ready: Value = serde_json::from_str(&world.get("/ready").await).unwrap();
+    assert!(pools > 1);
+    assert_eq!(ready["quarantined"], pools + world.feed.status().left_out);
+    assert_eq!(ready["quarantine"][0]["token_does"], "takes 1.00% of a transfer");
+
+    world.chain.set_code(link, &honest).await.unwrap();
+    world.next_block().await;
+    world.audit_until(0).await;
+    let (status, quote) = world.quote(link, sell, token("USDC")).await;
+    assert_eq!(status, 200, "{quote:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_blocks_transfers_is_told_as_such() {
+    let mut world = World::start().await;
+    let link = token("LINK");
+    world.quote(link, units("LINK", 20), token("USDC")).await;
+    world.put_over(link, Layer { refuses: vec![TRANSFER, TRANSFER_FROM], ..Layer::default() }).await;
+    world.next_block().await;
+    world.audit_until(1).await;
+    let fault = world.app.audit.quarantine.records().remove(0).token.unwrap();
+    assert_eq!(fault.token, link);
+    assert!(fault.does.starts_with("refuses to be transferred"), "{}", fault.does);
+}

@@ -1,0 +1,94 @@
+//! Pools that the self-audit set aside, kept for the next start: a small JSON file, replaced whole.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use alloy_primitives::{Address, U256};
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+
+/// Name of the file in the data directory.
+pub const QUARANTINE_FILE: &str = "quarantine.json";
+
+/// A pool that no quote uses, and the swap that showed why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantined {
+    /// The pool.
+    pub pool: Address,
+    /// What was different, in words.
+    pub why: String,
+    /// Height of the block at which it was first seen.
+    pub since_block: u64,
+    /// The token that is at fault, for all its pools.
+    pub token: Option<TokenAtFault>,
+    /// Position of the coin in of the swap.
+    pub coin_in: u8,
+    /// Position of the coin out.
+    pub coin_out: u8,
+    /// What was sold, in atomic units.
+    pub amount_in: U256,
+}
+
+/// A token that does not move as amounts say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenAtFault {
+    /// The token.
+    pub token: Address,
+    /// What it does, in words that finish a sentence about it.
+    pub does: String,
+}
+
+/// The pools that were in quarantine when it was last written; none where there is no file.
+///
+/// # Errors
+/// [`StoreError::Unreadable`], also when the file is not what [`save`] writes.
+pub fn load(dir: &Path) -> Result<Vec<Quarantined>, StoreError> {
+    let path = dir.join(QUARANTINE_FILE);
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(StoreError::Unreadable { path, source }),
+    };
+    serde_json::from_slice(&text).map_err(|error| StoreError::Unreadable { path, source: error.into() })
+}
+
+/// Writes the pools in quarantine, in the place of those that were written before.
+///
+/// # Errors
+/// [`StoreError::Unwritable`] with the operating system's reason; what was written before is then still there.
+pub fn save(dir: &Path, pools: &[Quarantined]) -> Result<(), StoreError> {
+    let path = dir.join(QUARANTINE_FILE);
+    let next = path.with_extension("next");
+    let write = || {
+        let mut file = std::fs::File::create(&next)?;
+        file.write_all(&serde_json::to_vec_pretty(pools)?)?;
+        file.sync_all()?;
+        std::fs::rename(&next, &path)
+    };
+    write().map_err(|source| StoreError::Unwritable { path: path.clone(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_is_loaded_and_damage_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(load(dir.path()).unwrap(), []);
+        let pool = Quarantined {
+            pool: Address::repeat_byte(1),
+            why: "it pays 2, the model says 3".into(),
+            since_block: 9,
+            token: Some(TokenAtFault { token: Address::repeat_byte(2), does: "takes 1% of a transfer".into() }),
+            coin_in: 1,
+            coin_out: 0,
+            amount_in: U256::MAX,
+        };
+        save(dir.path(), std::slice::from_ref(&pool)).unwrap();
+        assert_eq!(load(dir.path()).unwrap(), [pool]);
+        std::fs::write(dir.path().join(QUARANTINE_FILE), b"{").unwrap();
+        assert!(matches!(load(dir.path()), Err(StoreError::Unreadable { .. })));
+    }
+}
