@@ -1,19 +1,22 @@
 //! Reads the states of many pools at one block; the rounds of different pools share their batches.
 
 use braid_primitives::{B256, Bytes};
-use braid_protocols::{Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader};
+use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader};
 
 use crate::{Node, NodeError};
 
 /// How many pools are read together: bounds the memory of a round.
 const POOLS_AT_ONCE: usize = 256;
 
+/// A pool's state, and the product that it shows to be.
+pub(crate) type Read = (PoolState, Product);
+
 /// Reads pools in order; an error of a pool's reader leaves that pool out.
 pub(crate) async fn read_states(
     node: &Node,
     block_hash: B256,
     pools: &[Discovered],
-) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let lens = node.lends_code(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
     for group in pools.chunks(POOLS_AT_ONCE) {
@@ -27,10 +30,10 @@ async fn read_group(
     block_hash: B256,
     pools: &[Discovered],
     lens: bool,
-) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let mut states = serve(node, block_hash, Round::start(pools, lens)).await?;
     // What the lens could not make out is asked call by call before it counts as unreadable.
-    let failed = |(pool, state): (&Discovered, &Result<PoolState, DecodeError>)| {
+    let failed = |(pool, state): (&Discovered, &Result<Read, DecodeError>)| {
         (lens && state.is_err() && pool.product.protocol().lens_reader(pool).is_some()).then(|| pool.clone())
     };
     let again: Vec<Discovered> = pools.iter().zip(&states).filter_map(failed).collect();
@@ -48,11 +51,7 @@ async fn read_group(
     Ok(states)
 }
 
-async fn serve(
-    node: &Node,
-    block_hash: B256,
-    mut round: Round,
-) -> Result<Vec<Result<PoolState, DecodeError>>, NodeError> {
+async fn serve(node: &Node, block_hash: B256, mut round: Round) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     loop {
         let calls = round.calls();
         if calls.is_empty() {
@@ -69,8 +68,9 @@ struct Round {
 }
 
 enum Slot {
-    Reading(Box<dyn StateReader>, Vec<Call>),
-    Done(Result<PoolState, DecodeError>),
+    /// The reader, the calls that it waits for, and the product that the pool was announced as.
+    Reading(Box<dyn StateReader>, Vec<Call>, Product),
+    Done(Result<Read, DecodeError>),
 }
 
 impl Round {
@@ -80,8 +80,8 @@ impl Round {
             let short = if lens { protocol.lens_reader(pool) } else { None };
             let mut reader = short.unwrap_or_else(|| protocol.reader(pool));
             match reader.start() {
-                ReadProgress::Calls(calls) => Slot::Reading(reader, calls),
-                ReadProgress::Done(state) => Slot::Done(Ok(state)),
+                ReadProgress::Calls(calls) => Slot::Reading(reader, calls, pool.product),
+                ReadProgress::Done(state) => Slot::Done(Ok((state, reader.product().unwrap_or(pool.product)))),
             }
         };
         Self { slots: pools.iter().map(slot).collect() }
@@ -90,7 +90,7 @@ impl Round {
     /// The calls of every unfinished reader, one after another.
     fn calls(&self) -> Vec<Call> {
         let calls = |slot: &Slot| match slot {
-            Slot::Reading(_, calls) => calls.clone(),
+            Slot::Reading(_, calls, _) => calls.clone(),
             Slot::Done(_) => Vec::new(),
         };
         self.slots.iter().flat_map(calls).collect()
@@ -100,7 +100,7 @@ impl Round {
     fn feed(&mut self, answers: &[Option<Bytes>]) {
         let mut rest = answers;
         for slot in &mut self.slots {
-            let Slot::Reading(reader, calls) = slot else { continue };
+            let Slot::Reading(reader, calls, announced) = slot else { continue };
             // Fewer answers than calls only if the node client broke its word; the reader then says so.
             let (mine, others) = rest.split_at(calls.len().min(rest.len()));
             rest = others;
@@ -110,16 +110,18 @@ impl Round {
                     *slot = Slot::Done(Err(DecodeError::AnswerCount { expected: 0, got: mine.len() }));
                 }
                 Ok(ReadProgress::Calls(next)) => *calls = next,
-                Ok(ReadProgress::Done(state)) => *slot = Slot::Done(Ok(state)),
+                Ok(ReadProgress::Done(state)) => {
+                    *slot = Slot::Done(Ok((state, reader.product().unwrap_or(*announced))));
+                }
                 Err(error) => *slot = Slot::Done(Err(error)),
             }
         }
     }
 
-    fn finish(self) -> impl Iterator<Item = Result<PoolState, DecodeError>> {
+    fn finish(self) -> impl Iterator<Item = Result<Read, DecodeError>> {
         self.slots.into_iter().map(|slot| match slot {
             Slot::Done(result) => result,
-            Slot::Reading(_, calls) => Err(DecodeError::AnswerCount { expected: calls.len(), got: 0 }),
+            Slot::Reading(_, calls, _) => Err(DecodeError::AnswerCount { expected: calls.len(), got: 0 }),
         })
     }
 }

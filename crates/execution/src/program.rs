@@ -172,7 +172,7 @@ impl Leg {
         let address =
             |id: TokenId| market.tokens().get(id).map(|token| token.address).ok_or(EncodeError::UnknownToken(id));
         Ok(Self {
-            code: Pool::step_code(pool, step.coin_in),
+            code: Pool::step_code(pool, step.coin_in, step.coin_out),
             token_in: address(step.token_in)?,
             token_out: address(step.token_out)?,
             step: step.clone(),

@@ -73,6 +73,11 @@ pub trait StateReader: Send {
     /// # Errors
     /// [`DecodeError`] when the answers are not those of a pool of this product: the pool is then left out.
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError>;
+
+    /// The product that the answers showed the pool to be, where its announcement could not tell.
+    fn product(&self) -> Option<Product> {
+        None
+    }
 }
 
 /// The record of one product: everything about it that is not on the hot path.

@@ -36,8 +36,8 @@ pub enum Funding {
 }
 
 impl Pool {
-    /// The step's code for a trade of coin `coin_in` for another coin of this pool.
-    pub fn step_code(&self, coin_in: u8) -> StepCode {
+    /// The step's code for a trade of coin `coin_in` for coin `coin_out` of this pool.
+    pub fn step_code(&self, coin_in: u8, _coin_out: u8) -> StepCode {
         match &self.state {
             PoolState::WrappedEther => wrapped_ether::step_code(coin_in),
             PoolState::UniswapV2(state) => uniswap_v2::step_code(self.address, state.fee_bps),

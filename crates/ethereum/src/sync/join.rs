@@ -47,11 +47,11 @@ impl Synchronizer {
         let states = read_states(&self.node, block_hash, &pools).await?;
         for ((pool, coins), state) in pools.into_iter().zip(coins).zip(states) {
             match state {
-                Ok(state) => match self.config.rules.refuse_state(&pool, &state) {
+                Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
                     Some(reason) => joined.refused.push((pool.address, reason.into())),
                     None => {
                         let coins = coins.into_iter().collect();
-                        joined.pools.push(Pool { address: pool.address, product: pool.product, coins, state });
+                        joined.pools.push(Pool { address: pool.address, product, coins, state });
                     }
                 },
                 Err(error) => joined.refused.push((pool.address, error.to_string())),

@@ -143,7 +143,7 @@ impl<'a> Walker<'a> {
             }
             _ => {
                 self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS));
-                match pool.step_code(step.coin_in).funding {
+                match pool.step_code(step.coin_in, step.coin_out).funding {
                     _ if place.prepaid => {}
                     Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, pool.address),
                     Funding::Approval => {

@@ -83,7 +83,7 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
             }
             None => assert_eq!(swap.amount_out, *amount, "{product}: no curve, and not one to one"),
         }
-        let code = pool.step_code(*coin_in);
+        let code = pool.step_code(*coin_in, *coin_out);
         let row = opcodes.get(&format!("{:#04x}", code.opcode));
         let row = row.unwrap_or_else(|| panic!("{product}: opcode {:#04x} is not in docs/program.md", code.opcode));
         assert_eq!(code.operands.len(), operand_bytes(&row[2]), "{product}: operands are {}", row[2]);
