@@ -14,9 +14,10 @@ const read = (...parts) => fs.readFileSync(path.join(...parts), 'utf8');
 const json = (...parts) => JSON.parse(read(modules, ...parts));
 const hex = (text) => (text.startsWith('0x') ? text : `0x${text}`).toLowerCase();
 
-/** Compiles with solc-js and returns {contract name: creation bytecode}; stops with the compiler's own words. */
-function compile(solc, sources, settings, readImport) {
-  const input = { language: 'Solidity', sources, settings: { ...settings, outputSelection: { '*': { '*': ['evm.bytecode.object'] } } } };
+/** Compiles with solc-js and returns {contract name: creation bytecode}, of some files only if asked; stops with the compiler's own words. */
+function compile(solc, sources, settings, readImport, files = ['*']) {
+  const outputSelection = Object.fromEntries(files.map((file) => [file, { '*': ['evm.bytecode.object'] }]));
+  const input = { language: 'Solidity', sources, settings: { ...settings, outputSelection } };
   const run = solc.compileStandardWrapper ?? solc.compile;
   const output = JSON.parse(readImport ? run(JSON.stringify(input), { import: readImport }) : run(JSON.stringify(input)));
   const errors = (output.errors ?? []).filter((e) => e.severity === 'error');
@@ -24,7 +25,7 @@ function compile(solc, sources, settings, readImport) {
   const found = {};
   for (const file of Object.values(output.contracts)) {
     for (const [name, contract] of Object.entries(file)) {
-      if (contract.evm.bytecode.object !== '') found[name] = { initcode: hex(contract.evm.bytecode.object) };
+      if (contract.evm?.bytecode?.object) found[name] = { initcode: hex(contract.evm.bytecode.object) };
     }
   }
   return found;
@@ -53,7 +54,7 @@ function standIns() {
     return { contents: name.startsWith(prefix) ? read(openZeppelin, name.slice(prefix.length)) : read(here, name) };
   };
   const all = compile(require('solc'), sources, settings, find);
-  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || name === 'OpenZeppelinVault'));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'BalancerV3Filler'].includes(name)));
 }
 
 /**
@@ -116,8 +117,71 @@ function uniswap() {
   };
 }
 
+/** Balancer's second vault and the factories of several generations ship their creation bytecode. */
+function balancerV2() {
+  const task = (folder, name) => {
+    const artifact = json('@balancer-labs', 'v2-deployments', 'dist', 'tasks', folder, 'artifact', `${name}.json`);
+    return { initcode: link(artifact, '469b58680774aac9ad66447efb4ef634756a2cc5') };
+  };
+  return {
+    BalancerV2Vault: task('20210418-vault', 'Vault'),
+    BalancerV2Authorizer: task('20210418-authorizer', 'Authorizer'),
+    BalancerV2FeeProvider: task('20220725-protocol-fee-percentages-provider', 'ProtocolFeePercentagesProvider'),
+    BalancerV2QueryProcessor: task('deprecated/20210727-meta-stable-pool', 'QueryProcessor'),
+    BalancerV2WeightedV1: task('deprecated/20210418-weighted-pool', 'WeightedPoolFactory'),
+    BalancerV2WeightedV2: task('20220908-weighted-pool-v2', 'WeightedPoolFactory'),
+    BalancerV2WeightedV3: task('20230206-weighted-pool-v3', 'WeightedPoolFactory'),
+    BalancerV2StableV1: task('deprecated/20210624-stable-pool', 'StablePoolFactory'),
+    BalancerV2StableV2: task('20220609-stable-pool-v2', 'StablePoolFactory'),
+    BalancerV2MetaStable: task('deprecated/20210727-meta-stable-pool', 'MetaStablePoolFactory'),
+    BalancerV2ComposableV1: task('deprecated/20220906-composable-stable-pool', 'ComposableStablePoolFactory'),
+    BalancerV2ComposableV2: task('20221122-composable-stable-pool-v2', 'ComposableStablePoolFactory'),
+    BalancerV2ComposableV3: task('20230206-composable-stable-pool-v3', 'ComposableStablePoolFactory'),
+    WstEthRateProvider: task('20210812-wsteth-rate-provider', 'WstETHRateProvider'),
+  };
+}
+
+/**
+ * Balancer's third vault and its factories: sources only, and a minute or two of compiling. What comes out is kept in ../cache, named by
+ * the packages' versions and the settings.
+ */
+function balancerV3() {
+  const prefix = '@balancer-labs/';
+  const parts = [
+    { runs: 500, files: ['Vault', 'VaultAdmin', 'VaultExtension'].map((name) => `${prefix}v3-vault/contracts/${name}.sol`) },
+    {
+      runs: 9999,
+      files: ['v3-vault/contracts/ProtocolFeeController.sol', 'v3-pool-weighted/contracts/WeightedPoolFactory.sol', 'v3-pool-stable/contracts/StablePoolFactory.sol'].map((file) => prefix + file),
+    },
+  ];
+  const packages = ['v3-vault', 'v3-interfaces', 'v3-solidity-utils', 'v3-pool-utils', 'v3-pool-weighted', 'v3-pool-stable'].map((name) => json('@balancer-labs', name, 'package.json').version);
+  const versions = [require('solc').version(), json('openzeppelin-5', 'package.json').version, ...packages];
+  const key = createHash('sha256').update(JSON.stringify([parts, versions])).digest('hex').slice(0, 16);
+  const kept = path.join(here, '..', 'cache', `balancer-v3-${key}.json`);
+  if (fs.existsSync(kept)) return JSON.parse(fs.readFileSync(kept, 'utf8'));
+  const roots = { '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5'), [prefix]: path.join(modules, '@balancer-labs') };
+  const find = (name) => {
+    const known = Object.keys(roots).find((start) => name.startsWith(start));
+    if (known === undefined) return { error: `no such package: ${name}` };
+    return { contents: read(roots[known], name.slice(known.length)) };
+  };
+  const found = {};
+  for (const { runs, files } of parts) {
+    const settings = { viaIR: true, evmVersion: 'cancun', optimizer: { enabled: true, runs } };
+    const wanted = files.map((file) => path.basename(file, '.sol'));
+    const sources = Object.fromEntries(files.map((file) => [file, { content: find(file).contents }]));
+    const all = compile(require('solc'), sources, settings, find, files);
+    for (const name of wanted) found[name.startsWith('Vault') || name.startsWith('Protocol') ? `BalancerV3${name}` : `BalancerV3${name.replace('PoolFactory', '')}`] = all[name];
+  }
+  fs.mkdirSync(path.dirname(kept), { recursive: true });
+  const draft = `${kept}.${process.pid}`;
+  fs.writeFileSync(draft, JSON.stringify(found));
+  fs.renameSync(draft, kept);
+  return found;
+}
+
 /** Writes the library's address over every placeholder of the artifact. */
-function link({ bytecode, linkReferences }, library) {
+function link({ bytecode, linkReferences = {} }, library) {
   let code = hex(bytecode);
   for (const file of Object.values(linkReferences)) {
     for (const { start, length } of Object.values(file).flat()) {
@@ -153,7 +217,7 @@ function preinstalls() {
 try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bundle.mjs OUT.json');
-  const bundle = { ...uniswap(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
+  const bundle = { ...uniswap(), ...balancerV2(), ...balancerV3(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
   fs.writeFileSync(out, JSON.stringify(bundle));
 } catch (error) {
   // Old compilers replace the handler of uncaught errors: say it ourselves.

@@ -74,3 +74,39 @@ pub const ADAPTIVE_CURVE_IRM: Address = address!("0x870aC11D48B15DB9a138Cf899d20
 pub const METAMORPHO_FACTORY: Address = address!("0x1897A8997241C1cD4bD0698647e4EB7213535c24");
 /// Gauntlet's vault of USDC.
 pub const GAUNTLET_USDC_PRIME: Address = address!("0x8c106EEDAd96553e64287A5A6839c3Cc78afA3D0");
+
+/// Balancer's second vault.
+pub const BALANCER_V2_VAULT: Address = address!("0xBA12222222228d8Ba445958a75a0704d566BF2C8");
+/// Who may change what in it.
+pub const BALANCER_V2_AUTHORIZER: Address = address!("0xA331D84eC860Bf466b4CdCcFb4aC09a1B43F3aE6");
+/// Shares of fees for the protocol.
+pub const BALANCER_V2_FEE_PROVIDER: Address = address!("0x97207B095e4D5C9a6e4cfbfcd2C3358E03B90c4A");
+/// The library of meta-stable pools.
+pub const BALANCER_V2_QUERY_PROCESSOR: Address = address!("0x469b58680774AAc9Ad66447eFB4EF634756A2cC5");
+/// The factory of the first weighted pools.
+pub const BALANCER_V2_WEIGHTED_V1: Address = address!("0x8E9aa87E45e92bad84D5F8DD1bff34Fb92637dE9");
+/// The factory of weighted pools, third version.
+pub const BALANCER_V2_WEIGHTED_V3: Address = address!("0x5Dd94Da3644DDD055fcf6B3E1aa310Bb7801EB8b");
+/// The factory of stable pools, second version.
+pub const BALANCER_V2_STABLE_V2: Address = address!("0x8df6EfEc5547e31B0eb7d1291B511FF8a2bf987c");
+/// The factory of meta-stable pools.
+pub const BALANCER_V2_META_STABLE: Address = address!("0x67d27634E44793fE63c467035E31ea8635117cd4");
+/// The factory of composable stable pools, third version.
+pub const BALANCER_V2_COMPOSABLE_V3: Address = address!("0xdba127fBc23fb20F5929C546af220A991b5C6e01");
+/// What one wstETH is worth in ether, for Balancer's pools.
+pub const WSTETH_RATE_PROVIDER: Address = address!("0x72D07D7DcA67b8A406aD1Ec34ce969c90bFEE768");
+
+/// Balancer's third vault.
+pub const BALANCER_V3_VAULT: Address = address!("0xbA1333333333a1BA1108E8412f11850A5C319bA9");
+/// The part of the vault that answers views.
+pub const BALANCER_V3_VAULT_EXTENSION: Address = address!("0x0E8B07657D719B86e06bF0806D6729e3D528C9A9");
+/// The part of the vault for its owners.
+pub const BALANCER_V3_VAULT_ADMIN: Address = address!("0x35fFB749B273bEb20F40f35EdeB805012C539864");
+/// Who takes the protocol's fees; an address of our own, since mainnet's has changed.
+pub const BALANCER_V3_FEE_CONTROLLER: Address = address!("0x000000000000000000000000000000000000FEE3");
+/// The factory of weighted pools, second version.
+pub const BALANCER_V3_WEIGHTED: Address = address!("0x332694ef46D880DF6eA9593E04CB8abeE5f81d99");
+/// The factory of stable pools, third version.
+pub const BALANCER_V3_STABLE: Address = address!("0x4eFCd8BcE8ac9B94bD76648e2c85beF6C40f3228");
+/// Ours: fills pools of the third vault.
+pub const BALANCER_V3_FILLER: Address = address!("0x000000000000000000000000000000000000F111");

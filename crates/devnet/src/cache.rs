@@ -20,11 +20,14 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("addresses.rs"),
     include_str!("tokens.rs"),
     include_str!("world/mod.rs"),
+    include_str!("world/balancer.rs"),
+    include_str!("world/balancer_v3.rs"),
     include_str!("world/deploy.rs"),
     include_str!("world/history.rs"),
     include_str!("world/liquidity.rs"),
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),
+    include_str!("world/vaults.rs"),
 ];
 
 /// The state file, made now if it is not there. Processes that want the same file at once wait for one of them.

@@ -89,7 +89,15 @@ impl Rpc {
     /// # Errors
     /// A revert, the transport's error, or bytes of another shape.
     pub async fn view<C: SolCall>(&self, to: Address, call: &C) -> Result<C::Return, DevnetError> {
-        let tx = json!({"to": to, "data": Bytes::from(call.abi_encode())});
+        self.view_from(Address::ZERO, to, call).await
+    }
+
+    /// As [`Self::view`], asked by somebody.
+    ///
+    /// # Errors
+    /// As [`Self::view`].
+    pub async fn view_from<C: SolCall>(&self, from: Address, to: Address, call: &C) -> Result<C::Return, DevnetError> {
+        let tx = json!({"from": from, "to": to, "data": Bytes::from(call.abi_encode())});
         let bytes: Bytes = self.get("eth_call", json!([tx, "latest"])).await?;
         C::abi_decode_returns(&bytes)
             .map_err(|e| DevnetError::Rpc { method: "eth_call".into(), reason: format!("{}: {e}", C::SIGNATURE) })

@@ -1,5 +1,6 @@
 //! Reads the states of many pools at one block; the rounds of different pools share their batches.
 
+use braid_market::Market;
 use braid_primitives::{B256, Bytes};
 use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader};
 
@@ -11,16 +12,17 @@ const POOLS_AT_ONCE: usize = 256;
 /// A pool's state, and the product that it shows to be.
 pub(crate) type Read = (PoolState, Product);
 
-/// Reads pools in order; an error of a pool's reader leaves that pool out.
+/// Reads pools in order; an error of a pool's reader leaves that pool out. `base` holds what is known of some of them.
 pub(crate) async fn read_states(
     node: &Node,
     block_hash: B256,
     pools: &[Discovered],
+    base: Option<&Market>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let lens = node.lends_code(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
     for group in pools.chunks(POOLS_AT_ONCE) {
-        states.extend(read_group(node, block_hash, group, lens).await?);
+        states.extend(read_group(node, block_hash, group, lens, base).await?);
     }
     Ok(states)
 }
@@ -30,8 +32,9 @@ async fn read_group(
     block_hash: B256,
     pools: &[Discovered],
     lens: bool,
+    base: Option<&Market>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
-    let mut states = serve(node, block_hash, Round::start(pools, lens)).await?;
+    let mut states = serve(node, block_hash, Round::start(pools, lens, base)).await?;
     // What the lens could not make out is asked call by call before it counts as unreadable.
     let failed = |(pool, state): (&Discovered, &Result<Read, DecodeError>)| {
         (lens && state.is_err() && pool.product.protocol().lens_reader(pool).is_some()).then(|| pool.clone())
@@ -40,7 +43,7 @@ async fn read_group(
     if again.is_empty() {
         return Ok(states);
     }
-    let mut plain = serve(node, block_hash, Round::start(&again, false)).await?.into_iter();
+    let mut plain = serve(node, block_hash, Round::start(&again, false, None)).await?.into_iter();
     for (pool, state) in pools.iter().zip(&mut states) {
         if again.iter().any(|other| other.address == pool.address)
             && let Some(second) = plain.next()
@@ -74,11 +77,16 @@ enum Slot {
 }
 
 impl Round {
-    fn start(pools: &[Discovered], lens: bool) -> Self {
+    fn start(pools: &[Discovered], lens: bool, base: Option<&Market>) -> Self {
+        let was = |pool: &Discovered| base.and_then(|base| base.pool(base.pool_id(pool.address)?));
         let slot = |pool: &Discovered| {
             let protocol = pool.product.protocol();
             let short = if lens { protocol.lens_reader(pool) } else { None };
-            let mut reader = short.unwrap_or_else(|| protocol.reader(pool));
+            let long = || match was(pool) {
+                Some(was) => protocol.reader_again(pool, was),
+                None => protocol.reader(pool),
+            };
+            let mut reader = short.unwrap_or_else(long);
             match reader.start() {
                 ReadProgress::Calls(calls) => Slot::Reading(reader, calls, pool.product),
                 ReadProgress::Done(state) => Slot::Done(Ok((state, reader.product().unwrap_or(pool.product)))),

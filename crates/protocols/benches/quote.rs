@@ -3,10 +3,17 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use braid_primitives::{ExecutionBlock, TokenId};
 use braid_protocols::{
-    Pool, PoolState, Product, uniswap_v2,
+    Pool, PoolState, Product,
+    balancer::{
+        Invariant, Power, StablePool, WeightedPool,
+        v2::{Model, StableModel, State as BalancerV2},
+        v3::{Amplification, Coin, Fee, Generation, PoolKind, State as BalancerV3},
+    },
+    continuous::PairCurve,
+    uniswap_v2,
     uniswap_v3::{self, Tick, tick_math},
 };
 use divan::{AllocProfiler, Bencher, black_box};
@@ -78,4 +85,146 @@ fn price_of_a_tick(bencher: Bencher<'_, '_>) {
 fn tick_of_a_price(bencher: Bencher<'_, '_>) {
     let price = tick_math::sqrt_price_at_tick(200_701).unwrap() + U256::from(12_345);
     bencher.bench(|| tick_math::tick_at_sqrt_price(black_box(price)));
+}
+
+fn many(product: Product, state: PoolState, coins: u32) -> Pool {
+    Pool { address: Address::ZERO, product, coins: (0..coins).map(TokenId).collect(), state }
+}
+
+/// A weighted pool at 80 to 20, whose powers are by logarithm one way.
+fn balancer_v2_weighted() -> Pool {
+    let wad = U256::from(10).pow(U256::from(18));
+    let pool = WeightedPool {
+        balances: [U256::from(30_000 * ETHER), U256::from(500 * ETHER)].into_iter().collect(),
+        scaling_factors: [wad; 2].into_iter().collect(),
+        weights: [wad / U256::from(5) * U256::from(4), wad / U256::from(5)].into_iter().collect(),
+        fee_wad: U256::from(3 * 10_u64.pow(15)),
+        power: Power::Logarithm,
+    };
+    let state = BalancerV2 { pool_id: B256::ZERO, model: Model::Weighted(pool) };
+    many(Product::BalancerV2Weighted, PoolState::BalancerV2(Arc::new(state)), 2)
+}
+
+/// A stable pool of four coins of 18 decimals.
+fn balancer_v2_stable(invariant: Invariant) -> Pool {
+    let wad = U256::from(10).pow(U256::from(18));
+    let pool = StablePool {
+        balances: [5_000_000_u128, 6_100_000, 4_300_000, 5_500_000]
+            .map(|whole| U256::from(whole * ETHER))
+            .into_iter()
+            .collect(),
+        scaling_factors: [wad; 4].into_iter().collect(),
+        amp_times_1000: U256::from(500_000),
+        fee_wad: U256::from(10_u64.pow(14)),
+        invariant,
+    };
+    let composable = invariant == Invariant::Down;
+    let model = Model::Stable(Box::new(StableModel { pool, composable, rates: Default::default() }));
+    let state = BalancerV2 { pool_id: B256::ZERO, model };
+    let product = match invariant {
+        Invariant::Up => Product::BalancerV2Stable,
+        Invariant::Down => Product::BalancerV2ComposableStable,
+    };
+    many(product, PoolState::BalancerV2(Arc::new(state)), 4)
+}
+
+#[divan::bench]
+fn balancer_v2_weighted_quote(bencher: Bencher<'_, '_>) {
+    quote(bencher, &balancer_v2_weighted(), 77 * ETHER);
+}
+
+#[divan::bench]
+fn balancer_v2_stable_quote(bencher: Bencher<'_, '_>) {
+    quote(bencher, &balancer_v2_stable(Invariant::Up), 77_000 * ETHER);
+}
+
+#[divan::bench]
+fn balancer_v2_composable_stable_quote(bencher: Bencher<'_, '_>) {
+    quote(bencher, &balancer_v2_stable(Invariant::Down), 77_000 * ETHER);
+}
+
+/// Making a pair's curves, once for each block in which the pool changed.
+#[divan::bench]
+fn balancer_v2_weighted_curves(bencher: Bencher<'_, '_>) {
+    let pool = balancer_v2_weighted();
+    bencher.bench(|| PairCurve::of(black_box(&pool), [0, 1], &AT));
+}
+
+#[divan::bench]
+fn balancer_v2_composable_stable_curves(bencher: Bencher<'_, '_>) {
+    let pool = balancer_v2_stable(Invariant::Down);
+    bencher.bench(|| PairCurve::of(black_box(&pool), [0, 1], &AT));
+}
+
+/// The optimiser's oracle: the best trade at given prices.
+#[divan::bench]
+fn balancer_v2_weighted_best_trade(bencher: Bencher<'_, '_>) {
+    let curve = PairCurve::of(&balancer_v2_weighted(), [0, 1], &AT).unwrap();
+    let direction = curve.direction(0).unwrap().clone();
+    let price = direction.spot() * 0.98;
+    bencher.bench(|| black_box(&direction).best_trade(black_box(price), 1.0, f64::INFINITY, 0.0));
+}
+
+#[divan::bench]
+fn balancer_v2_composable_stable_best_trade(bencher: Bencher<'_, '_>) {
+    let curve = PairCurve::of(&balancer_v2_stable(Invariant::Down), [0, 1], &AT).unwrap();
+    let direction = curve.direction(0).unwrap().clone();
+    let price = direction.spot() * 0.999;
+    bencher.bench(|| black_box(&direction).best_trade(black_box(price), 1.0, f64::INFINITY, 0.0));
+}
+
+fn balancer_v3(kind: PoolKind, product: Product, whole: &[u128]) -> Pool {
+    let one = U256::from(10).pow(U256::from(18));
+    let coin = |whole: &u128| {
+        let balance = U256::from(*whole * ETHER);
+        Coin { balance, last_live: balance, factor: U256::ONE, rate: one, pays_yield_fee: false }
+    };
+    let state = BalancerV3 {
+        pool: Address::ZERO,
+        coins: whole.iter().map(coin).collect(),
+        kind,
+        generation: Generation::Guarded,
+        fee: Fee::Static(U256::from(10_u64.pow(14))),
+        aggregate_swap_fee_wad: one / U256::from(2),
+        aggregate_yield_fee_wad: one / U256::from(10),
+        paused: false,
+        recovery: false,
+        rated: false,
+    };
+    many(product, PoolState::BalancerV3(Arc::new(state)), whole.len() as u32)
+}
+
+fn balancer_v3_weighted() -> Pool {
+    let fifth = U256::from(2 * 10_u64.pow(17));
+    let weights = [fifth * U256::from(4), fifth].into_iter().collect();
+    let kind = PoolKind::Weighted { weights, least_balances: Default::default() };
+    balancer_v3(kind, Product::BalancerV3Weighted, &[30_000, 500])
+}
+
+fn balancer_v3_stable() -> Pool {
+    let ramp = Amplification { start_value: 500_000, end_value: 500_000, start_time: 0, end_time: 0 };
+    let whole = [5_000_000, 6_100_000, 4_300_000, 5_500_000];
+    balancer_v3(PoolKind::Stable(ramp), Product::BalancerV3Stable, &whole)
+}
+
+#[divan::bench]
+fn balancer_v3_weighted_quote(bencher: Bencher<'_, '_>) {
+    quote(bencher, &balancer_v3_weighted(), 77 * ETHER);
+}
+
+#[divan::bench]
+fn balancer_v3_stable_quote(bencher: Bencher<'_, '_>) {
+    quote(bencher, &balancer_v3_stable(), 77_000 * ETHER);
+}
+
+#[divan::bench]
+fn balancer_v3_weighted_curves(bencher: Bencher<'_, '_>) {
+    let pool = balancer_v3_weighted();
+    bencher.bench(|| PairCurve::of(black_box(&pool), [0, 1], &AT));
+}
+
+#[divan::bench]
+fn balancer_v3_stable_curves(bencher: Bencher<'_, '_>) {
+    let pool = balancer_v3_stable();
+    bencher.bench(|| PairCurve::of(black_box(&pool), [0, 1], &AT));
 }

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Product, SwapError, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
+use crate::{Product, SwapError, balancer, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
@@ -43,6 +43,10 @@ pub enum PoolState {
     UniswapV3(uniswap_v3::State),
     /// A vault: coin 0 is the asset, coin 1 the share.
     Erc4626(Box<erc4626::State>),
+    /// A pool of Balancer's second vault.
+    BalancerV2(Arc<balancer::v2::State>),
+    /// A pool of Balancer's third vault.
+    BalancerV3(Arc<balancer::v3::State>),
     /// Lido, whichever of its doors the product is.
     Lido(lido::State),
     /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
@@ -62,6 +66,10 @@ pub struct Swap {
 
 /// The words of a pool's state that a swap changed: enough to price a second swap in the same route.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack of a solve, where a box would have to be allocated"
+)]
 pub enum After {
     /// Nothing changes.
     Unchanged,
@@ -69,6 +77,10 @@ pub enum After {
     UniswapV2(uniswap_v2::After),
     /// New price, tick and liquidity in range.
     UniswapV3(uniswap_v3::After),
+    /// What Balancer's second vault holds for the pool.
+    BalancerV2(balancer::v2::After),
+    /// What Balancer's third vault holds for the pool.
+    BalancerV3(balancer::v3::After),
     /// The whole of a vault's numbers.
     Erc4626(erc4626::After),
     /// Lido's totals, which both of its doors depend on.
@@ -115,6 +127,14 @@ impl Pool {
             (PoolState::UniswapV3(state), _) => state.swap(coin_in == 0, amount_in),
             (PoolState::Erc4626(_), After::Erc4626(state)) => state.swap(at, coin_in, amount_in),
             (PoolState::Erc4626(state), _) => state.swap(at, coin_in, amount_in),
+            (PoolState::BalancerV2(state), before) => {
+                let before = if let After::BalancerV2(after) = before { Some(after) } else { None };
+                state.swap(at, before, coin_in, coin_out, amount_in)
+            }
+            (PoolState::BalancerV3(state), before) => {
+                let before = if let After::BalancerV3(after) = before { Some(after) } else { None };
+                state.step(at, before, coin_in, coin_out, amount_in)
+            }
             (PoolState::Lido(_), After::Lido(state)) | (PoolState::Lido(state), _) => {
                 state.swap(self.product == Product::LidoSteth, at, coin_in, amount_in)
             }
@@ -129,6 +149,11 @@ impl Pool {
             PoolState::WrappedEther => Some(0),
             PoolState::UniswapV2(state) => Some(u32::from(state.fee_bps) * 100),
             PoolState::UniswapV3(state) => Some(state.fee_pips),
+            PoolState::BalancerV2(state) => u32::try_from(state.fee_wad() / U256::from(1_000_000_000_000_u64)).ok(),
+            PoolState::BalancerV3(state) => match &state.fee {
+                balancer::v3::Fee::Static(fee_wad) => u32::try_from(fee_wad / U256::from(1_000_000_000_000_u64)).ok(),
+                balancer::v3::Fee::StableSurge { .. } => None,
+            },
             PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::Metamorpho(_) => Some(0),
         }
     }
@@ -137,6 +162,8 @@ impl Pool {
     pub fn depends_on_time(&self) -> bool {
         match &self.state {
             PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
+            PoolState::BalancerV2(state) => state.depends_on_time(),
+            PoolState::BalancerV3(state) => state.depends_on_time(),
             PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
             // the stake limit grows by the block, interest by the second
             PoolState::Lido(_) | PoolState::Metamorpho(_) => true,
@@ -149,6 +176,16 @@ impl Pool {
         match &self.state {
             PoolState::Lido(_) => lido::STETH,
             _ => self.address,
+        }
+    }
+
+    /// The contract that holds the pool's coins along with those of other pools, and the gas that a further step through it saves in
+    /// one transaction, besides what the balances of tokens cost; `None` for a pool that holds its own.
+    pub fn vault(&self) -> Option<(Address, u64)> {
+        match &self.state {
+            PoolState::BalancerV2(_) => Some((balancer::v2::VAULT, balancer::v2::gas::AGAIN_GAS_UNITS)),
+            PoolState::BalancerV3(_) => Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS)),
+            _ => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bytes, Log};
 use serde::{Deserialize, Serialize};
 
-use crate::{DecodeError, PoolState, Product};
+use crate::{DecodeError, Pool, PoolState, Product};
 
 /// A contract whose logs announce pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,12 @@ pub trait Protocol: Sync {
 
     /// A reader of the pool's whole state.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader>;
+
+    /// A reader of a pool that was read before, on the same chain: what never changes about it need not be asked for again, so
+    /// that one round is enough for what is read at every block.
+    fn reader_again(&self, pool: &Discovered, _was: &Pool) -> Box<dyn StateReader> {
+        self.reader(pool)
+    }
 
     /// A reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.
     fn lens_reader(&self, _pool: &Discovered) -> Option<Box<dyn StateReader>> {

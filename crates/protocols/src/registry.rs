@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Protocol, erc4626, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether};
+use crate::{
+    Protocol,
+    balancer::{v2, v3},
+    erc4626, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
+};
 
 macro_rules! products {
     ($($(#[$doc:meta])* $variant:ident { id: $id:literal, family: $family:literal, name: $name:literal, record: $record:expr },)*) => {
@@ -52,6 +56,16 @@ products! {
     SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: &sushiswap::SUSHISWAP_V3 },
     /// Vaults of the list, by the ERC-4626 calls.
     Erc4626 { id: "erc4626", family: "erc4626", name: "ERC-4626 vaults", record: &erc4626::Erc4626 },
+    /// Balancer V2's weighted pools.
+    BalancerV2Weighted { id: "balancer_v2_weighted", family: "balancer", name: "Balancer V2 weighted", record: &v2::BALANCER_V2_WEIGHTED },
+    /// Balancer V2's stable and meta-stable pools.
+    BalancerV2Stable { id: "balancer_v2_stable", family: "balancer", name: "Balancer V2 stable", record: &v2::BALANCER_V2_STABLE },
+    /// Balancer V2's composable stable pools.
+    BalancerV2ComposableStable { id: "balancer_v2_composable_stable", family: "balancer", name: "Balancer V2 composable stable", record: &v2::BALANCER_V2_COMPOSABLE_STABLE },
+    /// Weighted pools of Balancer's third vault.
+    BalancerV3Weighted { id: "balancer_v3_weighted", family: "balancer", name: "Balancer V3 weighted", record: &v3::BALANCER_V3_WEIGHTED },
+    /// Stable pools of Balancer's third vault.
+    BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: &v3::BALANCER_V3_STABLE },
     /// Ether staked for stETH.
     LidoSteth { id: "lido_steth", family: "lido", name: "Lido stETH", record: &lido::LIDO_STETH },
     /// stETH wrapped and unwrapped.

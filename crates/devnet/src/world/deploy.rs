@@ -36,6 +36,9 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
     place(rpc, bundle, &placements).await?;
     // these ask their assets for decimals and approve them as they are made
     place(rpc, bundle, &super::vaults::placements()).await?;
+    for stage in super::balancer::placements().into_iter().chain(super::balancer_v3::placements()) {
+        place(rpc, bundle, &stage).await?;
+    }
     check_weth(rpc).await?;
     enable_lowest_fee(rpc).await
 }
@@ -107,6 +110,8 @@ async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) -> Result<(
     for (name, address, args) in placements {
         let code: Bytes = [initcode(bundle, name)?.as_ref(), args].concat().into();
         set_code(rpc, *address, &code).await?;
+        // a contract is born with this, and what it deploys while it is made is named by it
+        rpc.call("anvil_setNonce", json!([address, "0x1"])).await?;
         let call = json!({"from": MAKER, "to": address, "gas": U256::from(15_000_000)});
         let runtime: Bytes = rpc.get("eth_call", json!([call, "latest"])).await?;
         runtimes.push((*address, runtime));
@@ -117,7 +122,6 @@ async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) -> Result<(
     constructions.mine().await?;
     for (address, runtime) in runtimes {
         set_code(rpc, address, &runtime).await?;
-        rpc.call("anvil_setNonce", json!([address, "0x1"])).await?;
     }
     Ok(())
 }

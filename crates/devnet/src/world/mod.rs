@@ -1,5 +1,7 @@
 //! Builds the world on an empty node: contracts, tokens, pools, the taker's purse.
 
+mod balancer;
+mod balancer_v3;
 mod deploy;
 mod history;
 mod liquidity;
@@ -41,6 +43,8 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     deploy::everything(rpc, bundle).await?;
     wrap(rpc).await?;
     vaults::fill(rpc).await?;
+    balancer::open(rpc).await?;
+    balancer_v3::open(rpc).await?;
     report(1, "filling the taker's purse");
     purse(rpc, accounts::TAKER, 1_000_000).await?;
     fund_taker(rpc).await?;

@@ -40,7 +40,7 @@ impl Synchronizer {
         read.extend(announced);
         read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         read.extend(self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied());
-        let joined = self.join(&read, base.tokens(), block.hash).await?;
+        let joined = self.join(&read, base.tokens(), Some(&*base), block.hash).await?;
         let market = self.settle(&base, *block, changed, joined)?;
         let count = read.len();
         self.history.push(market, read);
@@ -55,7 +55,7 @@ impl Synchronizer {
     pub(crate) async fn absorb(&mut self) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
         let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
-        let joined = self.join(&read, base.tokens(), base.block().hash).await?;
+        let joined = self.join(&read, base.tokens(), Some(&*base), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
         self.history.push(market, read);
         Ok(())

@@ -107,7 +107,7 @@ impl Synchronizer {
         self.phase(Phase::Reading);
         let all: BTreeSet<Address> = self.known.addresses().collect();
         let base = Market::empty(head, Arc::new(Tokens::new()));
-        let joined = self.join(&all, base.tokens(), head.hash).await?;
+        let joined = self.join(&all, base.tokens(), None, head.hash).await?;
         let history = self.node.fee_history(head.number).await.ok();
         self.check_canonical(&head).await?;
         let market = self.settle(&base, head, Vec::new(), joined)?;

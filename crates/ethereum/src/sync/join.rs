@@ -17,11 +17,13 @@ pub(super) struct Joined {
 }
 
 impl Synchronizer {
-    /// Reads known pools at a block. The answers of the node decide which of them make it.
+    /// Reads known pools at a block. The answers of the node decide which of them make it. `base` is a market of an ancestor of the
+    /// block, if there is one: what never changes about its pools is taken from there.
     pub(super) async fn join(
         &self,
         addresses: &BTreeSet<Address>,
         tokens: &Arc<Tokens>,
+        base: Option<&Market>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: Vec::new(), refused: Vec::new() };
@@ -44,7 +46,7 @@ impl Synchronizer {
             }
         }
         let (pools, coins): (Vec<Discovered>, Vec<Vec<TokenId>>) = ready.into_iter().unzip();
-        let states = read_states(&self.node, block_hash, &pools).await?;
+        let states = read_states(&self.node, block_hash, &pools, base).await?;
         for ((pool, coins), state) in pools.into_iter().zip(coins).zip(states) {
             match state {
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {

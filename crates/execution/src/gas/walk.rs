@@ -1,6 +1,6 @@
 //! The program, walked step by step as the proxy runs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
@@ -64,6 +64,8 @@ struct Walker<'a> {
     payer: Address,
     proxy: Address,
     ledger: BTreeMap<Address, Account>,
+    /// Those that a step went through.
+    vaults: BTreeSet<Address>,
     meter: Meter,
 }
 
@@ -73,7 +75,7 @@ impl<'a> Walker<'a> {
         let proxy = proxy::address();
         meter.warm(proxy);
         meter.warm(payer);
-        Self { market, order, payer, proxy, ledger: BTreeMap::new(), meter }
+        Self { market, order, payer, proxy, ledger: BTreeMap::new(), vaults: BTreeSet::new(), meter }
     }
 
     /// Gas so far, less what is to be refunded.
@@ -142,21 +144,26 @@ impl<'a> Walker<'a> {
                 self.credit(token_out, step.amount_out, Destination::Proxy);
             }
             _ => {
-                self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS));
+                let (holder, saved) = match pool.vault() {
+                    Some((vault, _)) if self.vaults.insert(vault) => (vault, 0),
+                    Some((vault, again)) => (vault, again),
+                    None => (pool.address, 0),
+                };
+                self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS + saved));
                 match pool.step_code(step.coin_in, step.coin_out).funding {
                     _ if place.prepaid => {}
-                    Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, pool.address),
+                    Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, holder),
                     Funding::Approval => {
                         self.bring(token_in, step.amount_in);
                         self.meter.work(costs::ALLOWANCE);
-                        let allowance = (token_in, self.proxy, pool.address);
+                        let allowance = (token_in, self.proxy, holder);
                         self.meter.write(allowance, true, false);
                         self.meter.write(allowance, true, true);
-                        self.transfer(token_in, self.proxy, pool.address);
+                        self.transfer(token_in, self.proxy, holder);
                     }
                     Funding::Held => {
                         self.bring(token_in, step.amount_in);
-                        self.transfer(token_in, self.proxy, pool.address);
+                        self.transfer(token_in, self.proxy, holder);
                     }
                     Funding::Ether => {
                         self.spend(token_in, step.amount_in);
@@ -169,7 +176,7 @@ impl<'a> Walker<'a> {
                     // whichever pool it is, it held some before
                     Destination::NextPool => Address::ZERO,
                 };
-                self.transfer(token_out, pool.address, receiver);
+                self.transfer(token_out, holder, receiver);
             }
         }
     }

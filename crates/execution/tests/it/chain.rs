@@ -65,9 +65,9 @@ impl Chain {
     async fn read(&self, wanted: &[Discovered], before: &Market) -> Market {
         let block = self.node.latest_block().await.unwrap();
         let states = read_states(&self.node, block.hash, wanted).await;
-        let pools = wanted.iter().zip(states).map(|(pool, state)| Pool {
+        let pools = wanted.iter().zip(states).map(|(pool, (state, product))| Pool {
             address: pool.address,
-            product: pool.product,
+            product,
             coins: pool.coins.iter().map(|coin| self.tokens.id(*coin).unwrap()).collect(),
             state,
         });
@@ -168,8 +168,8 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     found
 }
 
-/// Runs the pools' readers together, one batch of calls per round.
-async fn read_states(node: &Node, at: B256, pools: &[Discovered]) -> Vec<PoolState> {
+/// Runs the pools' readers together, one batch of calls per round. Each state comes with the product that it showed the pool to be.
+async fn read_states(node: &Node, at: B256, pools: &[Discovered]) -> Vec<(PoolState, Product)> {
     let mut readers: Vec<Box<dyn StateReader>> =
         pools.iter().map(|pool| pool.product.protocol().reader(pool)).collect();
     let mut done: BTreeMap<usize, PoolState> = BTreeMap::new();
@@ -193,5 +193,6 @@ async fn read_states(node: &Node, at: B256, pools: &[Discovered]) -> Vec<PoolSta
             waiting.push((index, readers[index].feed(&own).unwrap()));
         }
     }
-    done.into_values().collect()
+    let shown = |(index, state): (usize, PoolState)| (state, readers[index].product().unwrap_or(pools[index].product));
+    done.into_iter().map(shown).collect()
 }

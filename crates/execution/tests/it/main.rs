@@ -9,6 +9,7 @@
     unreachable_pub
 )]
 
+mod balancer;
 mod basket;
 mod baskets;
 mod chain;

@@ -4,10 +4,12 @@
 //! contract can be in. Pools of a venue that is not one of our products are read as those of the product that runs the same
 //! code: right for benchmarks, and no claim that a route through them can be executed. Wrapped ether is always added.
 
+mod balancer;
+
 use std::{collections::BTreeMap, sync::Arc};
 
-use braid_primitives::{Address, B256, Block, Token, U256};
-use braid_protocols::{Pool, PoolState, Product, erc4626, uniswap_v2, uniswap_v3};
+use braid_primitives::{Address, B256, Block, Token, TokenId, U256};
+use braid_protocols::{Pool, PoolState, Product, erc4626, pool::MAX_COINS, uniswap_v2, uniswap_v3};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -122,16 +124,21 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
         "uniswap_v2" => (v2_product(text(entry, "dex")), PoolState::UniswapV2(v2(entry)?)),
         "uniswap_v3" => (v3_product(text(entry, "dex")), PoolState::UniswapV3(v3(entry)?)),
         "erc4626" => (Product::Erc4626, PoolState::Erc4626(Box::new(vault(entry, tokens)?))),
+        "balancer_weighted" => balancer::weighted(entry, tokens)?,
+        "balancer_stable" => balancer::stable(entry)?,
         _ => return Err("kind not covered".into()),
     };
-    let coins = list(entry, "tokens")?;
-    if coins.len() != 2 {
+    let coins: Vec<_> = list(entry, "tokens")?.iter().collect();
+    let most = if matches!(state, PoolState::BalancerV2(_)) { MAX_COINS } else { 2 };
+    if coins.len() < 2 || coins.len() > most {
         return Err(format!("{} coins", coins.len()));
     }
     let id = |coin| parse(coin).and_then(|address: Address| tokens.id(address));
-    let coins = coins.iter().map(|coin| id(coin).ok_or("a coin that is no listed token")).collect::<Result<_, _>>()?;
+    let coins =
+        coins.into_iter().map(|coin| id(coin).ok_or("a coin that is no listed token")).collect::<Result<_, _>>()?;
     let pool = Pool { address: number(entry, "address")?, product, coins, state };
-    if pool.coins.first() == pool.coins.last() {
+    let repeated = |(position, coin): (usize, &TokenId)| pool.coins.iter().take(position).any(|other| other == coin);
+    if pool.coins.iter().enumerate().any(repeated) {
         return Err("one coin twice".into());
     }
     check_state(&pool).map_err(|what| format!("impossible state, {what}"))?;
@@ -223,7 +230,13 @@ fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]
             state.max_deposit_assets = number(entry, "max_deposit").ok()?;
             state.max_redeem_shares = number(entry, "max_redeem").ok()?;
         }
-        PoolState::WrappedEther | PoolState::Lido(_) | PoolState::Metamorpho(_) => return None,
+        PoolState::WrappedEther
+        | PoolState::Lido(_)
+        | PoolState::Metamorpho(_)
+        | PoolState::BalancerV2(_)
+        | PoolState::BalancerV3(_) => {
+            return None;
+        }
     }
     check_state(&next).ok()?;
     *pool = next.clone();

@@ -1,11 +1,13 @@
-//! Balancer: the exact arithmetic of weighted and stable pools, V2 here and V3 in [`v3`].
+//! Balancer: the exact arithmetic of weighted and stable pools; the pools of the second vault in [`v2`], of the third in [`v3`].
 //!
 //! Balances are those that the vault holds for a pool. The pool scales them to 18 decimals, and by rates where it has them;
 //! the fee is taken from the amount in before scaling. Amounts out are rounded down, amounts in up, as the pools' own.
 
 mod fixed_point;
 mod log_exp;
+mod power;
 mod stable;
+pub mod v2;
 pub mod v3;
 mod weighted;
 

@@ -26,6 +26,30 @@ contract Asset {
     }
 }
 
+/// @title The same, of any decimals
+contract AssetOf {
+    mapping(address => uint256) public balanceOf;
+    uint256 public immutable decimals;
+
+    constructor(uint256 decimals_) {
+        decimals = decimals_;
+    }
+
+    function approve(address, uint256) external pure returns (bool) {
+        return true;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) {
+        return transferFrom(msg.sender, to, amount);
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        balanceOf[from] -= amount;
+        balanceOf[to] += amount;
+        return true;
+    }
+}
+
 /// @title OpenZeppelin's vault, with an offset
 contract OzVaultWithOffset is OzVault {
     uint8 private immutable offset;

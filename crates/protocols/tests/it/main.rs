@@ -13,8 +13,11 @@
 mod support;
 
 mod balancer;
+mod balancer_bytecode;
+mod balancer_v3_bytecode;
 mod discovery;
 mod gas;
+mod many_coins;
 mod pairs;
 mod pools;
 mod properties;

@@ -1,6 +1,6 @@
 //! What the vault keeps of a pool, and the pool that a swap sees at a time.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::{
         Revert,
         fixed_point::{div_down, mul_down, mul_up},
     },
-    Curve, Fee, Generation, Live,
+    Curve, Fee, Generation, Live, gas,
 };
 use crate::{SwapError, pool::MAX_COINS};
 
@@ -75,6 +75,8 @@ impl Amplification {
 /// What a V3 pool's swap depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
+    /// The pool's address, which the vault's events name.
+    pub pool: Address,
     /// The coins in the vault's order.
     pub coins: ArrayVec<Coin, MAX_COINS>,
     /// The pool's curve.
@@ -87,10 +89,12 @@ pub struct State {
     pub aggregate_swap_fee_wad: U256,
     /// The share of yield that leaves the pool, 18 decimals.
     pub aggregate_yield_fee_wad: U256,
-    /// Whether the vault or the pool is paused: nothing trades.
+    /// Whether the vault or the pool is paused, or nothing was put into it yet: nothing trades.
     pub paused: bool,
     /// Whether the pool is in recovery mode: it trades, and no fee leaves it.
     pub recovery: bool,
+    /// Whether any coin has a rate provider.
+    pub rated: bool,
 }
 
 /// Balances that a swap left: for each coin, atomic units, and live in 18 decimals.
@@ -98,6 +102,81 @@ pub struct State {
 pub struct After(pub ArrayVec<(U256, U256), MAX_COINS>);
 
 impl State {
+    /// Whether a swap may pay something else only because time has passed.
+    pub fn depends_on_time(&self) -> bool {
+        self.rated || matches!(&self.kind, PoolKind::Stable(ramp) if ramp.start_value != ramp.end_value)
+    }
+
+    /// Whether others than the vault and the pool decide what it pays: providers of rates, a hook.
+    pub fn is_told_by_others(&self) -> bool {
+        self.rated || matches!(self.fee, Fee::StableSurge { .. })
+    }
+
+    /// What no pool can be in, in words.
+    ///
+    /// # Errors
+    /// The first thing found.
+    pub fn validate(&self) -> Result<(), &'static str> {
+        let n = self.coins.len();
+        let one = U256::from(10).pow(U256::from(18));
+        let fee_wad = match &self.fee {
+            Fee::Static(fee_wad) => *fee_wad,
+            Fee::StableSurge { static_wad, .. } => *static_wad,
+        };
+        let lists = match &self.kind {
+            PoolKind::Weighted { weights, least_balances } => {
+                weights.len() == n && (least_balances.is_empty() || least_balances.len() == n)
+            }
+            PoolKind::Stable(_) => true,
+        };
+        match () {
+            () if n < 2 => Err("fewer than two coins"),
+            () if !lists => Err("lists of different lengths"),
+            () if fee_wad >= one => Err("a fee of everything"),
+            () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => Err("more than all fees"),
+            () if self.coins.iter().any(|coin| coin.rate.is_zero() || coin.factor.is_zero()) => Err("a rate of zero"),
+            () => Ok(()),
+        }
+    }
+
+    /// The pool in a block, as the curves of the optimiser see it; `None` while it is closed.
+    pub(super) fn now(&self, at: &ExecutionBlock) -> Option<Live> {
+        if self.paused { None } else { self.live(at).ok().map(|(live, _)| live) }
+    }
+
+    /// What a swap costs.
+    pub(super) fn gas_units(&self) -> u64 {
+        let base = match &self.kind {
+            PoolKind::Weighted { .. } => gas::WEIGHTED_SWAP_GAS_UNITS,
+            PoolKind::Stable(_) => gas::STABLE_SWAP_GAS_UNITS,
+        };
+        let one = U256::from(10).pow(U256::from(18));
+        let rates = self.coins.iter().filter(|coin| coin.rate != one).count() as u64;
+        let surge = if matches!(self.fee, Fee::StableSurge { .. }) { gas::SURGE_GAS_UNITS } else { 0 };
+        base + gas::MORE_COINS_GAS_UNITS * (self.coins.len() as u64).saturating_sub(2)
+            + gas::RATE_GAS_UNITS * rates
+            + surge
+    }
+
+    /// What a swap through the vault pays, on the balances that an earlier swap of the route left, if any.
+    ///
+    /// # Errors
+    /// As [`State::swap`].
+    pub fn step(
+        &self,
+        at: &ExecutionBlock,
+        before: Option<&After>,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<crate::Swap, SwapError> {
+        let (amount_out, after) = match before {
+            Some(after) => self.with(after).swap(at, coin_in, coin_out, amount_in)?,
+            None => self.swap(at, coin_in, coin_out, amount_in)?,
+        };
+        Ok(crate::Swap { amount_out, gas_units: self.gas_units(), after: crate::After::BalancerV3(after) })
+    }
+
     /// The state with the balances of `after`.
     #[must_use]
     pub fn with(&self, after: &After) -> Self {

@@ -1,0 +1,109 @@
+//! The sampled curves of recorded Curve and Balancer pools against the pools themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::path::PathBuf;
+
+use braid_market::{Imported, open};
+use braid_primitives::{ExecutionBlock, U256};
+use braid_protocols::{After, Pool, Product, continuous::PairCurve};
+
+/// A recorded market; `None`, with a word, where the recordings are not at hand.
+fn recorded(name: &str) -> Option<Imported> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/markets").join(name);
+    if !path.exists() {
+        eprintln!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(open(&path).unwrap())
+}
+
+/// Sampled pools of both recordings, each with the block that it is quoted for.
+fn pools() -> Vec<(Pool, ExecutionBlock)> {
+    let mut pools = Vec::new();
+    for name in ["mainnet_2023_09.json", "mainnet_curve_26132000.json"] {
+        let Some(imported) = recorded(name) else { continue };
+        let at = ExecutionBlock { timestamp: 1_791_273_587, ..imported.market.block().next() };
+        let sampled = |pool: &&std::sync::Arc<Pool>| ["curve", "balancer"].contains(&pool.product.family());
+        pools.extend(imported.market.pools().iter().filter(sampled).map(|pool| ((**pool).clone(), at)));
+    }
+    pools
+}
+
+/// Every ordered pair of a pool's coins that trades.
+fn pairs(pool: &Pool) -> Vec<(u8, u8)> {
+    let coins = u8::try_from(pool.coins.len()).unwrap();
+    (0..coins).flat_map(|i| (0..coins).map(move |j| (i, j))).filter(|(i, j)| i != j).collect()
+}
+
+#[test]
+fn recordings_give_most_of_their_pools() {
+    let Some(Imported { market, skipped, .. }) = recorded("mainnet_2023_09.json") else { return };
+    let balancer = market.pools().iter().filter(|pool| pool.product.family() == "balancer").count();
+    assert_eq!(balancer, 199, "left out: {skipped:?}");
+}
+
+/// No exact quote is more than a hair above the curve (what a bound rests on), and where the pool's own rounding does not
+/// matter the curve is close.
+#[test]
+fn no_recorded_pool_pays_more_than_its_curve() {
+    let (mut seen, mut worst_below, mut far, mut sum) = (0_u32, 0.0_f64, 0_u32, 0.0_f64);
+    for (pool, at) in pools() {
+        for (i, j) in pairs(&pool) {
+            let Some(curve) = PairCurve::of(&pool, [i.min(j), i.max(j)], &at) else { continue };
+            let Some(direction) = curve.direction(u8::from(i > j)) else { continue };
+            for step in 1..24 {
+                let amount = direction.capacity_in() * 10_f64.powf(-0.35 * f64::from(step));
+                if amount < 1e4 {
+                    break;
+                }
+                let Ok(swap) = pool.swap(&at, i, j, U256::from(amount)) else { continue };
+                let paid = f64::from(swap.amount_out);
+                let above = direction.quote(amount).0 / paid - 1.0;
+                // a formula from above is above; samples may miss
+                let formula = pool.product == Product::BalancerV2Weighted;
+                let least = if formula { -1e-12 } else { -3e-4 };
+                assert!(above > least, "{} {i}→{j}: {amount:e} pays {paid:e}, {above:e}", pool.address);
+                worst_below = worst_below.min(above);
+                if paid > 1e8 && paid < direction.capacity_out() * 0.6 {
+                    seen += 1;
+                    sum += above;
+                    far += u32::from(above > 1e-5);
+                }
+            }
+        }
+    }
+    if seen > 0 {
+        let mean = sum / f64::from(seen);
+        eprintln!("{seen} quotes: mean {mean:e} above, {far} more than 10⁻⁵ above, at worst {worst_below:e} below");
+        assert!(f64::from(far) < 0.25 * f64::from(seen), "{far} of {seen} are far above");
+    }
+}
+
+/// A second trade meets what the first left: as much as asking for both at once, but for the fee on the way and rounding.
+#[test]
+fn a_second_trade_in_a_route_meets_the_first() {
+    let mut seen = 0;
+    for (pool, at) in pools() {
+        for (i, j) in pairs(&pool).into_iter().take(4) {
+            let Some(curve) = PairCurve::of(&pool, [i.min(j), i.max(j)], &at) else { continue };
+            let Some(direction) = curve.direction(u8::from(i > j)) else { continue };
+            let amount = U256::from(direction.to_share_of_spot(0.999).0);
+            let Ok(first) = pool.swap(&at, i, j, amount) else { continue };
+            let Ok(second) = pool.swap_after(&at, &first.after, i, j, amount) else { continue };
+            assert_ne!(first.after, After::Unchanged);
+            let Ok(both) = pool.swap(&at, i, j, amount + amount) else { continue };
+            let (parts, whole) = (f64::from(first.amount_out + second.amount_out), f64::from(both.amount_out));
+            assert!(
+                (parts / whole - 1.0).abs() < 2e-3 || whole < 1e4,
+                "{} {i}→{j}: {parts:e} and {whole:e}",
+                pool.address
+            );
+            // back again is never a profit
+            if let Ok(back) = pool.swap_after(&at, &first.after, j, i, first.amount_out) {
+                assert!(back.amount_out <= amount + U256::from(2), "{} {i}→{j}→{i}", pool.address);
+            }
+            seen += 1;
+        }
+    }
+    eprintln!("{seen} pairs traded twice");
+}

@@ -1,0 +1,123 @@
+//! Discovery and following of the vault's pools.
+//!
+//! A pool registers its tokens with the vault in its constructor, and that one event names the pool and its coins in order. What kind
+//! of pool it is shows only when it is read.
+
+use alloy_primitives::{Address, B256, Log, address};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::reader::PoolReader;
+use crate::{
+    DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS,
+};
+
+sol! {
+    event TokensRegistered(bytes32 indexed poolId, address[] tokens, address[] assetManagers);
+    event Swap(bytes32 indexed poolId, address indexed tokenIn, address indexed tokenOut, uint256 amountIn, uint256 amountOut);
+    event PoolBalanceChanged(bytes32 indexed poolId, address indexed liquidityProvider, address[] tokens, int256[] deltas, uint256[] protocolFeeAmounts);
+    event PoolBalanceManaged(bytes32 indexed poolId, address indexed assetManager, address indexed token, int256 cashDelta, int256 managedDelta);
+    event SwapFeePercentageChanged(uint256 swapFeePercentage);
+    event AmpUpdateStarted(uint256 startValue, uint256 endValue, uint256 startTime, uint256 endTime);
+    event AmpUpdateStopped(uint256 currentValue);
+    event TokenRateCacheUpdated(uint256 indexed tokenIndex, uint256 rate);
+    event TokenRateProviderSet(uint256 indexed tokenIndex, address indexed provider, uint256 cacheDuration);
+    event PriceRateCacheUpdated(address indexed token, uint256 rate);
+    event PausedStateChanged(bool paused);
+}
+
+/// The vault. Source: Balancer's deployment list, `20210418-vault`.
+pub const VAULT: Address = address!("BA12222222228d8Ba445958a75a0704d566BF2C8");
+
+/// Events of the vault that name a pool in their first topic.
+const OF_THE_VAULT: [B256; 3] =
+    [Swap::SIGNATURE_HASH, PoolBalanceChanged::SIGNATURE_HASH, PoolBalanceManaged::SIGNATURE_HASH];
+
+/// Events after which a pool pays something else.
+const TOPICS: &[B256] = &[
+    OF_THE_VAULT[0],
+    OF_THE_VAULT[1],
+    OF_THE_VAULT[2],
+    SwapFeePercentageChanged::SIGNATURE_HASH,
+    AmpUpdateStarted::SIGNATURE_HASH,
+    AmpUpdateStopped::SIGNATURE_HASH,
+    TokenRateCacheUpdated::SIGNATURE_HASH,
+    TokenRateProviderSet::SIGNATURE_HASH,
+    PriceRateCacheUpdated::SIGNATURE_HASH,
+    PausedStateChanged::SIGNATURE_HASH,
+];
+
+/// The record of one kind of pool.
+#[derive(Clone, Copy, Debug)]
+pub struct BalancerV2 {
+    product: Product,
+    sources: &'static [Source],
+}
+
+/// Weighted pools. The record also announces every other pool of the vault, until it is read.
+pub static BALANCER_V2_WEIGHTED: BalancerV2 = BalancerV2 {
+    product: Product::BalancerV2Weighted,
+    sources: &[Source { emitter: VAULT, topic0: TokensRegistered::SIGNATURE_HASH, deployment_block: 12_272_146 }],
+};
+
+/// Stable and meta-stable pools.
+pub static BALANCER_V2_STABLE: BalancerV2 = BalancerV2 { product: Product::BalancerV2Stable, sources: &[] };
+
+/// Composable stable pools.
+pub static BALANCER_V2_COMPOSABLE_STABLE: BalancerV2 =
+    BalancerV2 { product: Product::BalancerV2ComposableStable, sources: &[] };
+
+impl Protocol for BalancerV2 {
+    fn product(&self) -> Product {
+        self.product
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        self.sources
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = || DecodeError::Log { event: "TokensRegistered", emitter: log.address };
+        let event = TokensRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
+        let address =
+            event.poolId.get(..20).and_then(|address| Address::try_from(address).ok()).ok_or_else(malformed)?;
+        // a stable pool's own token is among them; joining and leaving by a swap is not modelled
+        let coins: Vec<Address> = event.tokens.into_iter().filter(|token| *token != address).collect();
+        if coins.len() > MAX_COINS {
+            return Err(DecodeError::State { pool: address, what: "more coins than a pool can have here" });
+        }
+        Ok(Discovered { address, product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        TOPICS
+    }
+
+    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+        vec![VAULT]
+    }
+
+    fn reads_each_block(&self, state: &PoolState) -> bool {
+        matches!(state, PoolState::BalancerV2(state) if state.depends_on_time())
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let PoolState::BalancerV2(state) = state else {
+            return Err(DecodeError::State { pool: log.address, what: "not a pool of the vault" });
+        };
+        let [topic0, rest @ ..] = log.topics() else { return Ok(Freshness::Unaffected) };
+        let about_us = if log.address == VAULT {
+            OF_THE_VAULT.contains(topic0) && rest.first() == Some(&state.pool_id)
+        } else {
+            TOPICS.contains(topic0)
+        };
+        Ok(if about_us { Freshness::Stale } else { Freshness::Unaffected })
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(PoolReader::new(pool))
+    }
+
+    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        Box::new(PoolReader::again(pool, was))
+    }
+}

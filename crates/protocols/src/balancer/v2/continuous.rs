@@ -1,0 +1,47 @@
+//! The pools as the optimiser sees them: weighted ones in closed form, stable ones sampled.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::{Model, State, gas};
+use crate::{
+    balancer::{StablePool, WeightedPool, power::PowerCurve},
+    continuous::{Direction, PairCurve, sampled},
+};
+
+/// How many times what the pool holds, in the coin in, the curve of a stable pool covers: it never refuses.
+const STABLE_REACH: U256 = U256::from_limbs([64, 0, 0, 0]);
+
+/// Both directions of two coins in a block.
+pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> PairCurve {
+    let [low, high] = coins;
+    let (directions, gas_units) = match &state.model {
+        Model::Weighted(pool) => ([weighted(pool, low, high), weighted(pool, high, low)], gas::WEIGHTED_SWAP_GAS_UNITS),
+        Model::Stable(model) => {
+            let pool = model.at(at);
+            ([stable(&pool, low, high), stable(&pool, high, low)], model.gas_units(at))
+        }
+    };
+    PairCurve { directions, gas_units: gas_units as f64 }
+}
+
+fn weighted(pool: &WeightedPool, coin_in: u8, coin_out: u8) -> Option<Direction> {
+    let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+    let number = |list: &[U256], coin: usize| list.get(coin).map(|value| f64::from(*value));
+    let side = PowerCurve {
+        gamma: 1.0 - f64::from(pool.fee_wad) / 1e18,
+        balance_in: number(&pool.balances, i)?,
+        balance_out: number(&pool.balances, j)?,
+        ratio: number(&pool.weights, i)? / number(&pool.weights, j)?,
+    };
+    side.direction()
+}
+
+fn stable(pool: &StablePool, coin_in: u8, coin_out: u8) -> Option<Direction> {
+    let held = pool.balances.get(usize::from(coin_out))?;
+    let factor = |coin: u8| pool.scaling_factors.get(usize::from(coin)).copied();
+    let value = |(balance, factor): (&U256, &U256)| balance.saturating_mul(*factor);
+    let all = pool.balances.iter().zip(&pool.scaling_factors).map(value).fold(U256::ZERO, U256::saturating_add);
+    let most_in = all.checked_div(factor(coin_in)?)?.saturating_mul(STABLE_REACH);
+    sampled(most_in, *held, |amount| pool.swap(coin_in, coin_out, amount).ok())
+}

@@ -1,0 +1,41 @@
+//! The factories whose pools' code is known: which one made a pool tells how it computes.
+//!
+//! Anyone may register a pool with the vault, and a pool that only claims to be weighted pays what it likes.
+//!
+//! Source of the addresses: Balancer's deployment list (`../shared/mainnet.json`). The rounding of each generation is held to its own
+//! bytecode (`tests/it/balancer_bytecode.rs`), that of the composable pools since 2023-03 to recorded swaps.
+
+use alloy_primitives::{Address, address};
+
+use crate::balancer::{Invariant, Power};
+
+/// How the pools of a factory compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Weighted, with these powers.
+    Weighted(Power),
+    /// Stable, without rates.
+    Stable(Invariant),
+    /// Stable, with a provider of a rate for each coin that wants one.
+    MetaStable,
+    /// Stable, with providers, and its own token among the vault's coins.
+    Composable,
+}
+
+/// Every factory, with what its pools are.
+pub(super) const FACTORIES: [(Address, Kind); 14] = [
+    (address!("8E9aa87E45e92bad84D5F8DD1bff34Fb92637dE9"), Kind::Weighted(Power::Logarithm)),
+    (address!("A5bf2ddF098bb0Ef6d120C98217dD6B141c74EE0"), Kind::Weighted(Power::Logarithm)),
+    (address!("cC508a455F5b0073973107Db6a878DdBDab957bC"), Kind::Weighted(Power::Shortcuts)),
+    (address!("5Dd94Da3644DDD055fcf6B3E1aa310Bb7801EB8b"), Kind::Weighted(Power::Shortcuts)),
+    (address!("897888115Ada5773E02aA29F775430BFB5F34c51"), Kind::Weighted(Power::Shortcuts)),
+    (address!("c66Ba2B6595D3613CCab350C886aCE23866EDe24"), Kind::Stable(Invariant::Up)),
+    (address!("8df6EfEc5547e31B0eb7d1291B511FF8a2bf987c"), Kind::Stable(Invariant::Down)),
+    (address!("67d27634E44793fE63c467035E31ea8635117cd4"), Kind::MetaStable),
+    (address!("f9ac7B9dF2b3454E841110CcE5550bD5AC6f875F"), Kind::Composable),
+    (address!("85a80afee867aDf27B50BdB7b76DA70f1E853062"), Kind::Composable),
+    (address!("dba127fBc23fb20F5929C546af220A991b5C6e01"), Kind::Composable),
+    (address!("fADa0f4547AB2de89D1304A668C39B3E09Aa7c76"), Kind::Composable),
+    (address!("DB8d758BCb971e482B2C45f7F8a7740283A1bd3A"), Kind::Composable),
+    (address!("5B42eC6D40f7B7965BE5308c70e2603c0281C1E9"), Kind::Composable),
+];

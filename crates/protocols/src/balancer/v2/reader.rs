@@ -1,0 +1,278 @@
+//! Reads a pool of the vault: first what never changes about it, then what does.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::sol;
+use arrayvec::ArrayVec;
+
+use super::{
+    Model, Rate, StableModel, State, VAULT,
+    factories::{FACTORIES, Kind},
+};
+use crate::{
+    DecodeError, Discovered, Pool, PoolState, Product, ReadProgress, StateReader,
+    answers::{Answers, Question, ask, calls, impossible, narrow},
+    balancer::{Invariant, Power, StablePool, WeightedPool},
+    pool::MAX_COINS,
+};
+
+sol! {
+    function getPoolTokens(bytes32 poolId) external view returns (address[] tokens, uint256[] balances, uint256 lastChangeBlock);
+    function getPoolId() external view returns (bytes32);
+    function getSwapFeePercentage() external view returns (uint256);
+    function getPausedState() external view returns (bool paused, uint256 pauseWindowEndTime, uint256 bufferPeriodEndTime);
+    function getNormalizedWeights() external view returns (uint256[]);
+    function getAmplificationParameter() external view returns (uint256 value, bool isUpdating, uint256 precision);
+    function getRateProviders() external view returns (address[]);
+    function getScalingFactors() external view returns (uint256[]);
+    function isPoolFromFactory(address pool) external view returns (bool);
+    function decimals() external view returns (uint8);
+    function getRate() external view returns (uint256);
+    function getTokenRateCache(address token) external view returns (uint256 rate, uint256 oldRate, uint256 duration, uint256 expires);
+    function getPriceRateCache(address token) external view returns (uint256 rate, uint256 duration, uint256 expires);
+}
+
+const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
+/// Reads one pool in two rounds, or in one where it was read before.
+#[derive(Clone, Debug)]
+pub(super) struct PoolReader {
+    pool: Discovered,
+    asked: Vec<Question>,
+    fixed: Option<Fixed>,
+}
+
+/// What never changes.
+#[derive(Clone, Debug)]
+struct Fixed {
+    product: Product,
+    pool_id: B256,
+    /// `10^(36 − decimals)` of each coin.
+    factors: ArrayVec<U256, MAX_COINS>,
+    kind: FixedKind,
+}
+
+#[derive(Clone, Debug)]
+enum FixedKind {
+    Weighted {
+        weights: ArrayVec<U256, MAX_COINS>,
+        power: Power,
+    },
+    /// Providers of rates in the order of the coins, zero where there is none; empty where no coin has one.
+    Stable {
+        invariant: Invariant,
+        providers: ArrayVec<Address, MAX_COINS>,
+    },
+}
+
+impl PoolReader {
+    pub(super) fn new(pool: &Discovered) -> Self {
+        Self { pool: pool.clone(), asked: Vec::new(), fixed: None }
+    }
+
+    /// A reader that knows what never changes from an earlier reading.
+    pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
+        let PoolState::BalancerV2(state) = &was.state else { return Self::new(pool) };
+        let (factors, kind) = match &state.model {
+            Model::Weighted(weighted) => {
+                let kind = FixedKind::Weighted { weights: weighted.weights.clone(), power: weighted.power };
+                (weighted.scaling_factors.clone(), kind)
+            }
+            Model::Stable(model) => {
+                let providers = model.rates.iter().map(|rate| rate.provider).collect();
+                let kind = FixedKind::Stable { invariant: model.pool.invariant, providers };
+                let plain = model.rates.iter().map(|rate| rate.plain_factor).collect();
+                (if model.rates.is_empty() { model.pool.scaling_factors.clone() } else { plain }, kind)
+            }
+        };
+        let fixed = Fixed { product: was.product, pool_id: state.pool_id, factors, kind };
+        Self { pool: pool.clone(), asked: Vec::new(), fixed: Some(fixed) }
+    }
+
+    fn impossible(&self, what: &'static str) -> DecodeError {
+        impossible(self.pool.address, what)
+    }
+
+    fn first_round(&self) -> Vec<Question> {
+        let to = self.pool.address;
+        let mut asked =
+            vec![ask(to, &getPoolIdCall {}), ask(to, &getNormalizedWeightsCall {}), ask(to, &getRateProvidersCall {})];
+        asked.extend(FACTORIES.iter().map(|(factory, _)| ask(*factory, &isPoolFromFactoryCall { pool: to })));
+        asked.extend(self.pool.coins.iter().map(|coin| ask(*coin, &decimalsCall {})));
+        asked
+    }
+
+    fn fixed(&self, answers: &mut Answers<'_>) -> Result<Fixed, DecodeError> {
+        let pool_id = answers.next::<getPoolIdCall>()?;
+        if pool_id.get(..20) != Some(self.pool.address.as_slice()) {
+            return Err(self.impossible("the vault knows it by another address"));
+        }
+        let weights = answers.try_next::<getNormalizedWeightsCall>();
+        let providers = answers.try_next::<getRateProvidersCall>().unwrap_or_default();
+        let mut made = None;
+        for (_, kind) in FACTORIES {
+            if answers.try_next::<isPoolFromFactoryCall>() == Some(true) {
+                made = Some(kind);
+            }
+        }
+        let made = made.ok_or_else(|| self.impossible("not made by a factory whose pools are known"))?;
+        let mut factors = ArrayVec::new();
+        for _ in self.pool.coins.iter().take(MAX_COINS) {
+            let decimals = answers.next::<decimalsCall>()?;
+            let power = 36_u8.checked_sub(decimals).filter(|power| *power >= 18);
+            let factor = power.and_then(|power| U256::from(10).checked_pow(U256::from(power)));
+            factors.push(factor.ok_or_else(|| self.impossible("a coin of more than 18 decimals"))?);
+        }
+        let (product, kind) = match made {
+            Kind::Weighted(power) => {
+                let weights = weights.ok_or_else(|| self.impossible("a weighted pool without weights"))?;
+                let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum.saturating_add(*weight));
+                if weights.len() != self.pool.coins.len() || sum != WAD {
+                    return Err(self.impossible("weights that do not fit its coins"));
+                }
+                let weights = weights.into_iter().take(MAX_COINS).collect();
+                (Product::BalancerV2Weighted, FixedKind::Weighted { weights, power })
+            }
+            Kind::Stable(invariant) => (Product::BalancerV2Stable, self.stable(invariant, Vec::new())?),
+            Kind::MetaStable => (Product::BalancerV2Stable, self.stable(Invariant::Up, providers)?),
+            Kind::Composable => (Product::BalancerV2ComposableStable, self.stable(Invariant::Down, providers)?),
+        };
+        Ok(Fixed { product, pool_id, factors, kind })
+    }
+
+    fn stable(&self, invariant: Invariant, mut providers: Vec<Address>) -> Result<FixedKind, DecodeError> {
+        let coins = &self.pool.coins;
+        // the vault lists a pool's own token among its coins, in the order of addresses
+        if providers.len() == coins.len() + 1 {
+            let place = coins.iter().take_while(|coin| **coin < self.pool.address).count();
+            providers.remove(place);
+        }
+        let rated = providers.iter().any(|provider| !provider.is_zero());
+        if rated && (providers.len() != coins.len() || coins.len() > MAX_COINS) {
+            return Err(self.impossible("rate providers that do not fit its coins"));
+        }
+        let providers = if rated { providers.into_iter().collect() } else { ArrayVec::new() };
+        Ok(FixedKind::Stable { invariant, providers })
+    }
+
+    fn second_round(&self, fixed: &Fixed) -> Vec<Question> {
+        let to = self.pool.address;
+        let mut asked = vec![
+            ask(VAULT, &getPoolTokensCall { poolId: fixed.pool_id }),
+            ask(to, &getSwapFeePercentageCall {}),
+            ask(to, &getPausedStateCall {}),
+        ];
+        let FixedKind::Stable { providers, .. } = &fixed.kind else { return asked };
+        asked.push(ask(to, &getAmplificationParameterCall {}));
+        asked.push(ask(to, &getScalingFactorsCall {}));
+        for (coin, provider) in self.pool.coins.iter().zip(providers).filter(|(_, provider)| !provider.is_zero()) {
+            asked.push(ask(*provider, &getRateCall {}));
+            asked.push(ask(to, &getTokenRateCacheCall { token: *coin }));
+            asked.push(ask(to, &getPriceRateCacheCall { token: *coin }));
+        }
+        asked
+    }
+
+    fn state(&self, fixed: &Fixed, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
+        let held = answers.next::<getPoolTokensCall>()?;
+        let balances = self.balances(&held)?;
+        let fee_wad = answers.next::<getSwapFeePercentageCall>()?;
+        if answers.next::<getPausedStateCall>()?.paused {
+            return Err(self.impossible("it is paused"));
+        }
+        let scaling_factors = fixed.factors.clone();
+        let model = match &fixed.kind {
+            FixedKind::Weighted { weights, power } => {
+                let (weights, power) = (weights.clone(), *power);
+                Model::Weighted(WeightedPool { balances, scaling_factors, weights, fee_wad, power })
+            }
+            FixedKind::Stable { invariant, providers } => {
+                let amplification = answers.next::<getAmplificationParameterCall>()?;
+                if amplification.isUpdating {
+                    return Err(self.impossible("its amplification is on its way"));
+                }
+                if amplification.precision != U256::from(1_000) {
+                    return Err(self.impossible("an amplification of another precision"));
+                }
+                let said = answers.try_next::<getScalingFactorsCall>().unwrap_or_default();
+                let (amp_times_1000, invariant) = (amplification.value, *invariant);
+                let pool = StablePool { balances, scaling_factors, amp_times_1000, fee_wad, invariant };
+                let own = held.tokens.iter().position(|token| *token == self.pool.address);
+                let mut model = StableModel { pool, composable: own.is_some(), rates: ArrayVec::new() };
+                self.rates(&mut model, providers, answers)?;
+                let said = said.iter().enumerate().filter(|(place, _)| Some(*place) != own).map(|(_, factor)| factor);
+                // the first pools do not say
+                if said.clone().count() > 0 && !said.eq(&model.pool.scaling_factors) {
+                    return Err(self.impossible("scaling factors that do not follow from its rates"));
+                }
+                Model::Stable(Box::new(model))
+            }
+        };
+        let state = State { pool_id: fixed.pool_id, model };
+        state.validate().map_err(|what| self.impossible(what))?;
+        Ok(state)
+    }
+
+    /// What the vault holds of each coin: the pool's own token left out.
+    fn balances(&self, held: &getPoolTokensReturn) -> Result<ArrayVec<U256, MAX_COINS>, DecodeError> {
+        let others = || held.tokens.iter().zip(&held.balances).filter(|(token, _)| **token != self.pool.address);
+        let same = others().map(|(token, _)| token).eq(&self.pool.coins);
+        if !same || held.tokens.len() != held.balances.len() || self.pool.coins.len() > MAX_COINS {
+            return Err(self.impossible("other coins than those that it announced"));
+        }
+        Ok(others().map(|(_, balance)| *balance).collect())
+    }
+
+    /// Puts the rates that the pool remembers into its scaling factors, and keeps those that its providers give now.
+    fn rates(
+        &self,
+        model: &mut StableModel,
+        providers: &[Address],
+        answers: &mut Answers<'_>,
+    ) -> Result<(), DecodeError> {
+        for (factor, provider) in model.pool.scaling_factors.iter_mut().zip(providers) {
+            let (plain_factor, provider) = (*factor, *provider);
+            if provider.is_zero() {
+                model.rates.push(Rate { expires: u64::MAX, next_factor: plain_factor, plain_factor, provider });
+                continue;
+            }
+            let now = answers.next::<getRateCall>()?;
+            let newer = answers.try_next::<getTokenRateCacheCall>().map(|cache| (cache.rate, cache.expires));
+            let older = answers.try_next::<getPriceRateCacheCall>().map(|cache| (cache.rate, cache.expires));
+            let (rate, expires) = newer.or(older).ok_or_else(|| self.impossible("a rate that it does not remember"))?;
+            let scaled = |rate: U256| plain_factor.checked_mul(rate).and_then(|product| product.checked_div(WAD));
+            let too_large = || self.impossible("a rate too large");
+            *factor = scaled(rate).ok_or_else(too_large)?;
+            let next_factor = scaled(now).ok_or_else(too_large)?;
+            let expires = narrow(self.pool.address, expires, "an expiry beyond 64 bits")?;
+            model.rates.push(Rate { expires, next_factor, plain_factor, provider });
+        }
+        Ok(())
+    }
+}
+
+impl StateReader for PoolReader {
+    fn start(&mut self) -> ReadProgress {
+        self.asked = match &self.fixed {
+            Some(fixed) => self.second_round(fixed),
+            None => self.first_round(),
+        };
+        ReadProgress::Calls(calls(&self.asked))
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let asked = std::mem::take(&mut self.asked);
+        let mut answers = Answers::new(self.pool.address, &asked, answers)?;
+        if let Some(fixed) = &self.fixed {
+            let state = self.state(fixed, &mut answers)?;
+            return Ok(ReadProgress::Done(PoolState::BalancerV2(state.into())));
+        }
+        let fixed = self.fixed(&mut answers)?;
+        self.asked = self.second_round(&fixed);
+        self.fixed = Some(fixed);
+        Ok(ReadProgress::Calls(calls(&self.asked)))
+    }
+
+    fn product(&self) -> Option<Product> {
+        self.fixed.as_ref().map(|fixed| fixed.product)
+    }
+}

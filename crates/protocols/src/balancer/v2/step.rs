@@ -1,0 +1,14 @@
+//! The step through the vault.
+
+use alloy_primitives::B256;
+
+use crate::{StepCode, step::Funding};
+
+/// Opcode of a step through a pool of Balancer's second vault.
+pub const OPCODE: u8 = 0x30;
+
+/// Operand: the pool's id.
+pub(crate) fn step_code(pool_id: B256) -> StepCode {
+    let code = StepCode::bare(OPCODE).with(pool_id.as_slice());
+    StepCode { pays_anyone: true, funding: Funding::Approval, ..code }
+}

@@ -1,0 +1,166 @@
+//! Discovery and following of the vault's pools.
+
+use alloy_primitives::{Address, B256, Log, address};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::{
+    factories::{FACTORIES, STABLE_SURGE_HOOKS},
+    reader::PoolReader,
+};
+use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS};
+
+sol! {
+    struct TokenConfig { address token; uint8 tokenType; address rateProvider; bool paysYieldFees; }
+    struct RoleAccounts { address pauseManager; address swapFeeManager; address poolCreator; }
+    struct HooksConfig {
+        bool enableHookAdjustedAmounts; bool shouldCallBeforeInitialize; bool shouldCallAfterInitialize;
+        bool shouldCallComputeDynamicSwapFee; bool shouldCallBeforeSwap; bool shouldCallAfterSwap;
+        bool shouldCallBeforeAddLiquidity; bool shouldCallAfterAddLiquidity;
+        bool shouldCallBeforeRemoveLiquidity; bool shouldCallAfterRemoveLiquidity;
+        address hooksContract;
+    }
+    struct LiquidityManagement {
+        bool disableUnbalancedLiquidity; bool enableAddLiquidityCustom; bool enableRemoveLiquidityCustom; bool enableDonation;
+    }
+    event PoolRegistered(
+        address indexed pool, address indexed factory, TokenConfig[] tokenConfig, uint256 swapFeePercentage,
+        uint32 pauseWindowEndTime, RoleAccounts roleAccounts, HooksConfig hooksConfig, LiquidityManagement liquidityManagement
+    );
+    event PoolInitialized(address indexed pool);
+    event Swap(
+        address indexed pool, address indexed tokenIn, address indexed tokenOut, uint256 amountIn, uint256 amountOut,
+        uint256 swapFeePercentage, uint256 swapFeeAmount
+    );
+    event LiquidityAdded(
+        address indexed pool, address indexed liquidityProvider, uint8 indexed kind, uint256 totalSupply,
+        uint256[] amountsAddedRaw, uint256[] swapFeeAmountsRaw
+    );
+    event LiquidityRemoved(
+        address indexed pool, address indexed liquidityProvider, uint8 indexed kind, uint256 totalSupply,
+        uint256[] amountsRemovedRaw, uint256[] swapFeeAmountsRaw
+    );
+    event PoolPausedStateChanged(address indexed pool, bool paused);
+    event SwapFeePercentageChanged(address indexed pool, uint256 swapFeePercentage);
+    event PoolRecoveryModeStateChanged(address indexed pool, bool recoveryMode);
+    event AggregateSwapFeePercentageChanged(address indexed pool, uint256 aggregateSwapFeePercentage);
+    event AggregateYieldFeePercentageChanged(address indexed pool, uint256 aggregateYieldFeePercentage);
+    event VaultAuxiliary(address indexed pool, bytes32 indexed eventKey, bytes eventData);
+    event VaultPausedStateChanged(bool paused);
+    event AmpUpdateStarted(uint256 startValue, uint256 endValue, uint256 startTime, uint256 endTime);
+    event AmpUpdateStopped(uint256 currentValue);
+}
+
+/// The vault. Source: Balancer's deployment list, `20241204-v3-vault`.
+pub const VAULT: Address = address!("bA1333333333a1BA1108E8412f11850A5C319bA9");
+
+/// Events after which a pool pays something else: first those of the vault that name it in their first topic, then one about the
+/// whole vault, then the pool's own.
+const TOPICS: &[B256] = &[
+    PoolInitialized::SIGNATURE_HASH,
+    Swap::SIGNATURE_HASH,
+    LiquidityAdded::SIGNATURE_HASH,
+    LiquidityRemoved::SIGNATURE_HASH,
+    PoolPausedStateChanged::SIGNATURE_HASH,
+    SwapFeePercentageChanged::SIGNATURE_HASH,
+    PoolRecoveryModeStateChanged::SIGNATURE_HASH,
+    AggregateSwapFeePercentageChanged::SIGNATURE_HASH,
+    AggregateYieldFeePercentageChanged::SIGNATURE_HASH,
+    VaultAuxiliary::SIGNATURE_HASH,
+    VaultPausedStateChanged::SIGNATURE_HASH,
+    AmpUpdateStarted::SIGNATURE_HASH,
+    AmpUpdateStopped::SIGNATURE_HASH,
+];
+
+const ANNOUNCEMENTS: &[Source] =
+    &[Source { emitter: VAULT, topic0: PoolRegistered::SIGNATURE_HASH, deployment_block: 21_332_121 }];
+
+/// The record of one kind of pool.
+#[derive(Clone, Copy, Debug)]
+pub struct BalancerV3 {
+    product: Product,
+    sources: &'static [Source],
+}
+
+/// Weighted pools. The record also announces the stable ones: the factory tells which they are.
+pub static BALANCER_V3_WEIGHTED: BalancerV3 =
+    BalancerV3 { product: Product::BalancerV3Weighted, sources: ANNOUNCEMENTS };
+
+/// Stable pools, those with the StableSurge hook and boosted ones among them: the shares of vaults are their coins.
+pub static BALANCER_V3_STABLE: BalancerV3 = BalancerV3 { product: Product::BalancerV3Stable, sources: &[] };
+
+/// When a pool's hook is called in a swap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InSwaps {
+    pub hook: Address,
+    pub for_the_fee: bool,
+    pub before: bool,
+    pub after: bool,
+}
+
+impl InSwaps {
+    /// Whether a swap never meets the hook, or one that is modelled.
+    pub(super) fn modelled(&self) -> bool {
+        let surge = STABLE_SURGE_HOOKS.contains(&self.hook);
+        !self.before && !self.after && (surge || !self.for_the_fee)
+    }
+}
+
+impl Protocol for BalancerV3 {
+    fn product(&self) -> Product {
+        self.product
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        self.sources
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = || DecodeError::Log { event: "PoolRegistered", emitter: log.address };
+        let event = PoolRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
+        let left_out = |what| DecodeError::State { pool: event.pool, what };
+        let factory = FACTORIES.iter().find(|(factory, ..)| *factory == event.factory);
+        let (_, product, _) = factory.ok_or_else(|| left_out("not made by a factory whose pools are known"))?;
+        let hooks = &event.hooksConfig;
+        let in_swaps = InSwaps {
+            hook: hooks.hooksContract,
+            for_the_fee: hooks.shouldCallComputeDynamicSwapFee,
+            before: hooks.shouldCallBeforeSwap,
+            after: hooks.shouldCallAfterSwap,
+        };
+        if !in_swaps.modelled() {
+            return Err(left_out("it has a hook that is not known"));
+        }
+        let coins: Vec<Address> = event.tokenConfig.iter().map(|config| config.token).collect();
+        if coins.len() > MAX_COINS {
+            return Err(left_out("more coins than a pool can have here"));
+        }
+        Ok(Discovered { address: event.pool, product: *product, coins, fee_pips: 0, tick_spacing: 0 })
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        TOPICS
+    }
+
+    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+        vec![VAULT]
+    }
+
+    fn reads_each_block(&self, state: &PoolState) -> bool {
+        matches!(state, PoolState::BalancerV3(state) if state.is_told_by_others())
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let PoolState::BalancerV3(state) = state else {
+            return Err(DecodeError::State { pool: log.address, what: "not a pool of the vault" });
+        };
+        let [topic0, rest @ ..] = log.topics() else { return Ok(Freshness::Unaffected) };
+        let named = rest.first() == Some(&state.pool.into_word());
+        let ours = TOPICS.contains(topic0)
+            && (log.address != VAULT || named || *topic0 == VaultPausedStateChanged::SIGNATURE_HASH);
+        Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(PoolReader::new(pool))
+    }
+}

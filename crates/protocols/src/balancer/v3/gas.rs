@@ -1,0 +1,17 @@
+//! What a swap through the vault costs, in gas units, as part of a route that the proxy runs: the session, the vault's and the
+//! pool's own work, and the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
+//!
+//! Fitted to receipts (`crates/execution/tests/it/balancer.rs`), in pools whose protocol's fees are already something.
+
+/// A weighted pool of two coins.
+pub const WEIGHTED_SWAP_GAS_UNITS: u64 = 126_500;
+/// A stable pool of two coins.
+pub const STABLE_SWAP_GAS_UNITS: u64 = 140_500;
+/// Each further coin: three slots that the vault reads, and what a stable pool computes.
+pub const MORE_COINS_GAS_UNITS: u64 = 12_000;
+/// Asking for the rate of a coin.
+pub const RATE_GAS_UNITS: u64 = 13_700;
+/// Asking a hook for the fee. An estimate: the hook's code is in no package.
+pub const SURGE_GAS_UNITS: u64 = 30_000;
+/// What a further step through the vault saves in one transaction, besides the balances of tokens. An estimate.
+pub const AGAIN_GAS_UNITS: u64 = 5_000;

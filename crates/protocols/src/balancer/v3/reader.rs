@@ -1,0 +1,219 @@
+//! Reads a pool of the vault in one round.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::sol;
+use arrayvec::ArrayVec;
+
+use super::{
+    Amplification, Coin, Fee, Generation, PoolKind, State, VAULT,
+    cold::InSwaps,
+    factories::{FACTORIES, STABLE_SURGE_HOOKS},
+};
+use crate::{
+    DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
+    answers::{Answers, Question, ask, calls, impossible},
+    pool::MAX_COINS,
+};
+
+sol! {
+    struct TokenInfo { uint8 tokenType; address rateProvider; bool paysYieldFees; }
+    struct LiquidityFlags { bool disableUnbalancedLiquidity; bool enableAdd; bool enableRemove; bool enableDonation; }
+    struct PoolConfig {
+        LiquidityFlags liquidityManagement; uint256 staticSwapFeePercentage; uint256 aggregateSwapFeePercentage;
+        uint256 aggregateYieldFeePercentage; uint40 tokenDecimalDiffs; uint32 pauseWindowEndTime; bool isPoolRegistered;
+        bool isPoolInitialized; bool isPoolPaused; bool isPoolInRecoveryMode;
+    }
+    struct Hooks {
+        bool enableHookAdjustedAmounts; bool shouldCallBeforeInitialize; bool shouldCallAfterInitialize;
+        bool shouldCallComputeDynamicSwapFee; bool shouldCallBeforeSwap; bool shouldCallAfterSwap;
+        bool shouldCallBeforeAddLiquidity; bool shouldCallAfterAddLiquidity;
+        bool shouldCallBeforeRemoveLiquidity; bool shouldCallAfterRemoveLiquidity;
+        address hooksContract;
+    }
+    struct Ramp { uint64 startValue; uint64 endValue; uint32 startTime; uint32 endTime; }
+    function getPoolTokenInfo(address pool) external view
+        returns (address[] tokens, TokenInfo[] tokenInfo, uint256[] balancesRaw, uint256[] lastBalancesLiveScaled18);
+    function getPoolTokenRates(address pool) external view returns (uint256[] decimalScalingFactors, uint256[] tokenRates);
+    function getPoolConfig(address pool) external view returns (PoolConfig config);
+    function getHooksConfig(address pool) external view returns (Hooks config);
+    function isPoolPaused(address pool) external view returns (bool);
+    function isVaultPaused() external view returns (bool);
+    function isPoolFromFactory(address pool) external view returns (bool);
+    function getNormalizedWeights() external view returns (uint256[]);
+    function getMinTokenBalances() external view returns (uint256[]);
+    function getAmplificationState() external view returns (Ramp state, uint256 precision);
+    function getSurgeThresholdPercentage(address pool) external view returns (uint256);
+    function getMaxSurgeFeePercentage(address pool) external view returns (uint256);
+}
+
+const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
+/// Reads one pool.
+#[derive(Clone, Debug)]
+pub(super) struct PoolReader {
+    pool: Discovered,
+    asked: Vec<Question>,
+}
+
+impl PoolReader {
+    pub(super) fn new(pool: &Discovered) -> Self {
+        Self { pool: pool.clone(), asked: Vec::new() }
+    }
+
+    fn impossible(&self, what: &'static str) -> DecodeError {
+        impossible(self.pool.address, what)
+    }
+
+    fn round(&self) -> Vec<Question> {
+        let pool = self.pool.address;
+        let mut asked = vec![
+            ask(VAULT, &getPoolTokenInfoCall { pool }),
+            ask(VAULT, &getPoolTokenRatesCall { pool }),
+            ask(VAULT, &getPoolConfigCall { pool }),
+            ask(VAULT, &getHooksConfigCall { pool }),
+            ask(VAULT, &isPoolPausedCall { pool }),
+            ask(VAULT, &isVaultPausedCall {}),
+        ];
+        if self.pool.product == Product::BalancerV3Weighted {
+            asked.push(ask(pool, &getNormalizedWeightsCall {}));
+            asked.push(ask(pool, &getMinTokenBalancesCall {}));
+        } else {
+            asked.push(ask(pool, &getAmplificationStateCall {}));
+            // a hook that is not the pool's knows nothing of it
+            for hook in STABLE_SURGE_HOOKS {
+                asked.push(ask(hook, &getSurgeThresholdPercentageCall { pool }));
+                asked.push(ask(hook, &getMaxSurgeFeePercentageCall { pool }));
+            }
+        }
+        asked.extend(self.factories().map(|(factory, ..)| ask(*factory, &isPoolFromFactoryCall { pool })));
+        asked
+    }
+
+    /// The factories of its product.
+    fn factories(&self) -> impl Iterator<Item = &'static (Address, Product, Generation)> {
+        let product = self.pool.product;
+        FACTORIES.iter().filter(move |(_, of, _)| *of == product)
+    }
+
+    fn understand(&self, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
+        let info = answers.next::<getPoolTokenInfoCall>()?;
+        let rates = answers.next::<getPoolTokenRatesCall>()?;
+        let config = answers.next::<getPoolConfigCall>()?;
+        let hooks = answers.next::<getHooksConfigCall>()?;
+        let hooks = InSwaps {
+            hook: hooks.hooksContract,
+            for_the_fee: hooks.shouldCallComputeDynamicSwapFee,
+            before: hooks.shouldCallBeforeSwap,
+            after: hooks.shouldCallAfterSwap,
+        };
+        let (pool_paused, vault_paused) = (answers.next::<isPoolPausedCall>()?, answers.next::<isVaultPausedCall>()?);
+        let kind = self.kind(answers)?;
+        let fee = self.fee(&config, &hooks, answers)?;
+        let mut generation = None;
+        for (.., release) in self.factories() {
+            if answers.try_next::<isPoolFromFactoryCall>() == Some(true) {
+                generation = Some(*release);
+            }
+        }
+        let generation = generation.ok_or_else(|| self.impossible("not made by a factory whose pools are known"))?;
+        if !hooks.modelled() {
+            return Err(self.impossible("it has a hook that is not known"));
+        }
+        let n = self.pool.coins.len();
+        let lengths =
+            [info.tokenInfo.len(), info.balancesRaw.len(), info.lastBalancesLiveScaled18.len(), rates.tokenRates.len()];
+        if info.tokens != self.pool.coins
+            || lengths != [n; 4]
+            || rates.decimalScalingFactors.len() != n
+            || n > MAX_COINS
+        {
+            return Err(self.impossible("other coins than those that it announced"));
+        }
+        let coins = (0..n).map(|k| Coin {
+            balance: info.balancesRaw[k],
+            last_live: info.lastBalancesLiveScaled18[k],
+            factor: rates.decimalScalingFactors[k],
+            rate: rates.tokenRates[k],
+            pays_yield_fee: info.tokenInfo[k].paysYieldFees,
+        });
+        let rated = info.tokenInfo.iter().any(|info| !info.rateProvider.is_zero());
+        let state = State {
+            pool: self.pool.address,
+            coins: coins.collect(),
+            kind,
+            generation,
+            fee,
+            aggregate_swap_fee_wad: config.aggregateSwapFeePercentage,
+            aggregate_yield_fee_wad: config.aggregateYieldFeePercentage,
+            paused: pool_paused || vault_paused || !config.isPoolInitialized,
+            recovery: config.isPoolInRecoveryMode,
+            rated,
+        };
+        state.validate().map_err(|what| self.impossible(what))?;
+        Ok(state)
+    }
+
+    fn kind(&self, answers: &mut Answers<'_>) -> Result<PoolKind, DecodeError> {
+        if self.pool.product == Product::BalancerV3Weighted {
+            let weights = answers.next::<getNormalizedWeightsCall>()?;
+            let least_balances = answers.try_next::<getMinTokenBalancesCall>().unwrap_or_default();
+            let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum.saturating_add(*weight));
+            if weights.len() != self.pool.coins.len() || sum != WAD {
+                return Err(self.impossible("weights that do not fit its coins"));
+            }
+            let (weights, least_balances): (ArrayVec<_, MAX_COINS>, _) =
+                (weights.into_iter().take(MAX_COINS).collect(), least_balances.into_iter().take(MAX_COINS).collect());
+            return Ok(PoolKind::Weighted { weights, least_balances });
+        }
+        let answer = answers.next::<getAmplificationStateCall>()?;
+        if answer.precision != U256::from(1_000) {
+            return Err(self.impossible("an amplification of another precision"));
+        }
+        Ok(PoolKind::Stable(Amplification {
+            start_value: answer.state.startValue,
+            end_value: answer.state.endValue,
+            start_time: u64::from(answer.state.startTime),
+            end_time: u64::from(answer.state.endTime),
+        }))
+    }
+
+    /// The static fee, or what the hook makes of it.
+    fn fee(&self, config: &PoolConfig, hooks: &InSwaps, answers: &mut Answers<'_>) -> Result<Fee, DecodeError> {
+        let static_wad = config.staticSwapFeePercentage;
+        let mut fee = Fee::Static(static_wad);
+        if self.pool.product == Product::BalancerV3Weighted {
+            return if hooks.for_the_fee { Err(self.impossible("it has a hook that is not known")) } else { Ok(fee) };
+        }
+        for hook in STABLE_SURGE_HOOKS {
+            let said = (
+                answers.try_next::<getSurgeThresholdPercentageCall>(),
+                answers.try_next::<getMaxSurgeFeePercentageCall>(),
+            );
+            if !hooks.for_the_fee || hooks.hook != hook {
+                continue;
+            }
+            let (Some(threshold_wad), Some(most_wad)) = said else {
+                return Err(self.impossible("a hook that does not say when it surges"));
+            };
+            if threshold_wad >= WAD || most_wad > WAD {
+                return Err(self.impossible("a surge beyond everything"));
+            }
+            fee = Fee::StableSurge { static_wad, most_wad, threshold_wad };
+        }
+        Ok(fee)
+    }
+}
+
+impl StateReader for PoolReader {
+    fn start(&mut self) -> ReadProgress {
+        self.asked = self.round();
+        ReadProgress::Calls(calls(&self.asked))
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let asked = std::mem::take(&mut self.asked);
+        let mut answers = Answers::new(self.pool.address, &asked, answers)?;
+        let state = self.understand(&mut answers)?;
+        Ok(ReadProgress::Done(PoolState::BalancerV3(state.into())))
+    }
+}

@@ -1,0 +1,372 @@
+//! Balancer V2's pools against their own bytecode: the real vault, and the real factories of each generation at mainnet's addresses.
+
+use alloy_primitives::{Address, B256, Bytes, U256, address};
+use alloy_sol_types::{SolCall, SolValue, sol};
+use braid_primitives::{ExecutionBlock, TokenId};
+use braid_protocols::{After, Discovered, Pool, Product, balancer::v2::VAULT};
+
+use crate::support::{
+    chain::{Chain, OWNER, read_state},
+    random::Random,
+};
+
+sol! {
+    interface IWeightedV1 {
+        function create(string name, string symbol, address[] tokens, uint256[] weights, uint256 fee, address owner)
+            external returns (address);
+    }
+    interface IWeighted {
+        function create(string name, string symbol, address[] tokens, uint256[] weights, address[] providers, uint256 fee, address owner)
+            external returns (address);
+    }
+    interface IStable {
+        function create(string name, string symbol, address[] tokens, uint256 amp, uint256 fee, address owner) external returns (address);
+    }
+    interface IMetaStable {
+        function create(
+            string name, string symbol, address[] tokens, uint256 amp, address[] providers, uint256[] durations, uint256 fee,
+            bool oracle, address owner
+        ) external returns (address);
+    }
+    interface IComposable {
+        function create(
+            string name, string symbol, address[] tokens, uint256 amp, address[] providers, uint256[] durations, bool[] exempt,
+            uint256 fee, address owner
+        ) external returns (address);
+    }
+    function getPoolId() external view returns (bytes32);
+    function getPoolTokens(bytes32 poolId) external view returns (address[] tokens, uint256[] balances, uint256 lastChangeBlock);
+    struct JoinPoolRequest { address[] assets; uint256[] maxAmountsIn; bytes userData; bool fromInternalBalance; }
+    function joinPool(bytes32 poolId, address sender, address recipient, JoinPoolRequest request) external payable;
+    struct SingleSwap { bytes32 poolId; uint8 kind; address assetIn; address assetOut; uint256 amount; bytes userData; }
+    struct FundManagement { address sender; bool fromInternalBalance; address recipient; bool toInternalBalance; }
+    function swap(SingleSwap singleSwap, FundManagement funds, uint256 limit, uint256 deadline) external payable returns (uint256);
+}
+
+const AUTHORIZER: Address = address!("A331D84eC860Bf466b4CdCcFb4aC09a1B43F3aE6");
+const FEES: Address = address!("97207B095e4D5C9a6e4cfbfcd2C3358E03B90c4A");
+const QUERIES: Address = address!("469b58680774AAc9Ad66447eFB4EF634756A2cC5");
+const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
+const START: u64 = 1_700_000_000;
+const DECIMALS: [u8; 10] = [18, 18, 6, 8, 18, 2, 0, 18, 6, 18];
+
+/// Which factory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    WeightedV1,
+    WeightedV2,
+    WeightedV3,
+    StableV1,
+    StableV2,
+    Meta,
+    ComposableV1,
+    ComposableV2,
+    ComposableV3,
+}
+
+impl Made {
+    fn factory(self) -> (&'static str, Address) {
+        match self {
+            Self::WeightedV1 => ("BalancerV2WeightedV1", address!("8E9aa87E45e92bad84D5F8DD1bff34Fb92637dE9")),
+            Self::WeightedV2 => ("BalancerV2WeightedV2", address!("cC508a455F5b0073973107Db6a878DdBDab957bC")),
+            Self::WeightedV3 => ("BalancerV2WeightedV3", address!("5Dd94Da3644DDD055fcf6B3E1aa310Bb7801EB8b")),
+            Self::StableV1 => ("BalancerV2StableV1", address!("c66Ba2B6595D3613CCab350C886aCE23866EDe24")),
+            Self::StableV2 => ("BalancerV2StableV2", address!("8df6EfEc5547e31B0eb7d1291B511FF8a2bf987c")),
+            Self::Meta => ("BalancerV2MetaStable", address!("67d27634E44793fE63c467035E31ea8635117cd4")),
+            Self::ComposableV1 => ("BalancerV2ComposableV1", address!("f9ac7B9dF2b3454E841110CcE5550bD5AC6f875F")),
+            Self::ComposableV2 => ("BalancerV2ComposableV2", address!("85a80afee867aDf27B50BdB7b76DA70f1E853062")),
+            Self::ComposableV3 => ("BalancerV2ComposableV3", address!("dba127fBc23fb20F5929C546af220A991b5C6e01")),
+        }
+    }
+
+    fn product(self) -> Product {
+        match self {
+            Self::WeightedV1 | Self::WeightedV2 | Self::WeightedV3 => Product::BalancerV2Weighted,
+            Self::StableV1 | Self::StableV2 | Self::Meta => Product::BalancerV2Stable,
+            Self::ComposableV1 | Self::ComposableV2 | Self::ComposableV3 => Product::BalancerV2ComposableStable,
+        }
+    }
+
+    const fn has_rates(self) -> bool {
+        matches!(self, Self::Meta | Self::ComposableV1 | Self::ComposableV2 | Self::ComposableV3)
+    }
+
+    fn coins(self, random: &mut Random) -> usize {
+        let most = match self {
+            Self::WeightedV1 | Self::WeightedV2 | Self::WeightedV3 => 8,
+            Self::StableV1 | Self::StableV2 | Self::ComposableV1 | Self::ComposableV2 | Self::ComposableV3 => 5,
+            Self::Meta => 2,
+        };
+        2 + random.below(most - 1) as usize
+    }
+}
+
+/// A coin of so many decimals; ascending addresses.
+fn coin(index: usize) -> Address {
+    Address::repeat_byte(0x20 + index as u8)
+}
+
+/// A provider of a rate: answers every call with its first word of storage.
+fn provider(index: usize) -> Address {
+    Address::repeat_byte(0x60 + index as u8)
+}
+
+fn wad(hundredths: u64) -> U256 {
+    U256::from(hundredths) * U256::from(10).pow(U256::from(16))
+}
+
+struct World {
+    chain: Chain,
+    random: Random,
+    now: u64,
+}
+
+impl World {
+    fn new(made: Made, seed: u64) -> Self {
+        let mut chain = Chain::new();
+        chain.set_block(1, START);
+        chain.place(AUTHORIZER, "BalancerV2Authorizer", &OWNER.abi_encode());
+        // the vault is deployed as it is: its pause can end no later than ninety days on
+        let windows = (U256::from(90 * 86_400), U256::from(30 * 86_400));
+        chain.place(VAULT, "BalancerV2Vault", &(AUTHORIZER, WETH, windows.0, windows.1).abi_encode());
+        chain.place(FEES, "BalancerV2FeeProvider", &(VAULT, wad(100), wad(100)).abi_encode());
+        chain.place(QUERIES, "BalancerV2QueryProcessor", &[]);
+        let (name, factory) = made.factory();
+        let arguments = match made {
+            Made::WeightedV1 | Made::StableV1 | Made::StableV2 | Made::Meta => VAULT.abi_encode(),
+            Made::WeightedV2 | Made::ComposableV1 => (VAULT, FEES).abi_encode(),
+            Made::WeightedV3 | Made::ComposableV2 | Made::ComposableV3 => {
+                (VAULT, FEES, String::new(), String::new()).abi_encode_params()
+            }
+        };
+        chain.place(factory, name, &arguments);
+        for (index, decimals) in DECIMALS.iter().enumerate() {
+            chain.place(coin(index), "AssetOf", &U256::from(*decimals).abi_encode());
+            chain.set_balance(coin(index), OWNER, U256::ONE << 200);
+            chain.set_code(provider(index), Bytes::from_static(&[0x5f, 0x54, 0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3]));
+        }
+        Self { chain, random: Random::new(seed), now: START }
+    }
+
+    fn at(&mut self, now: u64) -> ExecutionBlock {
+        self.now = now;
+        self.chain.set_block(1, now);
+        ExecutionBlock { number: 1, timestamp: now }
+    }
+
+    /// Between half and three times one.
+    fn new_rates(&mut self) {
+        for index in 0..DECIMALS.len() {
+            let rate = wad(50) + self.random.up_to(wad(250));
+            self.chain.set_storage(provider(index), 0, rate);
+        }
+    }
+
+    /// A pool of some of the coins, with its coins' places in the list.
+    fn create(&mut self, made: Made) -> Discovered {
+        let random = &mut self.random;
+        let count = made.coins(random);
+        let mut places: Vec<usize> = (0..DECIMALS.len()).collect();
+        while places.len() > count {
+            places.remove(random.below(places.len() as u64) as usize);
+        }
+        let tokens: Vec<Address> = places.iter().map(|place| coin(*place)).collect();
+        // weights in hundredths, some of them even, so that exponents of 1, 2 and 4 occur
+        let mut weights: Vec<u64> = vec![100 / count as u64; count];
+        if random.coin() {
+            weights = (0..count).map(|_| 1 + random.below(100 / count as u64)).collect();
+        }
+        weights[0] += 100 - weights.iter().sum::<u64>();
+        let weights = weights.into_iter().map(wad).collect();
+        // from a ten-thousandth of a percent to ten percent
+        let most = if random.coin() { wad(1) } else { wad(10) };
+        let fee = U256::from(10).pow(U256::from(12)) + random.up_to(most - U256::from(10).pow(U256::from(12)));
+        let most = if random.coin() { 20 } else { 5_000 };
+        let amp = U256::from(1 + random.below(most));
+        let mut providers = vec![Address::ZERO; count];
+        let mut durations = vec![U256::ZERO; count];
+        for (index, place) in places.iter().enumerate() {
+            if made.has_rates() && random.below(3) > 0 {
+                providers[index] = provider(*place);
+                durations[index] = U256::from(random.below(20_000));
+            }
+        }
+        let exempt = vec![false; count];
+        let (name, symbol, owner) = (String::new(), String::new(), OWNER);
+        let data = match made {
+            Made::WeightedV1 => IWeightedV1::createCall { name, symbol, tokens, weights, fee, owner }.abi_encode(),
+            Made::WeightedV2 | Made::WeightedV3 => {
+                let providers = vec![Address::ZERO; count];
+                IWeighted::createCall { name, symbol, tokens, weights, providers, fee, owner }.abi_encode()
+            }
+            Made::StableV1 | Made::StableV2 => {
+                IStable::createCall { name, symbol, tokens, amp, fee, owner }.abi_encode()
+            }
+            Made::Meta => {
+                let oracle = false;
+                let call =
+                    IMetaStable::createCall { name, symbol, tokens, amp, providers, durations, fee, oracle, owner };
+                call.abi_encode()
+            }
+            Made::ComposableV1 | Made::ComposableV2 | Made::ComposableV3 => {
+                IComposable::createCall { name, symbol, tokens, amp, providers, durations, exempt, fee, owner }
+                    .abi_encode()
+            }
+        };
+        let (_, factory) = made.factory();
+        let done = self.chain.send_data(factory, data.into()).unwrap();
+        let pool = Address::abi_decode(&done.output).unwrap();
+        // the vault's announcement is what the product discovers
+        let record = Product::BalancerV2Weighted.protocol();
+        let source = record.sources()[0];
+        let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
+        assert_eq!(announced.address, source.emitter);
+        let found = record.discover(announced).unwrap();
+        assert_eq!(found.address, pool);
+        found
+    }
+
+    /// Fills a pool; `level` is about how many whole coins there are of each, in bits.
+    fn fill(&mut self, pool: &Discovered, level: u64) -> bool {
+        let pool_id: B256 = self.chain.view(pool.address, &getPoolIdCall {});
+        let held = self.chain.view(VAULT, &getPoolTokensCall { poolId: pool_id });
+        let amounts: Vec<U256> = held
+            .tokens
+            .iter()
+            .map(|token| {
+                let Some(place) = (0..DECIMALS.len()).find(|place| coin(*place) == *token) else {
+                    return (U256::ONE << 112) - U256::ONE;
+                };
+                let whole = self.random.log_uniform_between(level, level + 5);
+                let some = whole * U256::from(10).pow(U256::from(DECIMALS[place]));
+                some + self.random.up_to(some)
+            })
+            .collect();
+        let request = JoinPoolRequest {
+            maxAmountsIn: vec![U256::MAX; amounts.len()],
+            userData: (U256::ZERO, amounts).abi_encode_params().into(),
+            assets: held.tokens,
+            fromInternalBalance: false,
+        };
+        let call = joinPoolCall { poolId: pool_id, sender: OWNER, recipient: OWNER, request };
+        self.chain.send(VAULT, &call).is_ok()
+    }
+
+    fn read(&mut self, found: &Discovered, product: Product) -> Pool {
+        let state = read_state(&mut self.chain, found.product.protocol(), found);
+        let coins = (0..found.coins.len()).map(|index| TokenId(index as u32)).collect();
+        Pool { address: found.address, product, coins, state }
+    }
+
+    /// The vault's own answer, kept or not; `None` where it refuses or pays nothing.
+    fn vault(&mut self, pool: &Pool, found: &Discovered, trade: (u8, u8, U256), keep: bool) -> Option<U256> {
+        let (coin_in, coin_out, amount) = trade;
+        let braid_protocols::PoolState::BalancerV2(state) = &pool.state else { panic!("not of the vault") };
+        let single = SingleSwap {
+            poolId: state.pool_id,
+            kind: 0,
+            assetIn: found.coins[usize::from(coin_in)],
+            assetOut: found.coins[usize::from(coin_out)],
+            amount,
+            userData: Bytes::new(),
+        };
+        let funds =
+            FundManagement { sender: OWNER, fromInternalBalance: false, recipient: OWNER, toInternalBalance: false };
+        let call = swapCall { singleSwap: single, funds, limit: U256::ZERO, deadline: U256::MAX };
+        let data: Bytes = call.abi_encode().into();
+        let done = if keep { self.chain.send_data(VAULT, data) } else { self.chain.try_data(VAULT, data) };
+        done.ok().map(|done| U256::from_be_slice(&done.output)).filter(|out| !out.is_zero())
+    }
+
+    fn trade(&mut self, pool: &Pool, before: &After) -> (u8, u8, U256) {
+        let count = pool.coins.len() as u64;
+        let coin_in = self.random.below(count);
+        let coin_out = (coin_in + 1 + self.random.below(count - 1)) % count;
+        let braid_protocols::PoolState::BalancerV2(state) = &pool.state else { panic!("not of the vault") };
+        let after = if let After::BalancerV2(after) = before { Some(&after.balances) } else { None };
+        let held = after.unwrap_or_else(|| state.balances())[coin_in as usize];
+        // mostly what the pool takes, now and then much more
+        let bits = (held.bit_len() as u64).saturating_sub(u64::from(self.random.below(4) > 0) * 2);
+        (coin_in as u8, coin_out as u8, self.random.log_uniform(bits.max(2)))
+    }
+}
+
+/// How many trades a generation is put through.
+fn trades() -> usize {
+    if std::env::var_os("LONG").is_some() { 21_000 } else { 240 }
+}
+
+/// Random pools of a factory: every trade pays what the model says, or neither pays; also the second of two in a row, also when
+/// rates and time have moved.
+fn differential(made: Made, seed: u64) {
+    let (mut paid, mut refused) = (0_usize, 0_usize);
+    let mut world = World::new(made, seed);
+    while paid + refused < trades() {
+        world.new_rates();
+        let start = world.now + 1;
+        world.at(start);
+        let found = world.create(made);
+        let level = world.random.below(30);
+        if !world.fill(&found, level) {
+            continue;
+        }
+        for _ in 0..6 {
+            if world.random.one_in(3) {
+                world.new_rates();
+            }
+            let pool = world.read(&found, made.product());
+            let later = world.now + world.random.below(12_000);
+            let at = world.at(later);
+            let mut check = |world: &mut World, before: &After, trade: (u8, u8, U256), keep: bool| {
+                let contract = world.vault(&pool, &found, trade, false);
+                // a trade that pays nothing is none to the model, and is not made
+                if keep && contract.is_some() {
+                    assert_eq!(world.vault(&pool, &found, trade, true), contract);
+                }
+                let model = pool.swap_after(&at, before, trade.0, trade.1, trade.2);
+                let said = model.as_ref().ok().map(|swap| swap.amount_out);
+                assert_eq!(said, contract, "{made:?} {trade:?} at {later}: {model:?} {pool:?} after {before:?}");
+                if contract.is_some() {
+                    paid += 1
+                } else {
+                    refused += 1
+                }
+                model.ok()
+            };
+            for _ in 0..3 {
+                let trade = world.trade(&pool, &After::Unchanged);
+                check(&mut world, &After::Unchanged, trade, false);
+            }
+            let mut before = After::Unchanged;
+            for _ in 0..2 {
+                let trade = world.trade(&pool, &before);
+                if let Some(swap) = check(&mut world, &before, trade, true) {
+                    before = swap.after;
+                }
+            }
+        }
+    }
+    println!("{made:?}: {paid} paid, {refused} refused");
+    assert!(paid > trades() / 2 && refused > 0);
+}
+
+#[test]
+fn weighted_pools_pay_what_the_model_says() {
+    for (made, seed) in [(Made::WeightedV1, 61), (Made::WeightedV2, 62), (Made::WeightedV3, 63)] {
+        differential(made, seed);
+    }
+}
+
+#[test]
+fn stable_pools_pay_what_the_model_says() {
+    for (made, seed) in [(Made::StableV1, 64), (Made::StableV2, 65), (Made::Meta, 66)] {
+        differential(made, seed);
+    }
+}
+
+#[test]
+fn composable_stable_pools_pay_what_the_model_says() {
+    for (made, seed) in [(Made::ComposableV1, 67), (Made::ComposableV2, 68), (Made::ComposableV3, 69)] {
+        differential(made, seed);
+    }
+}
