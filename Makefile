@@ -19,7 +19,7 @@ demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT
 	@cargo build --workspace --bins
 	@exec $(DEVNET) demo --end-with-parent
 
-demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT)
+demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT, SWAP_PROTOCOL)
 	@cargo build --quiet --workspace --bins
 	@exec $(DEVNET) swap
 

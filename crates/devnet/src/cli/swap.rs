@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// How much to sell, in whole tokens
     #[arg(long, env = "SWAP_AMOUNT", default_value = "10000")]
     amount: String,
+    /// Through these alone, separated by commas: families or products of `GET /v1/protocols`; wrapping of ether is always allowed
+    #[arg(long = "protocol", env = "SWAP_PROTOCOL", value_delimiter = ',')]
+    protocols: Vec<String>,
     /// The API; by default on 127.0.0.1, at the port that `BRAID_PORT` names or 8080
     #[arg(long, env = "BRAID_API")]
     api: Option<String>,
@@ -54,7 +57,7 @@ pub(crate) async fn run(args: Args) -> eyre::Result<()> {
     let rpc = Rpc::new(&args.rpc.unwrap_or_else(|| local("DEMO_NODE_PORT", "8545")))?;
     let wallet = Wallet::new(&rpc, TAKER_KEY)?;
 
-    let quote = api.quote(&sold, amount, &bought, wallet.address()).await?;
+    let quote = api.quote((&sold, amount), &bought, wallet.address(), &args.protocols).await?;
     let quoted = integer(&quote, "/estimated_outputs/0/expected_amount")?;
     describe_route(&quote);
     approve(&wallet, &quote).await?;
@@ -120,6 +123,12 @@ fn atomic(amount: &str, asset: &Asset) -> eyre::Result<U256> {
             asset.decimals
         ),
     }
+}
+
+/// What `include_protocols` takes: the names, and wrapping of ether, by which ether meets pools that know only WETH.
+fn included(protocols: &[String]) -> Option<Vec<&str>> {
+    let named: Vec<&str> = protocols.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    (!named.is_empty()).then(|| named.into_iter().chain(["wrapped_ether"]).collect())
 }
 
 fn local(variable: &str, usual: &str) -> String {
@@ -201,12 +210,21 @@ impl Api {
         Self { client: reqwest::Client::new(), url, key: args.api_key.clone() }
     }
 
-    async fn quote(&self, sold: &Asset, amount: U256, bought: &Asset, taker: Address) -> eyre::Result<Value> {
-        let request = json!({
+    async fn quote(
+        &self,
+        (sold, amount): (&Asset, U256),
+        bought: &Asset,
+        taker: Address,
+        protocols: &[String],
+    ) -> eyre::Result<Value> {
+        let mut request = json!({
             "inputs": [{"chain_id": 1, "address": sold.address, "amount": amount.to_string()}],
             "outputs": [{"chain_id": 1, "address": bought.address, "ratio_bps": 10_000}],
             "taker": taker,
         });
+        if let Some(names) = included(protocols) {
+            request["include_protocols"] = json!(names);
+        }
         self.post("/v1/quote", &request).await
     }
 
@@ -224,5 +242,18 @@ impl Api {
             bail!("{path} answered {status}: {}", body["detail"].as_str().unwrap_or("no detail"));
         }
         Ok(body.get("data").cloned().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::included;
+
+    #[test]
+    fn protocols_are_included_with_wrapping_and_none_means_all() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+        assert_eq!(included(&names(&[])), None);
+        assert_eq!(included(&names(&["", " "])), None, "an empty SWAP_PROTOCOL is none");
+        assert_eq!(included(&names(&["lido", " curve "])), Some(vec!["lido", "curve", "wrapped_ether"]));
     }
 }
