@@ -204,8 +204,7 @@ contract GasTest is Signing {
 
     function test_ether_in() public {
         uint256 least = 2_900e6;
-        bytes memory program =
-            bytes.concat(Program.tokens(WETH), Program.wrap(0, 2), Program.v2(1, 2, 1, 0, v2UsdcWeth));
+        bytes memory program = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth));
         _ours("ether in, V2", NATIVE, 1 ether, address(usdc), least, program);
         vm.prank(alice);
         router02.swapExactETHForTokens{value: 1 ether}(least, _path(WETH, address(usdc)), alice, block.timestamp);
@@ -218,8 +217,7 @@ contract GasTest is Signing {
 
     function test_ether_in_v3() public {
         uint256 least = 2_900e6;
-        bytes memory program =
-            bytes.concat(Program.tokens(WETH), Program.wrap(0, 2), Program.v3(1, 2, 1, 0, v3UsdcWeth));
+        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
         _ours("ether in, V3", NATIVE, 1 ether, address(usdc), least, program);
         vm.prank(alice);
         swapRouter02.exactInputSingle{value: 1 ether}(
@@ -266,18 +264,32 @@ contract GasTest is Signing {
         _universal("ether out, V3", bytes.concat(V3_SWAP, UNWRAP), inputs, 0);
     }
 
-    /// The same hop, each with a fresh Permit2 signature over exactly what is sold, usable now and once.
     function test_one_v3_hop_signed() public {
         uint256 least = 0.98 ether;
+        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
+        _signed("one V3 hop, signed", least, program, V3_SWAP, abi.encode(alice, SELL, least, _hop(), true));
+    }
+
+    function test_one_v2_hop_signed() public {
+        uint256 least = _v2Out(v2UsdcWeth, address(usdc), SELL) * 99 / 100;
+        bytes memory program = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth));
+        bytes memory input = abi.encode(alice, SELL, least, _path(address(usdc), WETH), true);
+        _signed("one V2 hop, signed", least, program, V2_SWAP, input);
+    }
+
+    /// A hop that each router pays for with a fresh Permit2 signature over exactly what is sold, usable now and once. Ours binds what
+    /// must come back too; the Universal Router's is an allowance.
+    function _signed(string memory name, uint256 least, bytes memory program, bytes1 command, bytes memory input)
+        private
+    {
         Order memory order = _order(address(usdc), SELL, WETH, least);
         order.recipient = alice;
-        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
         Permit memory permit = Permit(owner, 7, block.timestamp);
         bytes memory signature = _sign(order, program, permit);
         uint256 snapshot = vm.snapshotState();
         vm.prank(alice);
         proxy.executeWithPermit2(order, program, permit, signature);
-        vm.snapshotGasLastCall("proxy", "one V3 hop, signed");
+        vm.snapshotGasLastCall("proxy", name);
         vm.revertToState(snapshot);
 
         bytes[] memory inputs = new bytes[](2);
@@ -285,8 +297,8 @@ contract GasTest is Signing {
         PermitDetails memory details = PermitDetails(address(usdc), uint160(SELL), uint48(block.timestamp), nonce);
         PermitSingle memory single = PermitSingle(details, address(universal), block.timestamp);
         inputs[0] = abi.encode(single, _signDigest(_singleDigest(single)));
-        inputs[1] = abi.encode(alice, SELL, least, _hop(), true);
-        _universal("one V3 hop, signed", bytes.concat(PERMIT, V3_SWAP), inputs, 0);
+        inputs[1] = input;
+        _universal(name, bytes.concat(PERMIT, command), inputs, 0);
     }
 
     function _singleDigest(PermitSingle memory single) private view returns (bytes32) {

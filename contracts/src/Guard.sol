@@ -2,22 +2,15 @@
 pragma solidity 0.8.28;
 
 import {IExecutionProxy} from "./IExecutionProxy.sol";
-import {Tokens} from "./Tokens.sol";
-import {IN_CALLBACK} from "./Constants.sol";
 
 /// Who may call the proxy back, for what, and once. Each fact has a transient slot of its own;
 /// zero means that nothing is expected. Slots are words, so that writing one never reads another.
 abstract contract Guard {
     /// Not zero while an order runs.
     uint256 private transient _running;
-    /// The pool that the running step called and that has not called back yet.
-    uint256 private transient _callbackCaller;
-    /// What that pool is to be paid.
-    uint256 private transient _callbackToken;
-    /// Exactly how much, atomic units.
-    uint256 private transient _callbackAmount;
-    /// Out of whose balance: the payer's or the proxy's.
-    uint256 private transient _callbackSource;
+    /// The callback that the running step waits for: the hash of its terms (which token, how much, out of whose balance) and of the pool
+    /// that is to bring them back. The pool is given the terms themselves; changed by one bit, or from anyone else, they are refused.
+    bytes32 private transient _callback;
     /// The contract that the running step called and that may send ether.
     uint256 private transient _etherSender;
 
@@ -37,49 +30,43 @@ abstract contract Guard {
         _running = 0;
     }
 
-    /// Before a step calls a pool that will ask for its payment in a callback.
-    function _expectCallback(address pool, address token, uint256 amount, address source) internal {
-        _callbackCaller = _word(pool);
-        _callbackToken = _word(token);
-        _callbackAmount = amount;
-        _callbackSource = _word(source);
+    /// Before a step calls a pool that will ask for its payment in a callback. The terms are `size` bytes of memory; a word behind them
+    /// is used for the moment.
+    function _expectCallback(address pool, uint256 terms, uint256 size) internal {
+        _callback = _hash(pool, terms, size);
     }
 
-    /// After that call: the pool must have asked.
-    function _requireCallbackDone(uint256 step, address pool) internal view {
-        if (_callbackCaller != 0) revert IExecutionProxy.CallbackMissing(step, pool);
+    /// After that call: whether the pool has not asked.
+    function _isCallbackPending() internal view returns (bool) {
+        return _callback != 0;
     }
 
-    /// Lets the pool that the running step called in, once, and says what it is to be paid and by whom.
-    function _consumeCallback() internal returns (address token, uint256 amount, address source) {
-        if (msg.sender != _address(_callbackCaller)) {
-            revert IExecutionProxy.UnexpectedCallback(msg.sender, _address(_callbackCaller));
+    /// Lets the pool that the running step called in, once and with that step's own terms, and gives their place in memory.
+    function _consumeCallback(bytes calldata terms) internal returns (uint256 at) {
+        assembly ("memory-safe") {
+            at := mload(0x40)
+            calldatacopy(at, terms.offset, terms.length)
+            mstore(0x40, add(at, and(add(terms.length, 0x3f), not(0x1f))))
         }
-        token = _address(_callbackToken);
-        amount = _callbackAmount;
-        source = _address(_callbackSource);
-        _callbackCaller = 0;
-        _callbackToken = 0;
-        _callbackAmount = 0;
-        _callbackSource = 0;
+        bytes32 got = _hash(msg.sender, at, terms.length);
+        bytes32 expected = _callback;
+        if (got != expected) revert IExecutionProxy.UnexpectedCallback(msg.sender, got, expected);
+        _callback = 0;
     }
 
-    /// Pays the contract that calls back.
-    function _payCaller(address token, uint256 amount, address source) internal {
-        if (source == address(this)) Tokens.transfer(IN_CALLBACK, token, msg.sender, amount);
-        else Tokens.transferFrom(IN_CALLBACK, token, source, msg.sender, amount);
+    function _hash(address pool, uint256 terms, uint256 size) private pure returns (bytes32 hash) {
+        assembly ("memory-safe") {
+            mstore(add(terms, size), pool)
+            hash := keccak256(terms, add(size, 0x20))
+        }
     }
 
     function _expectEtherFrom(address sender) internal {
-        _etherSender = _word(sender);
+        _etherSender = uint160(sender);
     }
 
     function _expectNoEther() internal {
         _etherSender = 0;
-    }
-
-    function _word(address value) private pure returns (uint256) {
-        return uint160(value);
     }
 
     function _address(uint256 value) private pure returns (address) {

@@ -83,7 +83,7 @@ interface IExecutionProxy {
     error PoolCallFailed(uint256 step, address pool, bytes reason);
     error InvalidPoolAnswer(uint256 step, address pool);
     error CallbackMissing(uint256 step, address pool);
-    error UnexpectedCallback(address caller, address expected);
+    error UnexpectedCallback(address caller, bytes32 got, bytes32 expected);
     error CallbackAmountMismatch(uint256 got, uint256 expected);
     error InputNotTaken(uint256 step, address pool, uint256 left);
     error UnexpectedEther(address sender, address expected);

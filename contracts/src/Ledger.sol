@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.28;
 
-/// What the running order has of one token: the memory place of three words,
-/// the token, `due` (still with the payer) and `held` (at the proxy), atomic units.
+/// What the running order has of one token: the memory place of five words,
+/// the token, `due` (still with the payer) and `held` (at the proxy), atomic units, and for an output `minimum` and `base`.
 type Account is uint256;
 
 using Accounts for Account global;
 
 /// Accounts stand one after another; a value type keeps them from being copied or allocated again.
 library Accounts {
-    uint256 private constant SIZE = 0x60;
+    uint256 private constant SIZE = 0xa0;
 
     /// Makes room for `count` empty accounts and returns the first.
     function open(uint256 count) internal pure returns (Account first) {
@@ -52,6 +52,25 @@ library Accounts {
         }
     }
 
+    /// The least that the recipient must gain of an output.
+    function minimum(Account account) internal pure returns (uint256 amount) {
+        assembly ("memory-safe") {
+            amount := mload(add(account, 0x60))
+        }
+    }
+
+    /// Whether the token is one of the order's outputs, which all have a minimum.
+    function isOutput(Account account) internal pure returns (bool) {
+        return account.minimum() != 0;
+    }
+
+    /// The recipient's balance of an output before the order; for ether, which he may pass on at once, what was sent to him.
+    function base(Account account) internal pure returns (uint256 amount) {
+        assembly ("memory-safe") {
+            amount := mload(add(account, 0x80))
+        }
+    }
+
     function setToken(Account account, address value) internal pure {
         assembly ("memory-safe") {
             mstore(account, shr(96, shl(96, value)))
@@ -67,6 +86,18 @@ library Accounts {
     function setHeld(Account account, uint256 amount) internal pure {
         assembly ("memory-safe") {
             mstore(add(account, 0x40), amount)
+        }
+    }
+
+    function setMinimum(Account account, uint256 amount) internal pure {
+        assembly ("memory-safe") {
+            mstore(add(account, 0x60), amount)
+        }
+    }
+
+    function setBase(Account account, uint256 amount) internal pure {
+        assembly ("memory-safe") {
+            mstore(add(account, 0x80), amount)
         }
     }
 }

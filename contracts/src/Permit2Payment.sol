@@ -5,7 +5,7 @@ import {NATIVE, PERMIT2} from "./Constants.sol";
 import {Entries} from "./Entries.sol";
 import {IExecutionProxy, Order, Permit} from "./IExecutionProxy.sol";
 
-/// The part of Permit2 that the proxy calls.
+/// The words of Permit2's calls.
 interface ISignatureTransfer {
     struct TokenPermissions {
         address token;
@@ -28,28 +28,14 @@ interface ISignatureTransfer {
         address to;
         uint256 requestedAmount;
     }
-
-    function permitWitnessTransferFrom(
-        PermitTransferFrom calldata permit,
-        SignatureTransferDetails calldata transferDetails,
-        address owner,
-        bytes32 witness,
-        string calldata witnessTypeString,
-        bytes calldata signature
-    ) external;
-
-    function permitWitnessTransferFrom(
-        PermitBatchTransferFrom calldata permit,
-        SignatureTransferDetails[] calldata transferDetails,
-        address owner,
-        bytes32 witness,
-        string calldata witnessTypeString,
-        bytes calldata signature
-    ) external;
 }
 
 /// Takes an order's ERC-20 inputs by the owner's signature over the inputs, the whole order and the program's hash.
 abstract contract Permit2Payment {
+    // permitWitnessTransferFrom of a PermitTransferFrom and of a PermitBatchTransferFrom
+    bytes4 private constant TRANSFER_ONE = 0x137c29fe;
+    bytes4 private constant TRANSFER_SEVERAL = 0xfe8ec1a7;
+
     bytes32 private constant INPUT_TYPEHASH = keccak256("Input(address token,uint256 amount)");
     bytes32 private constant OUTPUT_TYPEHASH = keccak256("Output(address token,uint256 minimum)");
     bytes32 private constant ORDER_TYPEHASH = keccak256(
@@ -63,59 +49,85 @@ abstract contract Permit2Payment {
         "Input(address token,uint256 amount)" "Output(address token,uint256 minimum)"
         "TokenPermissions(address token,uint256 amount)";
 
-    /// Moves every ERC-20 input to the proxy. Reverts as Permit2 does.
-    function _payWithPermit2(
+    /// The call that moves every ERC-20 input by the owner's signature: where it stands in memory, its length first.
+    /// One input goes to `to`; several go to the proxy.
+    function _permitCall(
         Order calldata order,
         bytes calldata program,
         Permit calldata permit,
-        bytes calldata signature
-    ) internal {
-        (uint256 inputsAt, uint256 inputs) = Entries.inputs(order);
-        uint256 permitted;
-        uint256 only;
-        uint256 entry = inputsAt;
+        bytes calldata signature,
+        uint256 permitted,
+        address to
+    ) internal view returns (bytes memory data) {
+        bytes32 witness = _hash(order, program);
+        return permitted == 1
+            ? _callForOne(order, permit, to, witness, signature)
+            : _callForSeveral(order, permitted, permit, witness, signature);
+    }
+
+    /// How many inputs are ERC-20s, and the index of the last of them.
+    function _permittedInputs(Order calldata order) internal pure returns (uint256 permitted, uint256 last) {
+        (uint256 entry, uint256 inputs) = Entries.inputs(order);
         for (uint256 i; i < inputs; ++i) {
             (address token,) = Entries.read(entry);
             if (token != NATIVE) {
                 ++permitted;
-                only = entry;
+                last = i;
             }
             entry = Entries.next(entry);
         }
         if (permitted == 0) revert IExecutionProxy.NothingToPermit();
-        bytes32 witness = _hash(order, program);
-        if (permitted == 1) _transferOne(only, permit, witness, signature);
-        else _transferSeveral(inputsAt, inputs, permitted, permit, witness, signature);
     }
 
-    function _transferOne(uint256 entry, Permit calldata permit, bytes32 witness, bytes calldata signature) private {
+    /// Makes the call. Reverts as Permit2 does.
+    function _callPermit2(bytes memory data) internal {
+        assembly ("memory-safe") {
+            if iszero(call(gas(), PERMIT2, 0, add(data, 0x20), mload(data), 0, 0)) {
+                let at := mload(0x40)
+                returndatacopy(at, 0, returndatasize())
+                revert(at, returndatasize())
+            }
+        }
+    }
+
+    function _callForOne(
+        Order calldata order,
+        Permit calldata permit,
+        address to,
+        bytes32 witness,
+        bytes calldata signature
+    ) private pure returns (bytes memory) {
+        (uint256 entry, uint256 inputs) = Entries.inputs(order);
         (address token, uint256 amount) = Entries.read(entry);
-        ISignatureTransfer(PERMIT2)
-            .permitWitnessTransferFrom(
-                ISignatureTransfer.PermitTransferFrom(
-                    ISignatureTransfer.TokenPermissions(token, amount), permit.nonce, permit.deadline
-                ),
-                ISignatureTransfer.SignatureTransferDetails(address(this), amount),
-                permit.owner,
-                witness,
-                WITNESS_TYPE,
-                signature
-            );
+        for (uint256 i = 1; token == NATIVE && i < inputs; ++i) {
+            entry = Entries.next(entry);
+            (token, amount) = Entries.read(entry);
+        }
+        return abi.encodeWithSelector(
+            TRANSFER_ONE,
+            ISignatureTransfer.PermitTransferFrom(
+                ISignatureTransfer.TokenPermissions(token, amount), permit.nonce, permit.deadline
+            ),
+            ISignatureTransfer.SignatureTransferDetails(to, amount),
+            permit.owner,
+            witness,
+            WITNESS_TYPE,
+            signature
+        );
     }
 
     /// The batch: the order's inputs but native ether, each in full to the proxy.
-    function _transferSeveral(
-        uint256 entry,
-        uint256 inputs,
+    function _callForSeveral(
+        Order calldata order,
         uint256 permitted,
         Permit calldata permit,
         bytes32 witness,
         bytes calldata signature
-    ) private {
-        ISignatureTransfer.PermitBatchTransferFrom memory batch =
-            ISignatureTransfer.PermitBatchTransferFrom(
-                new ISignatureTransfer.TokenPermissions[](permitted), permit.nonce, permit.deadline
-            );
+    ) private view returns (bytes memory) {
+        (uint256 entry, uint256 inputs) = Entries.inputs(order);
+        ISignatureTransfer.PermitBatchTransferFrom memory batch = ISignatureTransfer.PermitBatchTransferFrom(
+            new ISignatureTransfer.TokenPermissions[](permitted), permit.nonce, permit.deadline
+        );
         ISignatureTransfer.SignatureTransferDetails[] memory details =
             new ISignatureTransfer.SignatureTransferDetails[](permitted);
         uint256 next;
@@ -127,8 +139,7 @@ abstract contract Permit2Payment {
             }
             entry = Entries.next(entry);
         }
-        ISignatureTransfer(PERMIT2)
-            .permitWitnessTransferFrom(batch, details, permit.owner, witness, WITNESS_TYPE, signature);
+        return abi.encodeWithSelector(TRANSFER_SEVERAL, batch, details, permit.owner, witness, WITNESS_TYPE, signature);
     }
 
     /// The EIP-712 struct hash of BraidOrder: the hashes of the lists, the order's five plain fields as they stand in calldata,

@@ -4,18 +4,17 @@ pragma solidity 0.8.28;
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 import {Account, Accounts} from "./Ledger.sol";
 import {Tokens} from "./Tokens.sol";
-import {AMOUNT_LIMIT, NATIVE, WETH} from "./Constants.sol";
+import {NATIVE, WETH} from "./Constants.sol";
 
 /// One order while it runs: the ledger, the place in the program and the step at it.
 struct Run {
     address payer;
     address recipient;
-    // how many of the accounts are the order's inputs, and where its outputs end
+    // the partner's fee on each output, basis points
+    uint256 outputFeeBps;
+    // how many of the accounts are the order's inputs and its outputs
     uint256 inputs;
-    uint256 orderTokens;
-    // the partner's fee, basis points, and what it is taken from
-    uint256 feeBps;
-    bool feeOnOutput;
+    uint256 outputs;
     // the ledger, by token index
     Account first;
     uint256 accounts;
@@ -23,14 +22,15 @@ struct Run {
     uint256 at;
     uint256 end;
     uint256 step;
-    // the step
-    uint256 to;
-    uint256 indexOut;
+    // the step: its first eight bytes, what they mean, and where its input is
+    uint256 head;
+    Account into;
     address tokenIn;
     address tokenOut;
     uint256 amountIn;
-    bool fromPayer;
-    bool prepaid;
+    uint256 source;
+    // the call to Permit2 that pays the first step's pool in its callback: a place in memory, or 0
+    uint256 permitCall;
 }
 
 /// The arithmetic and the bounds that all steps share.
@@ -39,18 +39,74 @@ library Runs {
     uint256 internal constant TO_RECIPIENT = 1;
     uint256 internal constant TO_NEXT_POOL = 2;
 
+    /// A step's input is at the proxy, still with the payer, or, paid in advance, in the step's own pool.
+    uint256 internal constant AT_PROXY = 0;
+    uint256 internal constant WITH_PAYER = 1;
+    uint256 internal constant IN_POOL = 2;
+
+    /// Bytes of a Run.
+    uint256 private constant SIZE = 17 * 0x20;
+
     /// Bytes of a step before its operands.
     uint256 internal constant HEAD = 8;
     uint256 internal constant OPCODE_V2_PAIR = 0x10;
+    uint256 internal constant OPCODE_V3_POOL = 0x11;
 
     using Runs for Run;
 
-    /// The calldata offsets of a program's first byte and of the byte after its last.
-    function bounds(bytes calldata program) internal pure returns (uint256 at, uint256 end) {
+    /// One empty order, in a list because a list is not zeroed word by word when it is declared.
+    function open() internal pure returns (Run[] memory only) {
         assembly ("memory-safe") {
-            at := program.offset
-            end := add(at, program.length)
+            only := mload(0x40)
+            let run := add(only, 0x40)
+            mstore(only, 1)
+            mstore(add(only, 0x20), run)
+            calldatacopy(run, calldatasize(), SIZE)
+            mstore(0x40, add(run, SIZE))
         }
+    }
+
+    /// The calldata offset of the byte after a program's last.
+    function end(bytes calldata program) internal pure returns (uint256 place) {
+        assembly ("memory-safe") {
+            place := add(program.offset, program.length)
+        }
+    }
+
+    /// The program's list of tokens: the calldata offset of the first, and how many.
+    function tokenList(bytes calldata program) internal pure returns (uint256 list, uint256 listed) {
+        if (program.length == 0) revert IExecutionProxy.ProgramTruncated(0, 0, 1);
+        assembly ("memory-safe") {
+            list := add(program.offset, 1)
+            listed := byte(0, calldataload(program.offset))
+        }
+        unchecked {
+            if (program.length - 1 < listed * 20) {
+                revert IExecutionProxy.ProgramTruncated(0, program.length - 1, listed * 20);
+            }
+        }
+    }
+
+    /// The opcode and the pool of the first step, if that pool can be paid straight by the owner's signature: a pool of either kind
+    /// of Uniswap's that spends all of the input with this index. Otherwise no opcode and the proxy.
+    function firstPool(Run memory run, uint256 index) internal view returns (uint256 opcode, address to) {
+        to = address(this);
+        unchecked {
+            if (run.end - run.at < HEAD + 20) return (opcode, to);
+        }
+        uint256 head = word(run.at);
+        opcode = head >> 248;
+        bool whole = uint8(head >> 232) == index && uint32(head >> 192) == 0;
+        if (!whole || (opcode != OPCODE_V2_PAIR && opcode != OPCODE_V3_POOL)) return (0, to);
+        to = address(uint160(word(run.at + HEAD) >> 96));
+    }
+
+    /// Counts an input as paid to the first step's pool, whole.
+    function prepay(Run memory run, Account input) internal pure {
+        run.source = IN_POOL;
+        run.tokenOut = input.token();
+        run.amountIn = input.held();
+        input.setHeld(0);
     }
 
     /// Passes over `size` bytes of the program and returns where they begin in calldata.
@@ -71,10 +127,15 @@ library Runs {
         }
     }
 
-    /// The account behind a token index of the program.
-    function account(Run memory run, uint256 index) internal pure returns (Account) {
-        if (index >= run.accounts) revert IExecutionProxy.UnknownToken(run.step, index, run.accounts);
-        return run.first.next(index);
+    /// The accounts behind the two token indices in a step's first bytes.
+    function accountsOf(Run memory run, uint256 head) internal pure returns (Account from, Account into) {
+        uint256 indexIn = uint8(head >> 232);
+        uint256 indexOut = uint8(head >> 224);
+        uint256 count = run.accounts;
+        if (indexIn >= count) revert IExecutionProxy.UnknownToken(run.step, indexIn, count);
+        if (indexOut >= count) revert IExecutionProxy.UnknownToken(run.step, indexOut, count);
+        Account first = run.first;
+        return (first.next(indexIn), first.next(indexOut));
     }
 
     /// Takes a share (of 2^32; 0 is everything) of what is at hand for the step.
@@ -87,8 +148,8 @@ library Runs {
             uint256 amount = share == 0 ? atHand : (atHand * share) >> 32;
             if (amount == 0) revert IExecutionProxy.NothingAtHand(run.step, from.token());
             run.amountIn = amount;
-            run.fromPayer = held == 0;
             if (held == 0) {
+                run.source = WITH_PAYER;
                 from.setDue(due - amount);
                 return;
             }
@@ -102,16 +163,18 @@ library Runs {
 
     /// Where the step's output goes; the step's operands are taken already, so that the next step is at the cursor.
     function receiver(Run memory run) internal view returns (address) {
-        if (run.to == TO_PROXY) return address(this);
+        uint256 to = run.destination();
+        if (to == TO_PROXY) return address(this);
         // ether is counted where it leaves the proxy, so it has to come by
-        if (run.tokenOut == NATIVE) revert IExecutionProxy.InvalidDestination(run.step, run.to);
-        if (run.to == TO_RECIPIENT) {
-            bool isOutput = run.indexOut >= run.inputs && run.indexOut < run.orderTokens;
-            if (!isOutput || run.feeOnOutput) revert IExecutionProxy.InvalidDestination(run.step, run.to);
-            return run.recipient;
+        if (run.tokenOut != NATIVE) {
+            if (to == TO_NEXT_POOL) return run.nextPool();
+            if (to == TO_RECIPIENT) {
+                if (run.outputFeeBps == 0) {
+                    if (run.into.isOutput()) return run.recipient;
+                }
+            }
         }
-        if (run.to == TO_NEXT_POOL) return run.nextPool();
-        revert IExecutionProxy.InvalidDestination(run.step, run.to);
+        revert IExecutionProxy.InvalidDestination(run.step, to);
     }
 
     /// The pool of the next step, if it can be paid in advance.
@@ -127,9 +190,14 @@ library Runs {
         return address(uint160(word(run.at + HEAD) >> 96));
     }
 
+    function destination(Run memory run) internal pure returns (uint256) {
+        return uint8(run.head >> 240);
+    }
+
     /// For steps whose output can only come to the proxy.
     function requireToProxy(Run memory run) internal pure {
-        if (run.to != TO_PROXY) revert IExecutionProxy.InvalidDestination(run.step, run.to);
+        uint256 to = run.destination();
+        if (to != TO_PROXY) revert IExecutionProxy.InvalidDestination(run.step, to);
     }
 
     /// For steps of fixed tokens.
@@ -140,13 +208,15 @@ library Runs {
 
     /// Pays the step's amount to the pool, straight from whoever has it.
     function pay(Run memory run, address pool) internal {
-        if (run.fromPayer) Tokens.transferFrom(run.step, run.tokenIn, run.payer, pool, run.amountIn);
+        if (run.source == WITH_PAYER) Tokens.transferFrom(run.step, run.tokenIn, run.payer, pool, run.amountIn);
         else Tokens.transfer(run.step, run.tokenIn, pool, run.amountIn);
     }
 
     /// Brings the step's amount to the proxy, if it is not there.
     function bring(Run memory run) internal {
-        if (run.fromPayer) Tokens.transferFrom(run.step, run.tokenIn, run.payer, address(this), run.amountIn);
+        if (run.source == WITH_PAYER) {
+            Tokens.transferFrom(run.step, run.tokenIn, run.payer, address(this), run.amountIn);
+        }
     }
 
     /// Makes the step's amount takeable by a pool that pulls it; returns the ether to send along.
@@ -181,12 +251,7 @@ library Runs {
     }
 
     /// Who pays in a callback.
-    function source(Run memory run) internal view returns (address) {
-        return run.fromPayer ? run.payer : address(this);
-    }
-
-    /// Amounts beyond the limit could overflow a product: they are refused where they come up.
-    function requireBounded(Run memory run, uint256 amount) internal pure {
-        if (amount > AMOUNT_LIMIT) revert IExecutionProxy.AmountTooLarge(run.step, amount, AMOUNT_LIMIT);
+    function payerOrProxy(Run memory run) internal view returns (address) {
+        return run.source == WITH_PAYER ? run.payer : address(this);
     }
 }

@@ -16,10 +16,12 @@ contract Bare {
         cursor = run.at;
     }
 
-    function account(uint256 count, uint256 index) external pure returns (uint256 offset) {
+    function accounts(uint256 count, uint256 head) external pure returns (uint256 into, uint256 out) {
         Run memory run;
         run.accounts = count;
-        offset = Account.unwrap(Runs.account(run, index)) - Account.unwrap(run.first);
+        (Account from, Account to) = Runs.accountsOf(run, head);
+        uint256 first = Account.unwrap(run.first);
+        return (Account.unwrap(from) - first, Account.unwrap(to) - first);
     }
 
     /// Of what is held at the proxy alone, so that no token is called.
@@ -28,7 +30,7 @@ contract Bare {
         Account from = Accounts.open(1);
         from.setHeld(held);
         Runs.spend(run, from, share);
-        return (run.amountIn, from.held() + from.due(), run.fromPayer);
+        return (run.amountIn, from.held() + from.due(), run.source == Runs.WITH_PAYER);
     }
 
     /// Of what is still with the payer.
@@ -37,7 +39,7 @@ contract Bare {
         Account from = Accounts.open(1);
         from.setDue(due);
         Runs.spend(run, from, share);
-        return (run.amountIn, from.held() + from.due(), run.fromPayer);
+        return (run.amountIn, from.held() + from.due(), run.source == Runs.WITH_PAYER);
     }
 }
 
@@ -64,12 +66,14 @@ contract Symbolic is Test {
     }
 
     /// A token index beyond the ledger never reads memory.
-    function check_account_stays_inside(uint256 count, uint256 index) public view {
+    function check_accounts_stay_inside(uint256 count, uint256 head) public view {
         vm.assume(count <= 255);
-        try bare.account(count, index) returns (uint256 offset) {
-            assert(index < count && offset == index * 96);
+        uint256 indexIn = uint8(head >> 232);
+        uint256 indexOut = uint8(head >> 224);
+        try bare.accounts(count, head) returns (uint256 from, uint256 into) {
+            assert(indexIn < count && indexOut < count && from == indexIn * 160 && into == indexOut * 160);
         } catch {
-            assert(index >= count);
+            assert(indexIn >= count || indexOut >= count);
         }
     }
 
@@ -97,14 +101,14 @@ contract Symbolic is Test {
     }
 
     /// While no step waits, no caller's callback does anything but revert.
-    function check_idle_callbacks_revert(address caller, int256 a, int256 b, address x, address y, address z) public {
+    function check_idle_callbacks_revert(address caller, int256 a, int256 b, bytes32 x, bytes32 y, bytes32 z) public {
         vm.assume(caller != address(0));
         vm.prank(caller);
-        try proxy.uniswapV3SwapCallback(a, b, "") {
+        try proxy.uniswapV3SwapCallback(a, b, abi.encode(x, y, z)) {
             assert(false);
         } catch {}
         vm.prank(caller);
-        try proxy.balancerV3Callback(x, y, z) {
+        try proxy.balancerV3UnlockCallback(abi.encode(x, y, z)) {
             assert(false);
         } catch {}
     }

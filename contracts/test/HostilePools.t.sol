@@ -10,7 +10,8 @@ import {
     HugeAnswer,
     ICallback,
     MessengerPool,
-    Reentrant
+    Reentrant,
+    SessionPool
 } from "./support/Hostile.sol";
 import {IToken, Market} from "./support/Market.sol";
 import {Program} from "./support/Program.sol";
@@ -48,34 +49,73 @@ contract HostilePoolsTest is Market {
         return abi.encodeWithSelector(IExecutionProxy.PoolCallFailed.selector, 0, pool, reason);
     }
 
+    /// What the proxy keeps of the callback that it waits for: the hash of the terms and of who brings them.
+    function _commitment(address caller) private view returns (bytes32) {
+        return keccak256(abi.encode(address(usdc), AMOUNT, alice, caller));
+    }
+
+    function _unexpected(address caller, bytes32 got, bytes32 expected) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, caller, got, expected);
+    }
+
     // — the callback —
 
     function test_stranger_calling_the_callback_before_any_order_is_refused() public {
-        vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, address(this), address(0)));
+        vm.expectRevert(_unexpected(address(this), keccak256(abi.encode(address(this))), 0));
         ICallback(address(proxy)).uniswapV3SwapCallback(1, 1, "");
     }
 
     function test_stranger_calling_the_callback_after_an_order_in_the_same_transaction_is_refused() public {
         _run(_order(address(usdc), AMOUNT, WETH, 1), _viaV3(v3UsdcWeth));
         vm.prank(v3UsdcWeth);
-        vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, v3UsdcWeth, address(0)));
-        ICallback(address(proxy)).uniswapV3SwapCallback(1, 1, "");
+        vm.expectRevert(_unexpected(v3UsdcWeth, _commitment(v3UsdcWeth), 0));
+        ICallback(address(proxy)).uniswapV3SwapCallback(int256(AMOUNT), -1, abi.encode(address(usdc), AMOUNT, alice));
     }
 
     function test_stranger_calling_the_callback_while_a_pool_is_expected_is_refused() public {
         MessengerPool pool = new MessengerPool(address(proxy));
         address messenger = vm.computeCreateAddress(address(pool), 1);
-        bytes memory inner =
-            abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, messenger, address(pool));
+        bytes memory inner = _unexpected(messenger, _commitment(messenger), _commitment(address(pool)));
         _refuse(_viaV3(address(pool)), _poolFailed(address(pool), inner));
     }
 
     function test_second_callback_of_one_swap_is_refused() public {
         hostile.callBack(int256(AMOUNT), 0);
         hostile.callBack(int256(AMOUNT), 0);
-        bytes memory inner =
-            abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, address(hostile), address(0));
+        bytes memory inner = _unexpected(address(hostile), _commitment(address(hostile)), 0);
         _refuse(_viaV3(address(hostile)), _poolFailed(address(hostile), inner));
+    }
+
+    /// Another token, another amount, another payer, an extra byte, a byte too few, nothing.
+    function test_callback_with_other_terms_is_refused() public {
+        address victim = makeAddr("victim");
+        usdc.transfer(victim, AMOUNT);
+        vm.prank(victim);
+        usdc.approve(address(proxy), type(uint256).max);
+        bytes[6] memory terms = [
+            abi.encode(address(dai), AMOUNT, alice),
+            abi.encode(address(usdc), AMOUNT + 1, alice),
+            abi.encode(address(usdc), AMOUNT, victim),
+            bytes.concat(abi.encode(address(usdc), AMOUNT, alice), hex"00"),
+            abi.encodePacked(abi.encode(address(usdc), AMOUNT), bytes31(bytes32(uint256(uint160(alice))))),
+            abi.encode(address(usdc))
+        ];
+        for (uint256 i; i < terms.length; ++i) {
+            hostile = new HostileV3Pool(address(proxy));
+            hostile.callBack(int256(AMOUNT), 0);
+            hostile.forge(terms[i]);
+            bytes32 got = keccak256(bytes.concat(terms[i], abi.encode(address(hostile))));
+            bytes memory inner = _unexpected(address(hostile), got, _commitment(address(hostile)));
+            _refuse(_viaV3(address(hostile)), _poolFailed(address(hostile), inner));
+        }
+        assertEq(usdc.balanceOf(victim), AMOUNT);
+    }
+
+    /// The pool of a step brings its terms to the other callback, which is for sessions of Balancer's vault.
+    function test_pool_that_calls_the_session_callback_is_refused() public {
+        address pool = address(new SessionPool());
+        // its terms are too few words for a session
+        _refuse(_viaV3(pool), _poolFailed(pool, ""));
     }
 
     function test_callback_for_more_or_less_than_the_step_spends_is_refused() public {

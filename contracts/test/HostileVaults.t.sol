@@ -154,6 +154,19 @@ contract HostileVaultsTest is Market {
 
     // — the session of Balancer's third vault —
 
+    /// The terms of the one session here, and what the proxy keeps of them.
+    function _terms() private view returns (bytes memory) {
+        return abi.encode(address(dai), AMOUNT, alice, address(7), address(wbtc), bob);
+    }
+
+    function _commitment(address caller) private view returns (bytes32) {
+        return keccak256(bytes.concat(_terms(), abi.encode(caller)));
+    }
+
+    function _unexpected(address caller, bytes32 got, bytes32 expected) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, caller, got, expected);
+    }
+
     function _session(uint256 calls, bytes memory words, bytes memory reason) private {
         vm.etch(BALANCER_V3_VAULT, address(new HostileSession()).code);
         HostileSession(BALANCER_V3_VAULT).prepare(calls, words);
@@ -165,25 +178,35 @@ contract HostileVaultsTest is Market {
     }
 
     function test_second_callback_of_one_session_is_refused() public {
-        bytes memory inner =
-            abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, BALANCER_V3_VAULT, address(0));
+        bytes memory inner = _unexpected(BALANCER_V3_VAULT, _commitment(BALANCER_V3_VAULT), 0);
         _session(2, "", abi.encodeWithSelector(IExecutionProxy.PoolCallFailed.selector, 0, BALANCER_V3_VAULT, inner));
     }
 
     /// The other callback, from the contract that this step called: it is paid this step's amount, and nothing else.
     function test_session_that_calls_the_pairs_callback_gets_no_other_amount() public {
-        bytes memory words =
-            abi.encodeWithSignature("uniswapV3SwapCallback(int256,int256,bytes)", int256(AMOUNT + 1), int256(0), "");
+        bytes memory words = abi.encodeWithSignature(
+            "uniswapV3SwapCallback(int256,int256,bytes)", int256(AMOUNT + 1), int256(0), _terms()
+        );
         bytes memory inner = abi.encodeWithSelector(IExecutionProxy.CallbackAmountMismatch.selector, AMOUNT + 1, AMOUNT);
         _session(1, words, abi.encodeWithSelector(IExecutionProxy.PoolCallFailed.selector, 0, BALANCER_V3_VAULT, inner));
     }
 
+    function test_session_with_other_words_is_refused() public {
+        bytes memory terms = abi.encode(address(dai), AMOUNT, alice, address(7), address(wbtc), address(this));
+        bytes32 got = keccak256(bytes.concat(terms, abi.encode(BALANCER_V3_VAULT)));
+        bytes memory inner = _unexpected(BALANCER_V3_VAULT, got, _commitment(BALANCER_V3_VAULT));
+        _session(
+            1,
+            abi.encodeCall(IBalancerCallback.balancerV3UnlockCallback, (terms)),
+            abi.encodeWithSelector(IExecutionProxy.PoolCallFailed.selector, 0, BALANCER_V3_VAULT, inner)
+        );
+    }
+
     function test_stranger_calling_the_session_callback_during_and_after_an_order_is_refused() public {
-        Messenger3 messenger = new Messenger3(address(proxy));
+        Messenger3 messenger = new Messenger3(address(proxy), _terms());
         Order memory order = _order(address(dai), AMOUNT, address(wbtc), 1);
         // during: the pool of the running step waits for nothing, and it is not the vault
-        bytes memory inner =
-            abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, address(messenger), address(0));
+        bytes memory inner = _unexpected(address(messenger), _commitment(address(messenger)), 0);
         _refuse(
             order,
             _one(0x20, 0, abi.encodePacked(messenger, uint8(0), uint8(1))),
@@ -192,10 +215,8 @@ contract HostileVaultsTest is Market {
         // after, in the same transaction
         _run(_order(address(usdc), 1e6, WETH, 1), bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth)));
         vm.prank(BALANCER_V3_VAULT);
-        vm.expectRevert(
-            abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, BALANCER_V3_VAULT, address(0))
-        );
-        IBalancerCallback(address(proxy)).balancerV3Callback(address(7), address(dai), address(this));
+        vm.expectRevert(_unexpected(BALANCER_V3_VAULT, _commitment(BALANCER_V3_VAULT), 0));
+        IBalancerCallback(address(proxy)).balancerV3UnlockCallback(_terms());
     }
 
     // — every opcode, cut short —
@@ -225,18 +246,19 @@ contract HostileVaultsTest is Market {
 }
 
 interface IBalancerCallback {
-    function balancerV3Callback(address pool, address tokenOut, address to) external returns (uint256);
+    function balancerV3UnlockCallback(bytes calldata terms) external returns (uint256);
 }
 
 /// A Curve-shaped pool that calls the session's callback while its own step runs.
 contract Messenger3 {
     IBalancerCallback private immutable proxy;
+    bytes private terms;
 
-    constructor(address proxy_) {
-        proxy = IBalancerCallback(proxy_);
+    constructor(address proxy_, bytes memory terms_) {
+        (proxy, terms) = (IBalancerCallback(proxy_), terms_);
     }
 
     function exchange(int128, int128, uint256, uint256) external {
-        proxy.balancerV3Callback(address(this), address(this), address(this));
+        proxy.balancerV3UnlockCallback(terms);
     }
 }

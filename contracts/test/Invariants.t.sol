@@ -70,7 +70,15 @@ contract InvariantsTest is Market {
 
     /// One to six steps that lead somewhere, and sometimes one that does not.
     function _randomProgram() private returns (bytes memory program) {
-        program = bytes.concat(Program.tokens(address(wbtc)), Program.wrap(ETHER, WRAPPED));
+        program = Program.tokens(address(wbtc));
+        // a pool that takes some of the ether itself
+        if (_random(3) == 0) {
+            uint32 share = uint32(1 + _random(type(uint32).max));
+            program = _random(2) == 0
+                ? bytes.concat(program, Program.v2(_to(true), ETHER, DAI, share, v2WethDai))
+                : bytes.concat(program, Program.v3(_to(true), ETHER, DAI, share, v3WethDai));
+        }
+        program = bytes.concat(program, Program.wrap(ETHER, WRAPPED));
         for (uint256 n = _random(6); n != 0; --n) {
             uint256 kind = _random(9);
             bytes memory step;

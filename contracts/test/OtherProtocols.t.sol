@@ -392,12 +392,14 @@ contract OtherProtocolsTest is Market {
     }
 
     function test_stranger_calling_the_balancer_callback_is_refused() public {
-        bytes memory call = abi.encodeWithSignature(
-            "balancerV3Callback(address,address,address)", address(dai), address(dai), address(this)
-        );
+        bytes memory terms = abi.encode(address(dai), 1, alice, address(dai), address(dai), address(this));
+        bytes memory call = abi.encodeWithSignature("balancerV3UnlockCallback(bytes)", terms);
         (bool ok, bytes memory reason) = address(proxy).call(call);
         assertFalse(ok);
-        assertEq(reason, abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, address(this), address(0)));
+        bytes32 got = keccak256(bytes.concat(terms, abi.encode(address(this))));
+        assertEq(
+            reason, abi.encodeWithSelector(IExecutionProxy.UnexpectedCallback.selector, address(this), got, bytes32(0))
+        );
         vm.prank(BALANCER_V3_VAULT);
         (ok,) = address(proxy).call(call);
         assertFalse(ok, "even the vault, when no step waits for it");

@@ -95,6 +95,43 @@ contract SwapsTest is Market {
         assertEq(bob.balance, expected);
     }
 
+    function test_ether_straight_into_a_pool() public {
+        uint256 expected = _v2Out(v2UsdcWeth, WETH, 2 ether);
+        bytes memory program = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth));
+        assertEq(_run(_order(NATIVE, 2 ether, address(usdc), expected), program)[0], expected);
+        expected = _v3Out(v3UsdcWeth, WETH, 2 ether);
+        program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
+        assertEq(_run(_order(NATIVE, 2 ether, address(usdc), expected), program)[0], expected);
+    }
+
+    /// Shares of the ether go to two pools, then on together.
+    function test_ether_straight_into_two_pools() public {
+        uint256 half = _v2Out(v2UsdcWeth, WETH, 1 ether);
+        uint256 expected = half + _v3Out(v3UsdcWeth, WETH, 1 ether);
+        bytes memory program = bytes.concat(
+            Program.tokens(), Program.v2(0, 0, 1, 1 << 31, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth)
+        );
+        assertEq(_run(_order(NATIVE, 2 ether, address(usdc), expected), program)[0], expected);
+    }
+
+    /// Ether left over goes back as ether, not as WETH.
+    function test_ether_that_no_pool_takes_goes_back() public {
+        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 1 << 31, v3UsdcWeth));
+        _run(_order(NATIVE, 2 ether, address(usdc), 1), program);
+        assertEq(alice.balance, 1 ether);
+    }
+
+    /// A pair that is paid ahead gets WETH, so that a step before it cannot have made ether.
+    function test_ether_is_never_paid_ahead() public {
+        Order memory order = _order(address(usdc), 3_000e6, address(dai), 1);
+        _fund(order);
+        bytes memory program =
+            bytes.concat(Program.tokens(NATIVE), Program.v2(2, 0, 2, 0, v2UsdcWeth), Program.v2(1, 2, 1, 0, v2WethDai));
+        vm.prank(alice);
+        vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.InvalidDestination.selector, 0, 2));
+        proxy.execute(order, program);
+    }
+
     function test_wrap_and_unwrap_alone() public {
         assertEq(
             _run(_order(NATIVE, 1 ether, WETH, 1 ether), bytes.concat(Program.tokens(), Program.wrap(0, 1)))[0], 1 ether

@@ -4,7 +4,9 @@ pragma solidity 0.8.28;
 import {Calls} from "../Calls.sol";
 import {BALANCER_V3_VAULT, IN_CALLBACK} from "../Constants.sol";
 import {Guard} from "../Guard.sol";
+import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
+import {Terms} from "../Terms.sol";
 
 /// Pools of Balancer's third vault, which settles a session at its end. Operands: pool:address.
 abstract contract BalancerV3 is Guard {
@@ -30,18 +32,25 @@ abstract contract BalancerV3 is Guard {
         address pool = address(uint160(Runs.word(run.take(20)) >> 96));
         address to = run.receiver();
 
-        _expectCallback(BALANCER_V3_VAULT, run.tokenIn, run.amountIn, run.source());
-        bytes memory back = abi.encodeCall(this.balancerV3Callback, (pool, run.tokenOut, to));
+        bytes memory terms = abi.encode(run.tokenIn, run.amountIn, run.payerOrProxy(), pool, run.tokenOut, to);
+        uint256 at;
+        assembly ("memory-safe") {
+            at := add(terms, 0x20)
+        }
+        _expectCallback(BALANCER_V3_VAULT, at, terms.length);
+        bytes memory back = abi.encodeCall(this.balancerV3UnlockCallback, (terms));
         Calls.pool(run.step, BALANCER_V3_VAULT, 0, abi.encodeWithSelector(UNLOCK, back), 2);
         // the answer is `bytes`: offset, length, and then what the callback returned
         amountOut = Calls.answerWord(run.step, BALANCER_V3_VAULT, 2);
-        _requireCallbackDone(run.step, BALANCER_V3_VAULT);
+        if (_isCallbackPending()) revert IExecutionProxy.CallbackMissing(run.step, BALANCER_V3_VAULT);
     }
 
     /// Inside the vault's session: pay, swap, take out. The vault calls with the very words that the step gave it.
-    function balancerV3Callback(address pool, address tokenOut, address to) external returns (uint256 amountOut) {
-        (address tokenIn, uint256 amount, address source) = _consumeCallback();
-        _payCaller(tokenIn, amount, source);
+    function balancerV3UnlockCallback(bytes calldata terms) external returns (uint256 amountOut) {
+        uint256 at = _consumeCallback(terms);
+        (address tokenIn, uint256 amount,, address pool, address tokenOut, address to) =
+            abi.decode(terms, (address, uint256, address, address, address, address));
+        Terms.pay(at, terms.length);
         _call(abi.encodeWithSelector(SETTLE, tokenIn, amount), 1);
         _call(abi.encodeWithSelector(SWAP, VaultSwap(EXACT_IN, pool, tokenIn, tokenOut, amount, 0, "")), 2);
         // the answer is (amountCalculated, amountIn, amountOut)

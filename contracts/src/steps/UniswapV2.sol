@@ -4,9 +4,10 @@ pragma solidity 0.8.28;
 import {Calls} from "../Calls.sol";
 import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
+import {Wrapping} from "./Wrapping.sol";
 
-/// Pairs of Uniswap V2 and its forks. Operands: pool:address fee_bps:u16.
-abstract contract UniswapV2 {
+/// Pairs of Uniswap V2 and its forks. Operands: pool:address fee_bps:u16. Ether is wrapped first.
+abstract contract UniswapV2 is Wrapping {
     using Runs for Run;
 
     uint256 private constant WHOLE_BPS = 10_000;
@@ -19,9 +20,9 @@ abstract contract UniswapV2 {
         uint256 feeBps = uint16(operands >> 80);
         if (feeBps >= WHOLE_BPS) revert IExecutionProxy.InvalidFee(run.step, feeBps, WHOLE_BPS);
         address to = run.receiver();
-        bool zeroForOne = run.tokenIn < run.tokenOut;
+        bool zeroForOne = _wrapEther(run) < run.tokenOut;
 
-        if (!run.prepaid) run.pay(pair);
+        if (run.source != Runs.IN_POOL) run.pay(pair);
         amountOut = _amountOut(run, pair, zeroForOne, feeBps);
         (uint256 amount0, uint256 amount1) = zeroForOne ? (uint256(0), amountOut) : (amountOut, uint256(0));
         _callSwap(run.step, pair, amount0, amount1, to);

@@ -18,12 +18,24 @@ abstract contract Wrapping is Guard {
         run.requireTokens(NATIVE, WETH);
         run.requireToProxy();
         amountOut = run.amountIn;
-        uint256 data;
+        _deposit(run);
+    }
+
+    function _deposit(Run memory run) private {
         assembly ("memory-safe") {
-            data := mload(0x40)
-            mstore(data, DEPOSIT)
+            mstore(0x00, DEPOSIT)
         }
-        _callWeth(run.step, amountOut, data, 0x04);
+        _callWeth(run, run.amountIn, 0x00, 0x04);
+    }
+
+    /// For steps of pools that know WETH only: ether that they spend is wrapped, and from there on the step spends WETH of the proxy.
+    /// Gives the token that the pool is paid in.
+    function _wrapEther(Run memory run) internal returns (address tokenIn) {
+        tokenIn = run.tokenIn;
+        if (tokenIn == NATIVE) {
+            tokenIn = run.tokenIn = WETH;
+            _deposit(run);
+        }
     }
 
     function _unwrap(Run memory run) internal returns (uint256 amountOut) {
@@ -38,16 +50,16 @@ abstract contract Wrapping is Guard {
             mstore(add(data, 0x04), amountOut)
         }
         _expectEtherFrom(WETH);
-        _callWeth(run.step, 0, data, 0x24);
+        _callWeth(run, 0, data, 0x24);
         _expectNoEther();
     }
 
     /// WETH answers nothing, and that it has code is known: where it had none, the transfer that pays out of it would fail.
-    function _callWeth(uint256 step, uint256 valueWei, uint256 data, uint256 size) private {
+    function _callWeth(Run memory run, uint256 valueWei, uint256 data, uint256 size) private {
         bool ok;
         assembly ("memory-safe") {
             ok := call(gas(), WETH, valueWei, data, size, 0, 0)
         }
-        if (!ok) revert IExecutionProxy.PoolCallFailed(step, WETH, Calls.reason());
+        if (!ok) revert IExecutionProxy.PoolCallFailed(run.step, WETH, Calls.reason());
     }
 }

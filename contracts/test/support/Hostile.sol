@@ -8,12 +8,14 @@ interface ICallback {
     function uniswapV3SwapCallback(int256, int256, bytes calldata) external;
 }
 
-/// A V3-shaped pool whose answer and callbacks the test chooses.
+/// A V3-shaped pool whose answer and callbacks the test chooses. It brings back the terms that it was given, or others.
 contract HostileV3Pool {
     ICallback private immutable proxy;
     int256[2][] private callbacks;
     int256 private answer0;
     int256 private answer1;
+    bytes private forged;
+    bytes private reason;
 
     constructor(address proxy_) {
         proxy = ICallback(proxy_);
@@ -27,9 +29,27 @@ contract HostileV3Pool {
         (answer0, answer1) = (delta0, delta1);
     }
 
-    function swap(address, bool, int256, uint160, bytes calldata) external virtual returns (int256, int256) {
+    /// Brings back these terms and not its own.
+    function forge(bytes calldata terms) external {
+        forged = terms;
+    }
+
+    /// Reverts with this.
+    function fail(bytes calldata reason_) external {
+        reason = reason_;
+    }
+
+    function swap(address, bool, int256, uint160, bytes calldata given) external virtual returns (int256, int256) {
+        bytes memory terms = forged;
+        if (terms.length == 0) terms = given;
         for (uint256 i; i < callbacks.length; ++i) {
-            proxy.uniswapV3SwapCallback(callbacks[i][0], callbacks[i][1], "");
+            proxy.uniswapV3SwapCallback(callbacks[i][0], callbacks[i][1], terms);
+        }
+        bytes memory data = reason;
+        if (data.length != 0) {
+            assembly ("memory-safe") {
+                revert(add(data, 0x20), mload(data))
+            }
         }
         return (answer0, answer1);
     }
@@ -43,15 +63,29 @@ contract MessengerPool {
         proxy = ICallback(proxy_);
     }
 
-    function swap(address, bool, int256 amount, uint160, bytes calldata) external returns (int256, int256) {
-        new Messenger().carry(proxy, amount);
+    function swap(address, bool, int256 amount, uint160, bytes calldata terms) external returns (int256, int256) {
+        new Messenger().carry(proxy, amount, terms);
         return (0, 0);
     }
 }
 
 contract Messenger {
-    function carry(ICallback proxy, int256 amount) external {
-        proxy.uniswapV3SwapCallback(amount, amount, "");
+    function carry(ICallback proxy, int256 amount, bytes calldata terms) external {
+        proxy.uniswapV3SwapCallback(amount, amount, terms);
+    }
+}
+
+/// A V3-shaped pool that takes its terms to the callback of Balancer's third vault.
+contract SessionPool {
+    function swap(address, bool, int256, uint160, bytes calldata terms) external returns (int256, int256) {
+        (bool ok, bytes memory reason) =
+            msg.sender.call(abi.encodeWithSignature("balancerV3UnlockCallback(bytes)", terms));
+        if (!ok) {
+            assembly ("memory-safe") {
+                revert(add(reason, 0x20), mload(reason))
+            }
+        }
+        return (0, 0);
     }
 }
 
