@@ -59,7 +59,7 @@ sol! {
         error PoolCallFailed(uint256 step, address pool, bytes reason);
         error InvalidPoolAnswer(uint256 step, address pool);
         error CallbackMissing(uint256 step, address pool);
-        error UnexpectedCallback(address caller, address expected);
+        error UnexpectedCallback(address caller, bytes32 got, bytes32 expected);
         error CallbackAmountMismatch(uint256 got, uint256 expected);
         error UnexpectedEther(address sender, address expected);
         error InputNotTaken(uint256 step, address pool, uint256 left);

@@ -1,7 +1,8 @@
 //! The program: the packed bytes that tell the proxy which steps to run (`docs/program.md`, section 2).
 //!
 //! Encoding decides two things that never change an amount: where each step pays its output, and the place of a
-//! step that can be paid in advance, which is moved to directly after the step that pays it. Everything else is the route's.
+//! step that can be paid in advance, which is moved to directly after the step that pays it. A wrapping of ether that feeds one pool
+//! alone becomes a part of that pool's step. Everything else is the route's.
 
 mod ledger;
 mod order_of_steps;
@@ -37,6 +38,8 @@ pub struct ProgramStep {
     pub destination: Destination,
     /// Whether the step before paid its input into the pool.
     pub prepaid: bool,
+    /// Position in the route of the wrapping of ether that this step does by itself: it spends that step's input.
+    pub wraps: Option<usize>,
 }
 
 /// A program, and what was decided in making it.
@@ -136,16 +139,17 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
     }
     let legs =
         route.steps.iter().enumerate().map(|(at, step)| Leg::new(market, at, step)).collect::<Result<Vec<_>, _>>()?;
-    let tokens = token_list(order, &legs)?;
     ledger::check(order, route, &legs)?;
     let steps = order_of_steps::arrange(order, &legs);
+    let tokens = token_list(order, &legs, &steps)?;
     let mut bytes = Vec::with_capacity(1 + 20 * tokens.len() + legs.len() * 40);
     let listed = tokens.get(order.inputs.len() + order.outputs.len()..).unwrap_or(&[]);
     bytes.push(u8::try_from(listed.len()).map_err(|_| EncodeError::TooManyTokens { got: tokens.len() })?);
     listed.iter().for_each(|token| bytes.extend_from_slice(token.as_slice()));
     for step in &steps {
         if let Some(leg) = legs.get(step.route_step) {
-            leg.write(step.destination, &tokens, &mut bytes)?;
+            let spends = step.wraps.and_then(|wrap| legs.get(wrap)).unwrap_or(leg);
+            leg.write(step.destination, spends, &tokens, &mut bytes)?;
         }
     }
     Ok(Program { bytes: bytes.into(), steps })
@@ -179,23 +183,39 @@ impl Leg {
         })
     }
 
-    fn write(&self, destination: Destination, tokens: &[Address], bytes: &mut Vec<u8>) -> Result<(), EncodeError> {
+    /// Writes the step, which takes its input as `spends` does.
+    fn write(
+        &self,
+        destination: Destination,
+        spends: &Self,
+        tokens: &[Address],
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
         let index = |token: Address| {
             let at = tokens.iter().position(|listed| *listed == token);
             at.and_then(|at| u8::try_from(at).ok()).ok_or(EncodeError::TooManyTokens { got: tokens.len() })
         };
-        bytes.extend_from_slice(&[self.code.opcode, destination as u8, index(self.token_in)?, index(self.token_out)?]);
-        bytes.extend_from_slice(&self.step.share.to_be_bytes());
+        bytes.extend_from_slice(&[
+            self.code.opcode,
+            destination as u8,
+            index(spends.token_in)?,
+            index(self.token_out)?,
+        ]);
+        bytes.extend_from_slice(&spends.step.share.to_be_bytes());
         bytes.extend_from_slice(&self.code.operands);
         Ok(())
     }
 }
 
 /// Inputs, outputs, then the other tokens in the order in which the route meets them.
-fn token_list(order: &Order, legs: &[Leg]) -> Result<Vec<Address>, EncodeError> {
+fn token_list(order: &Order, legs: &[Leg], steps: &[ProgramStep]) -> Result<Vec<Address>, EncodeError> {
     let mut tokens: Vec<Address> = order.tokens().collect();
+    // what a step wraps by itself is met by no other
+    let unmet = |at: usize| steps.iter().any(|step| step.wraps == Some(at));
+    let wrapped: Vec<Address> =
+        legs.iter().enumerate().filter(|(at, _)| unmet(*at)).map(|(_, leg)| leg.token_out).collect();
     for token in legs.iter().flat_map(|leg| [leg.token_in, leg.token_out]) {
-        if !tokens.contains(&token) {
+        if !tokens.contains(&token) && !wrapped.contains(&token) {
             tokens.push(token);
         }
     }

@@ -147,7 +147,12 @@ fn proxy_error(error: &Errors) -> (String, Option<U256>) {
         E::InvalidPoolAnswer(e) => (format!("pool {} gave an impossible answer", named(&e.pool)), at(e.step)),
         E::CallbackMissing(e) => (format!("pool {} did not ask for its input", named(&e.pool)), at(e.step)),
         E::UnexpectedCallback(e) => {
-            (format!("{} called back, expected {}", named(&e.caller), named(&e.expected)), None)
+            let why = if e.expected.is_zero() {
+                "which no step waits for"
+            } else {
+                "not on the terms that its step waits for"
+            };
+            (format!("{} called back, {why}: got {}, expected {}", named(&e.caller), e.got, e.expected), None)
         }
         E::CallbackAmountMismatch(e) => {
             (format!("the pool asked for {}, expected {}: its liquidity is used up", e.got, e.expected), None)

@@ -51,6 +51,12 @@ impl Pool {
 }
 
 impl StepCode {
+    /// Whether the proxy pays the pool straight out of what an order begins with: ether, which the step wraps by itself, and an input
+    /// that a Permit2 signature moves from its owner to the pool (`docs/program.md`, sections 2 and 5).
+    pub fn begins_straight(&self) -> bool {
+        matches!(self.opcode, uniswap_v2::OPCODE | uniswap_v3::OPCODE)
+    }
+
     /// A step without operands, whose output comes to the proxy.
     pub(crate) fn bare(opcode: u8) -> Self {
         Self { opcode, operands: ArrayVec::new(), pays_anyone: false, prepayable: false, funding: Funding::Straight }

@@ -49,6 +49,8 @@ pub struct App {
     pub simulating: WorkPool,
     /// Requests, counted.
     pub metrics: Metrics,
+    /// Permit2 nonces that quotes were given lately.
+    pub nonces: flow::nonces::Nonces,
     /// Blocks' states, for simulations.
     pub forks: flow::simulation::Forks,
     /// What the self-audit found.
@@ -92,6 +94,7 @@ impl App {
             limits: Limits::default(),
             work,
             simulating,
+            nonces: flow::nonces::Nonces::default(),
             forks: flow::simulation::Forks::default(),
             audit: Audit::default(),
             started_ms,

@@ -587,8 +587,13 @@ async fn a_nonce_is_unused_at_the_quotes_block_and_its_use_is_told() {
     let (usdc, weth) = (token("USDC"), token("WETH"));
     let quote = world.quote(usdc, units("USDC", 7), weth).await;
     world.approve(&quote["permit2"]["approvals"]).await;
-    let nonce = quote["permit2"]["eip712"]["message"]["nonce"].clone();
-    let nonce = nonce.as_str().map_or_else(|| U256::from(nonce.as_u64().unwrap()), |text| text.parse().unwrap());
+    let nonce_of = |quote: &Value| -> U256 {
+        let nonce = &quote["permit2"]["eip712"]["message"]["nonce"];
+        nonce.as_str().map_or_else(|| U256::from(nonce.as_u64().unwrap()), |text| text.parse().unwrap())
+    };
+    let nonce = nonce_of(&quote);
+    let beside = nonce_of(&world.quote(usdc, units("USDC", 7), weth).await);
+    assert!(beside != nonce && beside >> 8 == nonce >> 8, "another nonce, in a word that both share");
     let used = async |world: &World| {
         let data = braid_execution::permit2::nonce_bitmap_calldata(accounts::TAKER, nonce);
         let asked = json!([{"to": braid_execution::permit2::ADDRESS, "data": data}, "latest"]);
@@ -601,6 +606,8 @@ async fn a_nonce_is_unused_at_the_quotes_block_and_its_use_is_told() {
     let built = world.build(&body).await;
     world.settles(&quote, &built).await;
     assert!(used(&world).await);
+    let later = nonce_of(&world.quote(usdc, units("USDC", 7), weth).await);
+    assert!(later != nonce && later >> 8 == nonce >> 8, "the word is in use now, which makes it the cheaper one");
     let again = world.build(&body).await;
     assert_eq!(again["warnings"][0]["code"], "PERMIT2_NONCE_USED");
 }

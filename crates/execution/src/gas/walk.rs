@@ -33,10 +33,15 @@ pub(super) fn walk(
     authorization: Authorization,
 ) -> Walked {
     let mut walker = Walker::new(market, order, payer);
-    walker.open(program, authorization);
+    walker.open(route, program, authorization);
     let mut step_gas_units = vec![0; route.steps.len()];
     for place in &program.steps {
         let Some(step) = route.steps.get(place.route_step) else { continue };
+        if let Some((wrap, slot)) = place.wraps.and_then(|at| route.steps.get(at).zip(step_gas_units.get_mut(at))) {
+            let before = walker.net();
+            walker.wrap(wrap);
+            *slot = u64::try_from(walker.net() - before).unwrap_or(0);
+        }
         let before = walker.net();
         walker.step(step, *place);
         if let Some(slot) = step_gas_units.get_mut(place.route_step) {
@@ -66,6 +71,8 @@ struct Walker<'a> {
     ledger: BTreeMap<Address, Account>,
     /// Those that a step went through.
     vaults: BTreeSet<Address>,
+    /// The input that the owner's signature pays straight to the first step's pool.
+    signed: Option<Address>,
     meter: Meter,
 }
 
@@ -75,7 +82,7 @@ impl<'a> Walker<'a> {
         let proxy = proxy::address();
         meter.warm(proxy);
         meter.warm(payer);
-        Self { market, order, payer, proxy, ledger: BTreeMap::new(), vaults: BTreeSet::new(), meter }
+        Self { market, order, payer, proxy, ledger: BTreeMap::new(), vaults: BTreeSet::new(), signed: None, meter }
     }
 
     /// Gas so far, less what is to be refunded.
@@ -84,7 +91,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Decoding, checks, the signature, the fee on the inputs.
-    fn open(&mut self, program: &Program, authorization: Authorization) {
+    fn open(&mut self, route: &Route, program: &Program, authorization: Authorization) {
         let tokens = self.order.tokens().count();
         let listed = program.bytes.first().copied().map_or(0, usize::from);
         self.meter
@@ -95,7 +102,7 @@ impl<'a> Walker<'a> {
             if native { account.held = input.amount } else { account.due = input.amount }
         }
         if authorization == Authorization::Permit2 && permit2::applies_to(self.order) {
-            self.permit2_payment();
+            self.permit2_payment(self.goes_straight(route, program));
         }
         for output in &self.order.outputs {
             self.read_balance(output.token, self.order.recipient);
@@ -111,17 +118,42 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn permit2_payment(&mut self) {
+    /// The input that a signature moves to the first step's pool and not to the proxy: the only one that is not ether, spent whole
+    /// by a first step that takes it so.
+    fn goes_straight(&self, route: &Route, program: &Program) -> Option<Address> {
+        let mut inputs = self.order.erc20_inputs();
+        let only = inputs.next().filter(|_| inputs.next().is_none())?.token;
+        let place = program.steps.first().filter(|place| place.wraps.is_none())?;
+        let step = route.steps.get(place.route_step)?;
+        let code = self.market.pool(step.pool)?.step_code(step.coin_in);
+        let fee = self.order.partner_fee.is_some_and(|fee| !fee.on_output && fee.bps > 0);
+        (!fee && step.share == 0 && self.address(step.token_in) == only && code.begins_straight()).then_some(only)
+    }
+
+    fn permit2_payment(&mut self, straight: Option<Address>) {
+        self.signed = straight;
         self.meter.touch(permit2::ADDRESS);
         self.meter.work(costs::PERMIT2);
         let nonce_word = (permit2::ADDRESS, self.payer, Address::ZERO);
-        self.meter.write(nonce_word, true, false);
+        self.meter.write(nonce_word, false, false);
         for input in self.order.erc20_inputs() {
             self.meter.work(costs::PERMIT2_TOKEN);
+            if straight.is_some() {
+                continue;
+            }
             self.transfer_from(permit2::ADDRESS, input.token, self.proxy);
             let account = self.ledger.entry(input.token).or_default();
             (account.due, account.held) = (U256::ZERO, account.due);
         }
+    }
+
+    /// Ether to WETH at the proxy.
+    fn wrap(&mut self, step: &Step) {
+        self.meter.touch(WETH);
+        self.meter.work(costs::WRAP);
+        self.spend(NATIVE_ETHER, step.amount_in);
+        self.credit(WETH, step.amount_out, Destination::Proxy);
+        self.receive(WETH, self.proxy);
     }
 
     fn step(&mut self, step: &Step, place: ProgramStep) {
@@ -129,13 +161,7 @@ impl<'a> Walker<'a> {
         let (token_in, token_out) = (self.address(step.token_in), self.address(step.token_out));
         let Some(pool) = self.market.pool(step.pool) else { return };
         match pool.product {
-            Product::WrappedEther if token_in == NATIVE_ETHER => {
-                self.meter.touch(WETH);
-                self.meter.work(costs::WRAP);
-                self.spend(token_in, step.amount_in);
-                self.credit(WETH, step.amount_out, Destination::Proxy);
-                self.receive(WETH, self.proxy);
-            }
+            Product::WrappedEther if token_in == NATIVE_ETHER => self.wrap(step),
             Product::WrappedEther => {
                 self.bring(token_in, step.amount_in);
                 self.meter.touch(WETH);
@@ -214,7 +240,8 @@ impl<'a> Walker<'a> {
             self.meter.touch(to);
             self.meter.work(costs::SEND_ETHER);
         } else if from_payer {
-            self.transfer_from(self.proxy, token, to);
+            let spender = if self.signed == Some(token) { permit2::ADDRESS } else { self.proxy };
+            self.transfer_from(spender, token, to);
         } else {
             self.transfer(token, self.proxy, to);
         }

@@ -11,7 +11,7 @@ mod typed_data;
 use braid_primitives::{Address, Bytes, U256, address};
 use serde::{Deserialize, Serialize};
 
-pub use nonce::{nonce, nonce_bitmap_calldata, nonce_is_used, unused_nonce};
+pub use nonce::{WORDS, fresh_nonce, nonce_bitmap_calldata, nonce_is_used, shared_nonce, unused_nonce};
 pub use signature::{
     EIP1271_MAGIC_VALUE, ERC6492_MAGIC_SUFFIX, SignatureError, Undeployed, is_valid_signature_answer,
     is_valid_signature_calldata, recover_signer, unwrap_erc6492,

@@ -15,13 +15,24 @@ sol! {
 /// Keeps these nonces apart from those of any other use of the same id.
 const DOMAIN: &[u8] = b"braid permit2 nonce";
 
-/// The nonce of a quote: keccak over the quote's id and the number of the attempt.
+/// How many words of an owner's bitmap are kept in use: the nonces of so many times 256 transactions.
+pub const WORDS: u8 = 4;
+
+/// The nonce of a quote in a word of its own: keccak over the quote's id.
 ///
 /// Deterministic, and different for every quote; 248 bits of it pick a word of the bitmap, so that two nonces meet in one word
-/// only by design of an attacker against himself. Should the bit be used already, take the next attempt.
-pub fn nonce(quote_id: &[u8; 16], attempt: u32) -> U256 {
-    let parts = [DOMAIN, quote_id, &attempt.to_be_bytes()].concat();
-    keccak256(parts).into()
+/// only by design of an attacker against himself. The first use of a word costs its owner about 17,100 gas more than any later one.
+pub fn fresh_nonce(quote_id: &[u8; 16]) -> U256 {
+    keccak256([DOMAIN, quote_id].concat()).into()
+}
+
+/// The nonce that a quote tries first in one of the words that all quotes of an owner share, `word` of [`WORDS`].
+///
+/// The word is the same for every quote, and apart from those of other services; the bit is the quote's own, so that two
+/// services that know nothing of each other seldom meet. Should it be used already, take [`unused_nonce`].
+pub fn shared_nonce(quote_id: &[u8; 16], word: u8) -> U256 {
+    let place = U256::from_be_bytes(keccak256([DOMAIN, &[word]].concat()).0);
+    (place >> 8 << 8) | U256::from(fresh_nonce(quote_id).byte(0))
 }
 
 /// Calldata, for Permit2, of the bitmap word that holds a nonce.
@@ -34,12 +45,13 @@ pub fn nonce_is_used(bitmap: U256, nonce: U256) -> bool {
     bitmap.bit(usize::from(nonce.byte(0)))
 }
 
-/// The first nonce at or after `nonce`, within its word of the bitmap, that was not used; `None` where the whole word is used.
-pub fn unused_nonce(bitmap: U256, nonce: U256) -> Option<U256> {
+/// The first nonce at or after `nonce`, within its word of the bitmap, that was not used and that nobody else was `given`; `None`
+/// where there is none in the word.
+pub fn unused_nonce(bitmap: U256, nonce: U256, given: impl Fn(U256) -> bool) -> Option<U256> {
     let first = nonce.byte(0);
     let word = nonce >> 8 << 8;
-    let candidates = (0..=u8::MAX).map(|offset| word | U256::from(first.wrapping_add(offset)));
-    candidates.into_iter().find(|candidate| !nonce_is_used(bitmap, *candidate))
+    let mut candidates = (0..=u8::MAX).map(|offset| word | U256::from(first.wrapping_add(offset)));
+    candidates.find(|candidate| !nonce_is_used(bitmap, *candidate) && !given(*candidate))
 }
 
 #[cfg(test)]
@@ -47,11 +59,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_depends_on_the_quote_and_the_attempt_alone() {
-        let id = [7; 16];
-        assert_eq!(nonce(&id, 0), nonce(&id, 0));
-        assert_ne!(nonce(&id, 0), nonce(&id, 1));
-        assert_ne!(nonce(&id, 0), nonce(&[8; 16], 0));
+    fn a_nonce_depends_on_the_quote_alone() {
+        assert_eq!(fresh_nonce(&[7; 16]), fresh_nonce(&[7; 16]));
+        assert_ne!(fresh_nonce(&[7; 16]) >> 8, fresh_nonce(&[8; 16]) >> 8);
+    }
+
+    #[test]
+    fn quotes_share_words_and_not_bits() {
+        let (one, other) = ([7; 16], [8; 16]);
+        for word in 0..WORDS {
+            assert_eq!(shared_nonce(&one, word) >> 8, shared_nonce(&other, word) >> 8);
+            assert_ne!(shared_nonce(&one, word), shared_nonce(&other, word));
+        }
+        assert_ne!(shared_nonce(&one, 0) >> 8, shared_nonce(&one, 1) >> 8);
     }
 
     #[test]
@@ -68,9 +88,13 @@ mod tests {
     #[test]
     fn a_used_nonce_gives_way_to_the_next_one_of_its_word() {
         let nonce = U256::from(0x1_fe);
-        assert_eq!(unused_nonce(U256::ZERO, nonce), Some(nonce));
+        let free = |_: U256| false;
+        assert_eq!(unused_nonce(U256::ZERO, nonce, free), Some(nonce));
         let used = (U256::from(1) << 254) | (U256::from(1) << 255) | U256::from(1);
-        assert_eq!(unused_nonce(used, nonce), Some(U256::from(0x1_01)));
-        assert_eq!(unused_nonce(U256::MAX, nonce), None);
+        assert_eq!(unused_nonce(used, nonce, free), Some(U256::from(0x1_01)));
+        assert_eq!(unused_nonce(U256::MAX, nonce, free), None);
+        let given = |candidate: U256| candidate == nonce;
+        assert_eq!(unused_nonce(U256::ZERO, nonce, given), Some(U256::from(0x1_ff)));
+        assert_eq!(unused_nonce(U256::ZERO, nonce, |_| true), None);
     }
 }

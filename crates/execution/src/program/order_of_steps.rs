@@ -1,5 +1,7 @@
 //! Which step pays whom, and in which order the steps run.
 
+use braid_protocols::wrapped_ether::WRAP_OPCODE;
+
 use super::{Destination, Leg, ProgramStep};
 use crate::Order;
 
@@ -8,32 +10,42 @@ use crate::Order;
 /// A step is prepaid when it is the only one that spends its token, one step alone makes that token, the order has
 /// neither to sell nor to buy of it, and its pool can be paid in advance. Such a step moves up to directly after
 /// the one that pays it. That changes no amount: nothing between the two touches its token, and what spends its output comes later still.
+/// Where the step before is the wrapping of ether, it is left out, and its heir spends the ether.
 pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
-    let heir: Vec<Option<usize>> = (0..legs.len()).map(|at| prepayable_heir(order, legs, at)).collect();
+    let heir: Vec<Option<usize>> = (0..legs.len()).map(|at| heir(order, legs, at)).collect();
     let mut steps = Vec::with_capacity(legs.len());
     for at in (0..legs.len()).filter(|at| !heir.contains(&Some(*at))) {
         let mut current = Some(at);
         let mut prepaid = false;
+        let mut wraps = None;
         while let Some(route_step) = current {
             let next = heir.get(route_step).copied().flatten();
+            current = next;
+            if next.is_some() && legs.get(route_step).is_some_and(|leg| leg.code.opcode == WRAP_OPCODE) {
+                wraps = Some(route_step);
+                continue;
+            }
             let destination = match (next, legs.get(route_step)) {
                 (Some(_), _) => Destination::NextPool,
                 (None, Some(leg)) => final_destination(order, legs, leg),
                 (None, None) => Destination::Proxy,
             };
-            steps.push(ProgramStep { route_step, destination, prepaid });
+            steps.push(ProgramStep { route_step, destination, prepaid, wraps: wraps.take() });
             prepaid = destination == Destination::NextPool;
-            current = next;
         }
     }
     steps
 }
 
-/// The step that this one can pay in advance.
-fn prepayable_heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
-    let leg = legs.get(at).filter(|leg| leg.code.pays_anyone)?;
+/// The step that this one alone feeds: one whose pool it can pay in advance, or, if this one wraps ether, one that can do so by itself.
+fn heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
+    let leg = legs.get(at)?;
+    let wraps = leg.code.opcode == WRAP_OPCODE;
     let token = leg.token_out;
-    if order.tokens().any(|listed| listed == token) || legs.iter().filter(|l| l.token_out == token).count() != 1 {
+    if !(wraps || leg.code.pays_anyone)
+        || order.tokens().any(|listed| listed == token)
+        || legs.iter().filter(|l| l.token_out == token).count() != 1
+    {
         return None;
     }
     let mut spenders = legs.iter().enumerate().filter(|(_, other)| other.token_in == token);
@@ -41,7 +53,8 @@ fn prepayable_heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     let alone = spenders.next().is_none();
     // a pool met twice must be met in the route's order
     let met_once = legs.iter().filter(|other| other.step.pool == next.step.pool).count() == 1;
-    (alone && met_once && next.step.share == 0 && next.code.prepayable).then_some(heir)
+    let able = if wraps { next.code.begins_straight() } else { next.code.prepayable };
+    (alone && met_once && next.step.share == 0 && able).then_some(heir)
 }
 
 /// The recipient, where the output is final and whole; else the proxy.

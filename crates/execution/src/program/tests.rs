@@ -39,6 +39,11 @@ fn run(case: &Case, program: &Program, decoded: &Decoded) -> (Vec<U256>, Vec<U25
             }
         };
         spent[route_step] = amount_in;
+        if let Some(wrap) = program.steps[at].wraps {
+            assert_eq!(decoded.tokens[step.token_in], NATIVE_ETHER, "only ether is wrapped on the way");
+            assert!(step.opcode == 0x10 || step.opcode == 0x11);
+            spent[wrap] = amount_in;
+        }
         let amount_out = case.route.steps[route_step].amount_out;
         match step.to {
             0 => at_hand[step.token_out] += amount_out,
@@ -62,16 +67,18 @@ fn run(case: &Case, program: &Program, decoded: &Decoded) -> (Vec<U256>, Vec<U25
 fn check(case: &Case) -> Program {
     let program = encode_program(&case.market, &case.route, &case.order).unwrap();
     let decoded = decode(&case.order, &program.bytes);
-    let mut seen: Vec<usize> = program.steps.iter().map(|step| step.route_step).collect();
+    let mut seen: Vec<usize> =
+        program.steps.iter().flat_map(|step| [Some(step.route_step), step.wraps]).flatten().collect();
     seen.sort_unstable();
     assert_eq!(seen, (0..case.route.steps.len()).collect::<Vec<_>>(), "every step once");
     for (place, step) in program.steps.iter().zip(&decoded.steps) {
         let planned = &case.route.steps[place.route_step];
+        let spends = place.wraps.map_or(planned, |wrap| &case.route.steps[wrap]);
         let address = |id: TokenId| case.market.tokens().get(id).unwrap().address;
         let pool = case.market.pool(planned.pool).unwrap();
-        assert_eq!(decoded.tokens[step.token_in], address(planned.token_in));
+        assert_eq!(decoded.tokens[step.token_in], address(spends.token_in));
         assert_eq!(decoded.tokens[step.token_out], address(planned.token_out));
-        assert_eq!(step.share, planned.share);
+        assert_eq!(step.share, spends.share);
         assert_eq!(step.to, place.destination as u8);
         assert!(step.pool.is_none_or(|address| address == pool.address));
         assert_eq!(step.fee_bps.is_some(), step.opcode == 0x10);
@@ -156,12 +163,22 @@ fn a_fee_on_the_output_brings_the_output_to_the_proxy() {
 }
 
 #[test]
-fn ether_is_wrapped_first_and_unwrapped_last() {
+fn ether_for_one_pool_is_wrapped_by_its_step() {
     let case = routes::ether_to_ether_free_swap();
     let program = check(&case);
     let decoded = decode(&case.order, &program.bytes);
-    assert_eq!(decoded.steps.iter().map(|step| step.opcode).collect::<Vec<_>>(), [0x01, 0x11]);
-    assert_eq!(decoded.tokens[0], NATIVE_ETHER);
+    assert_eq!(decoded.steps.iter().map(|step| step.opcode).collect::<Vec<_>>(), [0x11]);
+    assert_eq!(decoded.tokens[decoded.steps[0].token_in], NATIVE_ETHER);
+    assert!(!decoded.tokens.contains(&WETH), "no step meets it");
+    assert_eq!(program.steps[0].wraps, Some(0));
+}
+
+#[test]
+fn ether_for_two_pools_is_wrapped_first() {
+    let case = routes::ether_over_two_pools();
+    let program = check(&case);
+    let decoded = decode(&case.order, &program.bytes);
+    assert_eq!(decoded.steps.iter().map(|step| step.opcode).collect::<Vec<_>>(), [0x01, 0x10, 0x11]);
     assert!(decoded.tokens.contains(&WETH));
     assert_eq!(program.steps[0].destination, Destination::Proxy);
 }

@@ -26,8 +26,7 @@ fn calldata(order: &Order, program: &Program, by_signature: bool, number: u64) -
     if !by_signature {
         return braid_execution::execute_calldata(order, &program.bytes);
     }
-    let id: [u8; 16] = u128::from(number).to_be_bytes();
-    let permit = Permit { owner: TAKER, nonce: permit2::nonce(&id, 0), deadline: order.deadline };
+    let permit = Permit { owner: TAKER, nonce: U256::from(number), deadline: order.deadline };
     let typed = permit2::typed_data(order, &program.bytes, &permit).unwrap();
     let signer = PrivateKeySigner::from_bytes(&TAKER_KEY).unwrap();
     let signature = signer.sign_hash_sync(&typed.hash).unwrap().as_bytes();

@@ -140,7 +140,7 @@ async fn authorize(chain: &Chain, wish: &Wish, route: &Route, order: &Order, non
     if !wish.permit2 {
         return Ready { data: braid_execution::execute_calldata(order, &program.bytes), program, estimate };
     }
-    let permit = Permit { owner: TAKER, nonce: permit2::nonce(&nonce.to_be_bytes(), 0), deadline: order.deadline };
+    let permit = Permit { owner: TAKER, nonce: U256::from(nonce), deadline: order.deadline };
     let typed = permit2::typed_data(order, &program.bytes, &permit).unwrap();
     let signature = chain.sign(&typed).await;
     assert_eq!(permit2::recover_signer(typed.hash, &signature), Ok(TAKER), "the wallet signs the same hash");

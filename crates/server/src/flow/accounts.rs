@@ -24,22 +24,22 @@ pub struct Holding {
 pub struct Holdings {
     /// One per input.
     pub inputs: Vec<Holding>,
-    /// The word of Permit2's bitmap that holds the nonce asked about.
-    pub nonce_word: Option<U256>,
+    /// The words of Permit2's bitmap that hold the nonces asked about, in order.
+    pub nonce_words: Vec<Option<U256>>,
     /// Whether everything that was asked for was read.
     pub complete: bool,
 }
 
 impl Holdings {
     /// Nothing was asked for, so that nothing is missing.
-    pub const NONE: Self = Self { inputs: Vec::new(), nonce_word: None, complete: true };
+    pub const NONE: Self = Self { inputs: Vec::new(), nonce_words: Vec::new(), complete: true };
 }
 
-/// Reads the taker's holdings at a block, and whether a nonce of Permit2 was used, within the service's time for it.
-pub async fn read(app: &App, block_hash: B256, taker: Address, tokens: &[Address], nonce: Option<U256>) -> Holdings {
-    let unknown = Holdings { inputs: vec![Holding::default(); tokens.len()], nonce_word: None, complete: false };
+/// Reads the taker's holdings at a block, and whether nonces of Permit2 were used, within the service's time for it.
+pub async fn read(app: &App, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
+    let unknown = Holdings { inputs: vec![Holding::default(); tokens.len()], nonce_words: Vec::new(), complete: false };
     let Some(node) = &app.node else { return unknown };
-    match tokio::time::timeout(app.config.account_timeout, ask(node, block_hash, taker, tokens, nonce)).await {
+    match tokio::time::timeout(app.config.account_timeout, ask(node, block_hash, taker, tokens, nonces)).await {
         Ok(holdings) => holdings,
         Err(_) => {
             tracing::warn!("the node took too long to tell balances and allowances");
@@ -53,11 +53,11 @@ pub fn tokens(order: &Order) -> Vec<Address> {
     order.inputs.iter().map(|input| input.token).collect()
 }
 
-async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address], nonce: Option<U256>) -> Holdings {
+async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
     let erc20 = tokens.iter().filter(|token| **token != NATIVE_ETHER);
-    let about_nonce =
-        nonce.map(|nonce| Call { to: permit2::ADDRESS, data: permit2::nonce_bitmap_calldata(taker, nonce) });
-    let calls = about_nonce.into_iter().chain(erc20.flat_map(|token| calls(*token, taker))).collect::<Vec<_>>();
+    let about_nonces =
+        nonces.iter().map(|nonce| Call { to: permit2::ADDRESS, data: permit2::nonce_bitmap_calldata(taker, *nonce) });
+    let calls = about_nonces.chain(erc20.flat_map(|token| calls(*token, taker))).collect::<Vec<_>>();
     let wants_ether = tokens.contains(&NATIVE_ETHER);
     let (answers, ether) = tokio::join!(
         async { if calls.is_empty() { Ok(Vec::new()) } else { node.read(block_hash, calls.clone()).await } },
@@ -68,7 +68,7 @@ async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address], 
     }
     let complete = answers.is_ok() && ether.is_ok();
     let mut words = answers.unwrap_or_default().into_iter().map(word);
-    let nonce_word = if nonce.is_some() { words.next().flatten() } else { None };
+    let nonce_words = nonces.iter().map(|_| words.next().flatten()).collect();
     let ether = ether.unwrap_or_default();
     let inputs = tokens.iter().map(|token| match *token {
         NATIVE_ETHER => Holding { balance: ether, ..Holding::default() },
@@ -78,7 +78,7 @@ async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address], 
         }
     });
     let inputs: Vec<Holding> = inputs.collect();
-    Holdings { inputs, nonce_word, complete }
+    Holdings { inputs, nonce_words, complete }
 }
 
 fn calls(token: Address, taker: Address) -> [Call; 3] {

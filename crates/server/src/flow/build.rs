@@ -51,7 +51,7 @@ pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>)
         None => None,
     };
     let seen = holdings(&app, &published, &plan, verified.is_some()).await;
-    let nonce_used = seen.nonce_word.is_some_and(|word| permit2::nonce_is_used(word, plan.permit.nonce));
+    let nonce_used = seen.nonce_words.iter().flatten().any(|word| permit2::nonce_is_used(*word, plan.permit.nonce));
     let holdings = plan.check_allowances.then_some(seen);
     let signature = verified.as_ref().map(|verified| &verified.signature);
     let mut transaction = transaction(&published, &plan, &order, &route, signature);
@@ -127,8 +127,8 @@ async fn holdings(app: &App, published: &Published, plan: &Plan, signed: bool) -
         return Holdings::NONE;
     }
     let tokens = if plan.check_allowances { accounts::tokens(&plan.order) } else { Vec::new() };
-    let nonce = signed.then_some(plan.permit.nonce);
-    accounts::read(app, published.head.block().hash, plan.taker, &tokens, nonce).await
+    let nonces: &[U256] = if signed { &[plan.permit.nonce] } else { &[] };
+    accounts::read(app, published.head.block().hash, plan.taker, &tokens, nonces).await
 }
 
 fn transaction(

@@ -17,6 +17,7 @@ use super::accounts::{self, Holdings};
 use super::answer;
 use super::costs;
 use super::explain;
+use super::nonces;
 use super::reprice::StoredStep;
 use super::resolve::{self, Shown, Tokens};
 use super::simulation::{self, Simulated};
@@ -105,21 +106,21 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let ttl_ms = app.config.quote_ttl_ms;
     let max_steps = app.config.max_steps;
     let id = new_id(now_ms);
-    let nonce = permit2::nonce(id.as_bytes(), 0);
     let signs = request.include_permit2 && wanted.iter().any(|token| *token != NATIVE_ETHER);
     let wanted = if reads { wanted } else { Vec::new() };
     let mut aside = PoolFilter::default();
     app.audit.quarantine.leave_out(&published.head.market, &mut aside);
     let solving = app.work.run(move || solve(published, request, tokens, aside, id, now_ms, ttl_ms, max_steps));
     let reading = async {
-        let asked = signs.then_some(nonce);
-        if reads || signs { Some(accounts::read(app, block_hash, taker, &wanted, asked).await) } else { None }
+        let asked = if signs { nonces::candidates(id.as_bytes()) } else { Vec::new() };
+        if reads || signs { Some(accounts::read(app, block_hash, taker, &wanted, &asked).await) } else { None }
     };
     let (draft, seen) = tokio::join!(solving, reading);
     let mut draft = draft??;
     note_use(app, &draft);
-    if let Some(word) = seen.as_ref().and_then(|seen| seen.nonce_word) {
-        draft.permit.nonce = permit2::unused_nonce(word, nonce).unwrap_or(nonce);
+    if let Some(seen) = seen.as_ref().filter(|_| signs) {
+        let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);
+        draft.permit.nonce = app.nonces.give(taker, id.as_bytes(), &seen.nonce_words, now_s, until_s);
     }
     draft.holdings = seen.filter(|_| reads);
     if draft.request.simulate {
@@ -186,7 +187,7 @@ fn solve(
     let deadline = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_ms / 1_000).saturating_add(PERMIT_GRACE_S);
     let order = order(&request, &expected, deadline);
     let program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
-    let permit = Permit { owner: request.taker, nonce: permit2::nonce(id.as_bytes(), 0), deadline };
+    let permit = Permit { owner: request.taker, nonce: permit2::fresh_nonce(id.as_bytes()), deadline };
     let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance);
     let mut draft = Draft {
         id,

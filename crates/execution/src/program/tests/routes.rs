@@ -213,6 +213,17 @@ pub(super) fn split_of_usdc_over_v2_and_v3() -> Case {
     maker.finish(&[(usdc, amount)], &[Tokens::WETH], None)
 }
 
+/// Ether for a token over a pair and a V3 pool.
+pub(super) fn ether_over_two_pools() -> Case {
+    let mut maker = Maker::new();
+    let (token, amount) = (maker.token(), U256::from(10).pow(U256::from(18)));
+    maker.at_hand.insert(Tokens::ETHER, amount);
+    maker.step(Product::WrappedEther, Tokens::ETHER, Tokens::WETH, 0);
+    maker.step(V2, Tokens::WETH, token, 1 << 31);
+    maker.step(V3, Tokens::WETH, token, 0);
+    maker.finish(&[(Tokens::ETHER, amount)], &[token], None)
+}
+
 /// Ether through WETH to a token.
 pub(super) fn ether_to_ether_free_swap() -> Case {
     let mut maker = Maker::new();
