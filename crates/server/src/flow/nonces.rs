@@ -111,7 +111,7 @@ mod tests {
     fn a_used_nonce_is_not_given() {
         let nonces = Nonces::default();
         let only = U256::from(5);
-        let words = vec![Some(!(U256::ONE << 5)), None, None, None];
+        let words = vec![Some(!(U256::ONE << 5_usize)), None, None, None];
         let nonce = nonces.give(OWNER, &quote(1), &words, 0, 60);
         assert_eq!(nonce & U256::from(0xff), only);
         assert_eq!(nonce >> 8, candidates(&quote(1))[0] >> 8);
