@@ -180,6 +180,8 @@ fn proxy_error(error: &Errors) -> (String, Option<U256>) {
 
 #[cfg(test)]
 mod tests {
+    use braid_primitives::B256;
+
     use super::*;
 
     #[test]
@@ -207,6 +209,16 @@ mod tests {
             reason: Bytes::new(),
         };
         assert_eq!(decode(&transfer.abi_encode()).step, None);
+    }
+
+    #[test]
+    fn a_callback_out_of_place_says_whether_one_was_awaited() {
+        let told = |expected: B256| {
+            let caller = Address::repeat_byte(7);
+            decode(&Proxy::UnexpectedCallback { caller, got: B256::repeat_byte(1), expected }.abi_encode()).message
+        };
+        assert!(told(B256::ZERO).contains("which no step waits for"));
+        assert!(told(B256::repeat_byte(2)).contains("not on the terms"));
     }
 
     #[test]
