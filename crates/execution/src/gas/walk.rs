@@ -125,7 +125,7 @@ impl<'a> Walker<'a> {
         let only = inputs.next().filter(|_| inputs.next().is_none())?.token;
         let place = program.steps.first().filter(|place| place.wraps.is_none())?;
         let step = route.steps.get(place.route_step)?;
-        let code = self.market.pool(step.pool)?.step_code(step.coin_in);
+        let code = self.market.pool(step.pool)?.step_code(step.coin_in, step.coin_out);
         let fee = self.order.partner_fee.is_some_and(|fee| !fee.on_output && fee.bps > 0);
         (!fee && step.share == 0 && self.address(step.token_in) == only && code.begins_straight()).then_some(only)
     }
