@@ -22,7 +22,7 @@ fn run(case: &Case, program: &Program, decoded: &Decoded) -> (Vec<U256>, Vec<U25
     }
     let outputs = case.order.inputs.len()..case.order.inputs.len() + case.order.outputs.len();
     let mut paid = vec![U256::ZERO; case.order.outputs.len()];
-    let mut spent = vec![U256::ZERO; decoded.steps.len()];
+    let mut spent = vec![U256::ZERO; case.route.steps.len()];
     let mut prepaid: Option<(usize, U256)> = None;
     for (at, step) in decoded.steps.iter().enumerate() {
         let route_step = program.steps[at].route_step;
