@@ -163,11 +163,18 @@ impl PoolReader {
         ];
         let FixedKind::Stable { providers, .. } = &fixed.kind else { return asked };
         asked.push(ask(to, &getAmplificationParameterCall {}));
-        asked.push(ask(to, &getScalingFactorsCall {}));
+        // a call that fails is made again on its own: nothing is asked here that a pool of its kind has not
+        if !providers.is_empty() {
+            asked.push(ask(to, &getScalingFactorsCall {}));
+        }
+        let newer = fixed.product == Product::BalancerV2ComposableStable;
         for (coin, provider) in self.pool.coins.iter().zip(providers).filter(|(_, provider)| !provider.is_zero()) {
             asked.push(ask(*provider, &getRateCall {}));
-            asked.push(ask(to, &getTokenRateCacheCall { token: *coin }));
-            asked.push(ask(to, &getPriceRateCacheCall { token: *coin }));
+            asked.push(if newer {
+                ask(to, &getTokenRateCacheCall { token: *coin })
+            } else {
+                ask(to, &getPriceRateCacheCall { token: *coin })
+            });
         }
         asked
     }
@@ -193,14 +200,14 @@ impl PoolReader {
                 if amplification.precision != U256::from(1_000) {
                     return Err(self.impossible("an amplification of another precision"));
                 }
-                let said = answers.try_next::<getScalingFactorsCall>().unwrap_or_default();
+                let said = if providers.is_empty() { Vec::new() } else { answers.next::<getScalingFactorsCall>()? };
                 let (amp_times_1000, invariant) = (amplification.value, *invariant);
                 let pool = StablePool { balances, scaling_factors, amp_times_1000, fee_wad, invariant };
                 let own = held.tokens.iter().position(|token| *token == self.pool.address);
                 let mut model = StableModel { pool, composable: own.is_some(), rates: ArrayVec::new() };
-                self.rates(&mut model, providers, answers)?;
+                let newer = fixed.product == Product::BalancerV2ComposableStable;
+                self.rates(&mut model, providers, newer, answers)?;
                 let said = said.iter().enumerate().filter(|(place, _)| Some(*place) != own).map(|(_, factor)| factor);
-                // the first pools do not say
                 if said.clone().count() > 0 && !said.eq(&model.pool.scaling_factors) {
                     return Err(self.impossible("scaling factors that do not follow from its rates"));
                 }
@@ -227,6 +234,7 @@ impl PoolReader {
         &self,
         model: &mut StableModel,
         providers: &[Address],
+        newer: bool,
         answers: &mut Answers<'_>,
     ) -> Result<(), DecodeError> {
         for (factor, provider) in model.pool.scaling_factors.iter_mut().zip(providers) {
@@ -236,9 +244,13 @@ impl PoolReader {
                 continue;
             }
             let now = answers.next::<getRateCall>()?;
-            let newer = answers.try_next::<getTokenRateCacheCall>().map(|cache| (cache.rate, cache.expires));
-            let older = answers.try_next::<getPriceRateCacheCall>().map(|cache| (cache.rate, cache.expires));
-            let (rate, expires) = newer.or(older).ok_or_else(|| self.impossible("a rate that it does not remember"))?;
+            let (rate, expires) = if newer {
+                let cache = answers.next::<getTokenRateCacheCall>()?;
+                (cache.rate, cache.expires)
+            } else {
+                let cache = answers.next::<getPriceRateCacheCall>()?;
+                (cache.rate, cache.expires)
+            };
             let scaled = |rate: U256| plain_factor.checked_mul(rate).and_then(|product| product.checked_div(WAD));
             let too_large = || self.impossible("a rate too large");
             *factor = scaled(rate).ok_or_else(too_large)?;

@@ -7,7 +7,9 @@ use super::{
     factories::{FACTORIES, STABLE_SURGE_HOOKS},
     reader::PoolReader,
 };
-use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS};
+use crate::{
+    DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS,
+};
 
 sol! {
     struct TokenConfig { address token; uint8 tokenType; address rateProvider; bool paysYieldFees; }
@@ -162,5 +164,9 @@ impl Protocol for BalancerV3 {
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(PoolReader::new(pool))
+    }
+
+    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        Box::new(PoolReader::again(pool, was))
     }
 }

@@ -1,5 +1,7 @@
 //! Reads a pool of the vault in one round.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::sol;
 use arrayvec::ArrayVec;
@@ -10,7 +12,7 @@ use super::{
     factories::{FACTORIES, STABLE_SURGE_HOOKS},
 };
 use crate::{
-    DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
+    DecodeError, Discovered, Pool, PoolState, Product, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible},
     pool::MAX_COINS,
 };
@@ -53,11 +55,19 @@ const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 pub(super) struct PoolReader {
     pool: Discovered,
     asked: Vec<Question>,
+    /// As it was read before: what never changes is taken from there.
+    was: Option<Arc<State>>,
 }
 
 impl PoolReader {
     pub(super) fn new(pool: &Discovered) -> Self {
-        Self { pool: pool.clone(), asked: Vec::new() }
+        Self { pool: pool.clone(), asked: Vec::new(), was: None }
+    }
+
+    /// A reader that knows what never changes from an earlier reading.
+    pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
+        let PoolState::BalancerV3(state) = &was.state else { return Self::new(pool) };
+        Self { was: Some(Arc::clone(state)), ..Self::new(pool) }
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {
@@ -75,8 +85,10 @@ impl PoolReader {
             ask(VAULT, &isVaultPausedCall {}),
         ];
         if self.pool.product == Product::BalancerV3Weighted {
-            asked.push(ask(pool, &getNormalizedWeightsCall {}));
-            asked.push(ask(pool, &getMinTokenBalancesCall {}));
+            if self.was.is_none() {
+                asked.push(ask(pool, &getNormalizedWeightsCall {}));
+                asked.push(ask(pool, &getMinTokenBalancesCall {}));
+            }
         } else {
             asked.push(ask(pool, &getAmplificationStateCall {}));
             // a hook that is not the pool's knows nothing of it
@@ -84,6 +96,9 @@ impl PoolReader {
                 asked.push(ask(hook, &getSurgeThresholdPercentageCall { pool }));
                 asked.push(ask(hook, &getMaxSurgeFeePercentageCall { pool }));
             }
+        }
+        if self.was.is_some() {
+            return asked;
         }
         asked.extend(self.factories().map(|(factory, ..)| ask(*factory, &isPoolFromFactoryCall { pool })));
         asked
@@ -109,8 +124,8 @@ impl PoolReader {
         let (pool_paused, vault_paused) = (answers.next::<isPoolPausedCall>()?, answers.next::<isVaultPausedCall>()?);
         let kind = self.kind(answers)?;
         let fee = self.fee(&config, &hooks, answers)?;
-        let mut generation = None;
-        for (.., release) in self.factories() {
+        let mut generation = self.was.as_ref().map(|was| was.generation);
+        for (.., release) in self.factories().filter(|_| self.was.is_none()) {
             if answers.try_next::<isPoolFromFactoryCall>() == Some(true) {
                 generation = Some(*release);
             }
@@ -154,6 +169,9 @@ impl PoolReader {
     }
 
     fn kind(&self, answers: &mut Answers<'_>) -> Result<PoolKind, DecodeError> {
+        if let Some(PoolKind::Weighted { weights, least_balances }) = self.was.as_ref().map(|was| &was.kind) {
+            return Ok(PoolKind::Weighted { weights: weights.clone(), least_balances: least_balances.clone() });
+        }
         if self.pool.product == Product::BalancerV3Weighted {
             let weights = answers.next::<getNormalizedWeightsCall>()?;
             let least_balances = answers.try_next::<getMinTokenBalancesCall>().unwrap_or_default();
