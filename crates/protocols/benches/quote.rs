@@ -191,7 +191,7 @@ fn balancer_v3(kind: PoolKind, product: Product, whole: &[u128]) -> Pool {
         recovery: false,
         rated: false,
     };
-    many(product, PoolState::BalancerV3(Arc::new(state)), whole.len() as u32)
+    many(product, PoolState::BalancerV3(Arc::new(state)), u32::try_from(whole.len()).unwrap())
 }
 
 fn balancer_v3_weighted() -> Pool {

@@ -98,13 +98,13 @@ pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
         batch.send("approving the filler", Tx::call(MAKER, tokens::find(symbol)?.address, &call).gas(100_000)).await?;
     }
     batch.mine().await?;
-    for (place, spec) in POOLS.iter().enumerate() {
+    for (place, spec) in (0_u8..).zip(&POOLS) {
         let mut coins = Vec::with_capacity(spec.1.len());
         for (symbol, share) in spec.1 {
             coins.push((tokens::find(symbol)?, *share));
         }
         coins.sort_unstable_by_key(|(token, _)| token.address);
-        let pool = create(rpc, spec, &coins, keccak256([place as u8])).await?;
+        let pool = create(rpc, spec, &coins, keccak256([place])).await?;
         let call = fillCall {
             pool,
             tokens: coins.iter().map(|(token, _)| token.address).collect(),

@@ -74,6 +74,7 @@ impl PowerCurve {
 }
 
 /// How many stretches keep the error small for a power.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number, not below zero")]
 fn stretches(power: f64) -> usize {
     let bend = (power * (power - 1.0)).abs().sqrt();
     if bend < 1e-9 { 1 } else { ((STRETCHES * bend).ceil() as usize).clamp(4, MOST_STRETCHES) }
