@@ -52,7 +52,7 @@ fn no_recorded_pool_pays_more_than_its_curve() {
             let Some(curve) = PairCurve::of(&pool, [i.min(j), i.max(j)], &at) else { continue };
             let Some(direction) = curve.direction(u8::from(i > j)) else { continue };
             for step in 1..24 {
-                let amount = direction.capacity_in() * 10_f64.powf(-0.35 * f64::from(step));
+                let amount = (direction.capacity_in() * 10_f64.powf(-0.35 * f64::from(step))).floor();
                 if amount < 1e4 {
                     break;
                 }
@@ -92,9 +92,11 @@ fn a_second_trade_in_a_route_meets_the_first() {
             let Ok(second) = pool.swap_after(&at, &first.after, i, j, amount) else { continue };
             assert_ne!(first.after, After::Unchanged);
             let Ok(both) = pool.swap(&at, i, j, amount + amount) else { continue };
+            // the powers of weighted pools are good to 10⁻¹⁴ of what they hold, and no better
+            let rounding = direction.capacity_out() * 1e-10;
             let (parts, whole) = (f64::from(first.amount_out + second.amount_out), f64::from(both.amount_out));
             assert!(
-                (parts / whole - 1.0).abs() < 2e-3 || whole < 1e4,
+                (parts / whole - 1.0).abs() < 2e-3 || whole < 1e4 || whole < rounding,
                 "{} {i}→{j}: {parts:e} and {whole:e}",
                 pool.address
             );
