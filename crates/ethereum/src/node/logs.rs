@@ -234,6 +234,8 @@ async fn receipts_show(member: &Member, block: &Block, filter: &LogFilter) -> bo
 mod tests {
     use alloy::primitives::{Bytes, Log};
 
+    use std::slice::from_ref;
+
     use super::*;
 
     fn placed(emitter: u8, topic: u8) -> PlacedLog {
@@ -251,9 +253,9 @@ mod tests {
         let filter = LogFilter { emitters: vec![], topics: vec![B256::repeat_byte(7)] };
         let (wanted, other) = (placed(1, 7), placed(2, 8));
         assert_eq!(judge(&bloom(&[]), &filter, &[]), Verdict::Plausible);
-        assert_eq!(judge(&bloom(&[other.clone()]), &filter, &[]), Verdict::Plausible, "nothing that was asked for");
-        assert_eq!(judge(&bloom(&[wanted.clone()]), &filter, &[]), Verdict::Suspicious);
-        assert_eq!(judge(&bloom(&[wanted.clone()]), &filter, &[wanted.clone()]), Verdict::Plausible);
+        assert_eq!(judge(&bloom(from_ref(&other)), &filter, &[]), Verdict::Plausible, "nothing that was asked for");
+        assert_eq!(judge(&bloom(from_ref(&wanted)), &filter, &[]), Verdict::Suspicious);
+        assert_eq!(judge(&bloom(from_ref(&wanted)), &filter, from_ref(&wanted)), Verdict::Plausible);
         assert_eq!(judge(&bloom(&[wanted]), &filter, &[other]), Verdict::Foreign);
         let narrow = LogFilter { emitters: vec![Address::repeat_byte(9)], ..filter };
         assert_eq!(

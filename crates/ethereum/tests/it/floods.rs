@@ -148,8 +148,8 @@ async fn tokens_of_every_kind_are_taken_as_far_as_they_make_sense() {
     short.extend([0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3]);
     let burns: &[u8] = &[0xfe];
     let long: &[u8] = &[0x62, 0x98, 0x96, 0x80, 0x5f, 0xf3];
-    let kinds: [(u8, &[u8], Option<(&str, u8)>); 5] = [
-        (0, &short, Some(("BRAIDED", 0))),
+    let kinds = [
+        (0, short.as_slice(), Some(("BRAIDED", 0))),
         (36, &short, Some(("BRAIDED", 36))),
         (77, &short, None),
         (18, burns, Some(("", 18))),
