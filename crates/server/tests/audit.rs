@@ -68,7 +68,12 @@ impl World {
     }
 
     async fn quote(&self, from: Address, amount: U256, to: Address) -> (u16, Value) {
+        self.quote_over(Value::Null, from, amount, to).await
+    }
+
+    async fn quote_over(&self, protocols: Value, from: Address, amount: U256, to: Address) -> (u16, Value) {
         let body = json!({
+            "include_protocols": protocols,
             "inputs": [{"chain_id": 1, "address": from, "amount": amount.to_string()}],
             "outputs": [{"chain_id": 1, "address": to, "ratio_bps": 10000}],
             "taker": accounts::TAKER,
@@ -204,14 +209,10 @@ async fn what_models_say_of_every_pool_is_what_the_evm_pays() {
 async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again() {
     let mut world = World::start().await;
     let sell = units("USDC", 40_000);
-    let (_, before) = world.quote(token("USDC"), sell, WETH).await;
-    // a pair of the constant product: what it pays depends on the reserves that it tells
-    let market = Arc::clone(&world.feed.latest().unwrap().head.market);
-    let is_pair = |pool: &Address| {
-        let id = market.pool_id(*pool).unwrap();
-        matches!(market.pool(id).unwrap().state, braid_protocols::PoolState::UniswapV2(_))
-    };
-    let liar = pools_of(&before).into_iter().find(is_pair).unwrap();
+    // pairs of the constant product: what they pay depends on the reserves that they tell
+    let pairs = json!(["uniswap_v2"]);
+    let (_, before) = world.quote_over(pairs.clone(), token("USDC"), sell, WETH).await;
+    let liar = pools_of(&before)[0];
     let lies = Layer { tells_less: vec![(GET_RESERVES, 0), (GET_RESERVES, 32)], ..Layer::default() };
     let honest = world.put_over(liar, lies).await;
     world.next_block().await;
@@ -238,7 +239,7 @@ async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again()
     world.chain.set_code(liar, &honest).await.unwrap();
     world.next_block().await;
     world.audit_until(0).await;
-    let (_, again) = world.quote(token("USDC"), sell, WETH).await;
+    let (_, again) = world.quote_over(pairs, token("USDC"), sell, WETH).await;
     assert!(pools_of(&again).contains(&liar));
     assert_eq!(braid_store::quarantine::load(world.dir.path()).unwrap(), []);
 }

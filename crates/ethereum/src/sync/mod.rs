@@ -166,10 +166,14 @@ impl Synchronizer {
         self.status.send_modify(|status| status.phase = phase);
     }
 
+    /// Whether a block is still the one of its height.
+    async fn is_canonical(&self, block: &Block) -> Result<bool, FollowError> {
+        Ok(self.node.block_at(block.number).await?.is_some_and(|now| now.hash == block.hash))
+    }
+
     /// Fails when a block is no longer the one of its height.
     async fn check_canonical(&self, block: &Block) -> Result<(), FollowError> {
-        let now = self.node.block_at(block.number).await?;
-        if now.is_some_and(|now| now.hash == block.hash) {
+        if self.is_canonical(block).await? {
             return Ok(());
         }
         Err(FollowError::Replaced { number: block.number, hash: block.hash })

@@ -21,8 +21,13 @@ impl Synchronizer {
         if head.hash == tip.hash {
             return Ok(false);
         }
+        if head.number < tip.number && self.is_canonical(&tip).await? {
+            // The node lags behind itself, however far: what it said of our block still stands.
+            return Ok(false);
+        }
         if self.history.contains(head.hash) {
-            return self.step_back(&head, &tip).await;
+            self.roll_back_to(head.hash, &tip);
+            return Ok(true);
         }
         let oldest = self.history.oldest().map_or(0, |block| block.number);
         let reach = (self.config.reorganisation_depth as u64).saturating_mul(2);
@@ -34,8 +39,7 @@ impl Synchronizer {
                 self.advance_all(way).await?;
                 return Ok(true);
             }
-        } else if head.number > tip.number && self.node.block_at(tip.number).await?.is_some_and(|b| b.hash == tip.hash)
-        {
+        } else if head.number > tip.number && self.is_canonical(&tip).await? {
             if let Some(base) = self.tip().cloned() {
                 self.leap(&base, tip.number, &head, self.history.read_at_tip()).await?;
             }
@@ -51,15 +55,6 @@ impl Synchronizer {
         let position = path.iter().rposition(|block| self.history.contains(block.hash))?;
         let (common, way) = path.split_at(position + 1);
         common.last().map(|ancestor| (ancestor.hash, way))
-    }
-
-    /// The node's head is an older block of ours: either it lags, or its newer blocks are gone.
-    async fn step_back(&mut self, head: &Block, tip: &Block) -> Result<bool, FollowError> {
-        if self.node.block_at(tip.number).await?.is_some_and(|block| block.hash == tip.hash) {
-            return Ok(false);
-        }
-        self.roll_back_to(head.hash, tip);
-        Ok(true)
     }
 
     /// Takes the market of an older block as the tip. What later blocks announced is forgotten; pools that joined later

@@ -94,6 +94,7 @@ async fn a_chain_that_is_replaced_while_its_first_market_is_read() {
     let proxy = Proxy::before(chain.http_url()).await;
     proxy.set(Fault::Slow(5));
     for depth in [1, 2, 7, 31, 64] {
+        chain.mine(depth).await.unwrap();
         acts.several(&market, 3).await;
         let mut follower = impatient(&proxy).await;
         status_when(&mut follower, |status| status.phase != Phase::Connecting).await;
@@ -101,6 +102,7 @@ async fn a_chain_that_is_replaced_while_its_first_market_is_read() {
         acts.any(&market).await;
         let market = assert_faithful(&mut follower, &chain).await;
         // And once more while blocks are followed.
+        chain.mine(depth).await.unwrap();
         acts.several(&market, 3).await;
         chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
         acts.any(&market).await;
