@@ -23,7 +23,7 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 	@cargo build --quiet --workspace --bins
 	@exec $(DEVNET) swap
 
-test: test-contracts test-rust ## Runs every test but the generated requests of test-api: contracts, unit, property, end to end
+test: test-contracts test-rust test-api ## Runs every test: contracts, unit, property, end to end, clients, generated requests
 
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh

@@ -8,41 +8,50 @@ cd "$(dirname "$0")/.."
 cases="${CASES:-5000}"
 seed="${SEED:-1}"
 target="${CARGO_TARGET_DIR:-target}"
-tools="$target/schemathesis"
-export DEMO_NODE_PORT="${DEMO_NODE_PORT:-18645}" BRAID_PORT="${BRAID_PORT:-18680}"
-# limits are not what is tested here
-export BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
-base="http://127.0.0.1:$BRAID_PORT"
+# one installation per list of pinned versions, shared by every checkout of this machine
+pins=$(sha256sum scripts/schemathesis.txt | cut -c1-12)
+tools="${XDG_CACHE_HOME:-$HOME/.cache}/braid/schemathesis-$pins"
+work=$(mktemp -d)
+demo=
+finish() {
+    [ -z "$demo" ] || { kill "$demo" 2>/dev/null || true; wait "$demo" 2>/dev/null || true; }
+    rm -rf "$work"
+}
+trap finish EXIT
 
-if ! cmp -s scripts/schemathesis.txt "$tools/installed.txt"; then
-    echo "Installing schemathesis."
+if [ ! -e "$tools/complete" ]; then
+    echo "Installing schemathesis into $tools."
     rm -rf "$tools"
     python3 -m venv "$tools" || { echo "python3 with venv is needed for this test (Debian: python3-venv)" >&2; exit 1; }
-    "$tools/bin/pip" install --quiet --disable-pip-version-check -r scripts/schemathesis.txt
-    cp scripts/schemathesis.txt "$tools/installed.txt"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps -r scripts/schemathesis.txt
+    touch "$tools/complete"
 fi
 
-log="$tools/demo.log"
-"$target/debug/braid-devnet" demo >"$log" 2>&1 </dev/null &
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+DEMO_NODE_PORT="${DEMO_NODE_PORT:-$(free_port)}"
+BRAID_PORT="${BRAID_PORT:-$(free_port)}"
+# limits are not what is tested here
+export DEMO_NODE_PORT BRAID_PORT BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
+base="http://127.0.0.1:$BRAID_PORT"
+log="$work/demo.log"
+"$target/debug/braid-devnet" demo --logs "$work" >"$log" 2>&1 </dev/null &
 demo=$!
-trap 'kill "$demo" 2>/dev/null || true; wait "$demo" 2>/dev/null || true' EXIT
 ready() { python3 -c "import urllib.request as u; u.urlopen('$base/ready', timeout=2)" 2>/dev/null; }
-for _ in $(seq 300); do
+for _ in $(seq 600); do
     kill -0 "$demo" 2>/dev/null || { echo "the demo ended:" >&2; tail -5 "$log" >&2; exit 1; }
     ready && break
     sleep 0.5
 done
-ready || { echo "the demo was not ready in time; its log is $log" >&2; exit 1; }
+ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 1; }
 
 (cd clients/js && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test test/)
 
 checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance
 checks+=,response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance
 status=0
-# in its own folder, where it keeps notes
-case "$tools" in /*) ;; *) tools="$PWD/$tools" ;; esac
-report="$tools/report.txt"
-(cd "$tools" && "$tools/bin/schemathesis" run "$base/openapi.json" --checks "$checks" --phases examples,coverage,fuzzing \
+report="$work/report.txt"
+# in a folder of its own, where it keeps notes
+(cd "$work" && "$tools/bin/schemathesis" run "$base/openapi.json" --checks "$checks" --phases examples,coverage,fuzzing \
     --generation-deterministic --seed "$seed" --max-examples "$((cases / 8))" --workers 1 --request-timeout 20 \
     --suppress-health-check all --warnings off --header 'X-API-Key: demo-key' --no-color) >"$report" 2>&1 || status=$?
 ran=$(grep -oE '[0-9,]+ generated' "$report" | tr -dc '0-9\n' | head -1)

@@ -4,7 +4,8 @@
 export class Problem extends Error {
   constructor(status, body, retryAfterS) {
     super(`${status} ${body?.code ?? ""}: ${body?.detail ?? "no reason given"}`);
-    Object.assign(this, { status, retryAfterS, code: body?.code, errors: body?.errors ?? [], retryable: body?.retryable ?? false });
+    const { code, errors = [], retryable = false } = body ?? {};
+    Object.assign(this, { status, retryAfterS, body, code, errors, retryable });
   }
 }
 
@@ -48,9 +49,15 @@ export class Braid {
     return Object.fromEntries(Object.entries(balances).map(([token, amount]) => [token, BigInt(amount)]));
   }
 
+  /** Tokens by symbol, name or address, the best known first. */
+  async tokens(search) {
+    const { tokens } = await this.#call(`/v1/tokens?chain_id=1&search=${encodeURIComponent(search)}`);
+    return tokens;
+  }
+
   async token(address) {
-    const { tokens } = await this.#call(`/v1/tokens?chain_id=1&search=${address}`);
-    return tokens[0];
+    const [token] = await this.tokens(address);
+    return token;
   }
 
   ready() {

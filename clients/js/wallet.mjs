@@ -42,15 +42,12 @@ export class Wallet {
     if (permit) await this.approve(permit.approvals);
     const signature = permit ? await this.sign(permit) : null;
     const built = await braid.build(quote.quote_id, { permit2_signature: signature });
-    const { to, data, value, gas, max_fee_per_gas, max_priority_fee_per_gas } = built.transaction;
-    const receipt = await this.send({
-      to,
-      data,
-      value,
-      gas: BigInt(gas),
-      maxFeePerGas: BigInt(max_fee_per_gas),
-      maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
-    });
-    return { built, receipt };
+    return { built, receipt: await this.sendBuilt(built.rpc_transaction) };
+  }
+
+  /** Sends what a build returned, in JSON-RPC's names and hex. */
+  sendBuilt({ to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas }) {
+    const [limit, fee, tip] = [gas, maxFeePerGas, maxPriorityFeePerGas].map(BigInt);
+    return this.send({ to, data, value, gas: limit, maxFeePerGas: fee, maxPriorityFeePerGas: tip });
   }
 }

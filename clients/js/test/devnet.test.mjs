@@ -1,11 +1,14 @@
 // The clients on a running demo (BRAID_API, BRAID_KEY, RPC_URL): what strangers would write, with a real wallet library.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { erc20Abi, verifyTypedData } from "viem";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { erc20Abi, formatUnits, verifyTypedData } from "viem";
 import { Braid, ETHER, Problem } from "../braid.mjs";
 import { Wallet } from "../wallet.mjs";
+import { ChatBot } from "../chat-bot.mjs";
 import { fillable, keep } from "../limit-order.mjs";
-import { look, plan, rebalance } from "../rebalance.mjs";
+import { plan, rebalance } from "../rebalance.mjs";
 
 // the first account of every local chain: public, worth nothing
 const privateKey = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -91,15 +94,16 @@ test("a keeper waits for its price, then fills and takes a partner's fee", async
 
 test("a plan sells what is too much for what is too little", () => {
   const token = (address, value, weightBps) => ({ address, value, weightBps, balance: BigInt(value * 1e6) });
-  const { inputs, outputs } = plan([token("a", 70, 5_000), token("b", 20, 3_000), token("c", 10, 2_000)]);
-  assert.deepEqual(inputs, [["a", 19_999_999n]].map(([t]) => [t, inputs[0][1]]));
-  assert.ok(inputs[0][1] > 19_900_000n && inputs[0][1] <= 20_000_000n);
-  assert.deepEqual(outputs.map(([t]) => t), ["b", "c"]);
-  assert.equal(outputs.reduce((sum, [, share]) => sum + share, 0), 10_000);
+  const basket = [token("a", 70, 5_000), token("b", 20, 3_000), token("c", 10, 2_000)];
+  assert.deepEqual(plan(basket), { inputs: [["a", 20_000_000n]], outputs: [["b", 5_000], ["c", 5_000]] });
+  // where the trade costs 1, everything has its weight of the 99 that are left
+  assert.deepEqual(plan(basket, 1), { inputs: [["a", 20_500_000n]], outputs: [["b", 4_974], ["c", 5_026]] });
   assert.deepEqual(plan([token("a", 50.1, 5_000), token("b", 49.9, 5_000)]), { inputs: [], outputs: [] });
+  const shares = plan([token("a", 100, 0), token("b", 1, 3_333), token("c", 1, 3_333), token("d", 1, 3_334)]).outputs;
+  assert.equal(shares.reduce((sum, [, share]) => sum + share, 0), 10_000);
 });
 
-test("a bot brings a basket to its weights", async () => {
+test("a bot brings a basket to its weights, what the trade costs included", async () => {
   const owner = new Wallet({ privateKey: "0x" + "22".repeat(32), rpc: process.env.RPC_URL });
   await wallet.send({ to: owner.address, value: 10n ** 18n });
   const abi = erc20Abi;
@@ -109,13 +113,88 @@ test("a bot brings a basket to its weights", async () => {
     await follow((await wallet.reader.waitForTransactionReceipt({ hash, pollingInterval: 100 })).blockNumber);
   }
   const weights = { [USDC]: 4_000, [DAI]: 2_000, [WBTC]: 3_000, [WETH]: 1_000 };
-  const done = await rebalance(braid, owner, weights);
-  assert.deepEqual([done.quote.inputs.length, done.quote.outputs.length], [2, 2]);
-  await follow(done.receipt.blockNumber);
-  const now = await look(braid, owner.address, weights);
-  const total = now.reduce((sum, token) => sum + token.value, 0);
-  for (const token of now) {
-    const off = (token.value / total) * 10_000 - token.weightBps;
-    assert.ok(Math.abs(off) < 100, `${token.symbol} is ${off} bps off its weight`);
+  const { tokens, quote, receipt } = await rebalance(braid, owner, weights);
+  assert.deepEqual([quote.inputs.length, quote.outputs.length], [2, 2]);
+  for (const output of quote.estimated_outputs) {
+    assert.ok(Math.abs(output.realized_ratio_bps - output.ratio_bps) <= 1, JSON.stringify(output));
+  }
+  await follow(receipt.blockNumber);
+  // at the prices of the plan: shares are whole basis points and met within one, so that no weight is off by more than two
+  const now = await Promise.all(tokens.map(async (token) => Number(await holds(token.address, owner.address)) * token.unit));
+  const total = now.reduce((sum, value) => sum + value, 0);
+  tokens.forEach((token, index) => {
+    const off = (now[index] / total) * 10_000 - token.weightBps;
+    assert.ok(Math.abs(off) <= 2, `${token.symbol} is ${off} bps off its weight`);
+  });
+});
+
+test("a chat bot offers in words and earns its fee; the user's wallet alone signs", async () => {
+  const partner = "0x00000000000000000000000000000000000b0b0c";
+  const bot = new ChatBot({ braid, partner, feeBps: 40 });
+  const user = wallet.address;
+  const say = async (message) => (await bot.answer(user, message)).text;
+  assert.match(await say("good morning"), /for example: swap 100 USDC to ETH/);
+  assert.match(await say("swap 5 NOSUCHCOIN to ETH"), /do not know the token NOSUCHCOIN/);
+  assert.match(await say("yes"), /nothing to confirm/);
+  assert.match(await say("swap 0.000001 USDC to WBTC"), /too little/);
+  assert.match(await say("swap 12 USDC to USDC"), /the token is an input too/);
+  assert.match(await say("swap 400 USDC to WETH"), /Fee 0.4%, included/);
+  assert.match(await say("no"), /Forgotten/);
+  assert.match(await say("yes"), /nothing to confirm/);
+
+  const { text, permit } = await bot.answer(user, "swap 400 USDC to WETH");
+  assert.match(text, /^400 USDC get you 0\.[0-9]+ WETH, at least 0\.[0-9]+ WETH\./);
+  await wallet.approve(permit.approvals);
+  const { transaction } = await bot.signed(user, await wallet.sign(permit));
+  const [paid, before] = [await holds(USDC, partner), await holds(WETH)];
+  const receipt = await wallet.sendBuilt(transaction);
+  assert.equal((await holds(USDC, partner)) - paid, 1_600_000n);
+  const received = (await holds(WETH)) - before;
+  assert.ok(text.includes(`get you ${formatUnits(received, 18)} WETH`), `${received}: ${text}`);
+  await follow(receipt.blockNumber);
+});
+
+test("an agent swaps with the tools of the tool server and a wallet of its own", async () => {
+  const env = { PATH: process.env.PATH, BRAID_API: base, BRAID_KEY: process.env.BRAID_KEY ?? "demo-key" };
+  const script = new URL("../tool-server.mjs", import.meta.url).pathname;
+  const agent = new Client({ name: "test-agent", version: "1.0.0" });
+  await agent.connect(new StdioClientTransport({ command: process.execPath, args: [script], env }));
+  try {
+    const { tools } = await agent.listTools();
+    const names = ["build_transaction", "find_tokens", "prices", "quote", "service_status"];
+    assert.deepEqual(tools.map((tool) => tool.name).sort(), names);
+    assert.ok(tools.every((tool) => tool.description && tool.inputSchema.type === "object"));
+    const call = async (name, args = {}) => {
+      const answer = await agent.callTool({ name, arguments: args });
+      assert.ok(!answer.isError, JSON.stringify(answer));
+      return JSON.parse(answer.content[0].text);
+    };
+    const fails = async (name, args) => {
+      const answer = await agent.callTool({ name, arguments: args }).catch((error) => ({ isError: true, thrown: error }));
+      assert.ok(answer.isError, JSON.stringify(answer));
+      return answer.thrown?.message ?? answer.content[0].text;
+    };
+    assert.equal((await call("service_status")).status, "ready");
+    const [usdc] = await call("find_tokens", { search: "usdc" });
+    assert.equal(usdc.address, USDC);
+    assert.ok((await call("prices", { tokens: [USDC, WETH] })).prices[WETH] > 100);
+
+    const swap = { taker: wallet.address, inputs: [{ token: USDC, amount: "250000000" }] };
+    const nowhere = { ...swap, outputs: [{ token: "0x00000000000000000000000000000000000000aa", ratio_bps: 10_000 }] };
+    assert.match(await fails("quote", nowhere), /TOKEN_NOT_FOUND.*\/outputs\/0\/address/);
+    assert.match(await fails("quote", { ...swap, taker: "me", outputs: [] }), /taker/);
+
+    const quote = await call("quote", { ...swap, outputs: [{ token: WETH, ratio_bps: 10_000 }] });
+    assert.ok(quote.why.length > 0 && quote.certificate.gap_bps < 50);
+    await wallet.approve(quote.permit2.approvals);
+    const permit2_signature = await wallet.sign(quote.permit2);
+    const built = await call("build_transaction", { quote_id: quote.quote_id, permit2_signature });
+    assert.equal(built.simulation.status, "success");
+    const before = await holds(WETH);
+    const receipt = await wallet.sendBuilt(built.rpc_transaction);
+    assert.equal((await holds(WETH)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
+    await follow(receipt.blockNumber);
+  } finally {
+    await agent.close();
   }
 });
