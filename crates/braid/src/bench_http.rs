@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use braid_ethereum::{FeeData, Head, SyncStatus};
 use braid_market::Market;
 use braid_primitives::{Token, TokenId, U256};
+use braid_routing::{PoolFilter, Request};
 use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, QuoteStore};
 use eyre::{Result, eyre};
@@ -31,11 +32,23 @@ const REQUESTS: u64 = 512;
 /// Gas price of the bench's market, in wei: one gwei.
 const BASE_FEE_WEI: u64 = 1_000_000_000;
 
+/// Tip of every tier, in wei.
+const TIP_WEI: u64 = 50_000_000;
+
 /// The 99th percentile that a service should keep under load.
 const BOUND: Duration = Duration::from_millis(20);
 
 /// Connections tried to find the most quotes per second within the bound.
 const SWEEP: [usize; 7] = [2, 4, 6, 8, 12, 16, 24];
+
+/// Longest wait for a thread that the service accepts in the row under too much load.
+const OVERLOAD_WAIT: Duration = Duration::from_millis(20);
+
+/// Connections of that row: several times what the wait leaves room for.
+const OVERLOAD_CONNECTIONS: usize = 256;
+
+/// How soon a client that was turned away asks again there: much sooner than it was told to.
+const OVERLOAD_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -67,23 +80,29 @@ async fn bench(args: &Args) -> Result<()> {
     out::line(format_args!("server and clients share this machine: {}", crate::bench::machine()))?;
     let dir = std::env::temp_dir().join(format!("braid-bench-{}", std::process::id()));
     braid_store::prepare_dir(&dir)?;
-    let server = Server::start(market, &dir).await?;
+    let market = Arc::new(market);
+    let server = Server::start(Arc::clone(&market), &dir.join("usual"), Config::default().solve_wait).await?;
     out::line(format_args!(
         "\n| connections | quotes/s | p50 ms | p99 ms | no route | turned away |\n| --- | --- | --- | --- | --- | --- |"
     ))?;
     let length = Duration::from_secs(args.seconds);
+    out::line(format_args!("{}", server.solving().line("solving alone")))?;
     for connections in &args.connections {
         let row = load(&server, *connections, length).await?;
-        out::line(format_args!("{}", row.line(*connections)))?;
+        out::line(format_args!("{}", row.line(&connections.to_string())))?;
     }
     let mut best = 0.0f64;
     for connections in SWEEP {
         let row = load(&server, connections, length).await?;
-        if row.quantile(0.99) < BOUND {
+        if quantile(&row.took, 0.99) < BOUND && row.turned_away.is_empty() {
             best = best.max(row.per_s());
         }
     }
     out::line(format_args!("\n{best:.0} quotes/s with a 99th percentile below {} ms", BOUND.as_millis()))?;
+    server.stop().await;
+    let server = Server::start(market, &dir.join("overload"), OVERLOAD_WAIT).await?;
+    let row = load(&server, OVERLOAD_CONNECTIONS, length).await?;
+    out::line(format_args!("\n{}", row.overloaded()))?;
     server.stop().await;
     std::fs::remove_dir_all(&dir)?;
     Ok(())
@@ -106,6 +125,8 @@ fn market(args: &Args) -> Result<Market> {
 
 struct Server {
     address: SocketAddr,
+    feed: Arc<MarketFeed>,
+    questions: Vec<Request>,
     bodies: Arc<Vec<String>>,
     stop: oneshot::Sender<()>,
     task: tokio::task::JoinHandle<std::io::Result<()>>,
@@ -113,18 +134,19 @@ struct Server {
 }
 
 impl Server {
-    async fn start(market: Market, dir: &std::path::Path) -> Result<Self> {
+    async fn start(market: Arc<Market>, dir: &std::path::Path, solve_wait: Duration) -> Result<Self> {
+        braid_store::prepare_dir(dir)?;
         let (status, receiver) = watch::channel(SyncStatus::default());
         let feed = Arc::new(MarketFeed::new(receiver));
-        let fees = FeeData { next_base_fee_per_gas_wei: BASE_FEE_WEI, priority_fee_per_gas_wei: [50_000_000; 4] };
-        let head = Head { market: Arc::new(market), fees, received_at: Instant::now() };
+        let fees = FeeData { next_base_fee_per_gas_wei: BASE_FEE_WEI, priority_fee_per_gas_wei: [TIP_WEI; 4] };
+        let head = Head { market, fees, received_at: Instant::now() };
         feed.publish(Arc::new(head));
-        let bodies = Arc::new(requests(&feed)?);
+        let (questions, bodies) = requests(&feed)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
         let app = App::new(Parts {
-            config: Config { limits, stale_after: Duration::MAX, ..Config::default() },
+            config: Config { limits, solve_wait, stale_after: Duration::MAX, ..Config::default() },
             clock: Arc::new(SystemClock),
-            feed,
+            feed: Arc::clone(&feed),
             node: None,
             keys: KeyStore::open(dir)?.with_fixed("bench", KEY),
             quotes: QuoteStore::open(dir)?,
@@ -133,7 +155,23 @@ impl Server {
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(serve(app, listener, async move { drop(stopped.await) }));
-        Ok(Self { address, bodies, stop, task, _status: status })
+        let bodies = Arc::new(bodies);
+        Ok(Self { address, feed, questions, bodies, stop, task, _status: status })
+    }
+
+    /// The same requests, solved one after the other on this thread: what of the times below is the solver's.
+    fn solving(&self) -> Row {
+        let mut row = Row::default();
+        let Some(published) = self.feed.latest() else { return row };
+        let started = Instant::now();
+        for question in &self.questions {
+            let asked = Instant::now();
+            row.no_route += usize::from(braid_routing::solve(&published.prepared, question).is_err());
+            row.took.push(asked.elapsed());
+        }
+        row.elapsed = started.elapsed();
+        row.took.sort_unstable();
+        row
     }
 
     async fn stop(self) {
@@ -143,7 +181,7 @@ impl Server {
 }
 
 /// The same requests every time: between the tokens with the most pools, worth 0.03 to 300 ether.
-fn requests(feed: &MarketFeed) -> Result<Vec<String>> {
+fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
     let published = feed.latest().ok_or_else(|| eyre!("the market is empty"))?;
     let market = &published.head.market;
     let mut ranked: Vec<(usize, TokenId, &Token)> =
@@ -165,7 +203,16 @@ fn requests(feed: &MarketFeed) -> Result<Vec<String>> {
         let price = published.prepared.reference_price(*from).unwrap_or(1.0);
         let amount = U256::from(ether / price * 10f64.powi(i32::from(sold.decimals)));
         if from != to && !amount.is_zero() {
-            bodies.push(body(sold, amount, bought));
+            let question = Request {
+                inputs: vec![(*from, amount)],
+                outputs: vec![(*to, 10_000)],
+                max_hops: 4,
+                filter: PoolFilter::default(),
+                gas_price_wei: BASE_FEE_WEI + TIP_WEI,
+                max_steps: Config::default().max_steps,
+                at: market.block().next(),
+            };
+            bodies.push((question, body(sold, amount, bought)));
         }
     }
     Ok(bodies)
@@ -197,7 +244,7 @@ impl SplitMix {
 struct Row {
     took: Vec<Duration>,
     no_route: usize,
-    turned_away: usize,
+    turned_away: Vec<Duration>,
     elapsed: Duration,
 }
 
@@ -206,19 +253,35 @@ impl Row {
         self.took.len() as f64 / self.elapsed.as_secs_f64()
     }
 
-    fn line(&self, connections: usize) -> String {
+    fn line(&self, connections: &str) -> String {
         let per_s = self.per_s();
-        let ms = |part: f64| self.quantile(part).as_secs_f64() * 1e3;
-        let (p50, p99) = (ms(0.5), ms(0.99));
-        let Self { no_route, turned_away, .. } = self;
+        let (p50, p99) = (ms(&self.took, 0.5), ms(&self.took, 0.99));
+        let (no_route, turned_away) = (self.no_route, self.turned_away.len());
         format!("| {connections} | {per_s:.0} | {p50:.2} | {p99:.2} | {no_route} | {turned_away} |")
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
-    fn quantile(&self, part: f64) -> Duration {
-        let at = (self.took.len().saturating_sub(1) as f64 * part) as usize;
-        self.took.get(at).copied().unwrap_or_default()
+    /// What came of more load than the service takes.
+    fn overloaded(&self) -> String {
+        let offered = (self.took.len() + self.turned_away.len()) as f64 / self.elapsed.as_secs_f64();
+        let (per_s, p50, p99) = (self.per_s(), ms(&self.took, 0.5), ms(&self.took, 0.99));
+        let (early_p50, early_p99) = (ms(&self.turned_away, 0.5), ms(&self.turned_away, 0.99));
+        let (count, wait) = (self.turned_away.len(), OVERLOAD_WAIT.as_millis());
+        format!(
+            "under {offered:.0} requests/s, {wait} ms of waiting accepted: {per_s:.0} quotes/s answered, p50 {p50:.2} ms, \
+             p99 {p99:.2} ms; {count} turned away with Retry-After, p50 {early_p50:.2} ms, p99 {early_p99:.2} ms"
+        )
     }
+}
+
+/// A part of sorted times, in milliseconds.
+fn ms(sorted: &[Duration], part: f64) -> f64 {
+    quantile(sorted, part).as_secs_f64() * 1e3
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
+fn quantile(sorted: &[Duration], part: f64) -> Duration {
+    let at = (sorted.len().saturating_sub(1) as f64 * part) as usize;
+    sorted.get(at).copied().unwrap_or_default()
 }
 
 async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
@@ -234,10 +297,11 @@ async fn load(server: &Server, connections: usize, length: Duration) -> Result<R
         let part = worker.await??;
         row.took.extend(part.took);
         row.no_route += part.no_route;
-        row.turned_away += part.turned_away;
+        row.turned_away.extend(part.turned_away);
     }
     row.elapsed = started.elapsed();
     row.took.sort_unstable();
+    row.turned_away.sort_unstable();
     Ok(row)
 }
 
@@ -259,6 +323,7 @@ async fn ask(
         let call = client.post(&url).header("content-type", "application/json").header("x-api-key", KEY);
         let response = call.body(body.clone()).send().await?;
         let status = response.status().as_u16();
+        let retry_after = response.headers().contains_key("retry-after");
         response.bytes().await?;
         match status {
             200 => row.took.push(asked.elapsed()),
@@ -266,7 +331,10 @@ async fn ask(
                 row.no_route += 1;
                 row.took.push(asked.elapsed());
             }
-            503 => row.turned_away += 1,
+            503 if retry_after => {
+                row.turned_away.push(asked.elapsed());
+                tokio::time::sleep(OVERLOAD_PAUSE).await;
+            }
             other => return Err(eyre!("the service answered {other} to {body}")),
         }
     }
