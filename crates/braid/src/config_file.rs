@@ -88,6 +88,7 @@ fn words(value: &Value) -> Option<Vec<&'static str>> {
 mod tests {
     use super::*;
     use clap::{CommandFactory as _, FromArgMatches as _};
+    use proptest::prelude::*;
 
     /// The debug form of the settings that a command line gives under a file.
     fn parse(file: &str, args: &[&str]) -> Result<String, String> {
@@ -120,6 +121,29 @@ mod tests {
         assert!(fails("rate-limit = {}").contains("rate-limit is a table"));
         assert!(fails("rate-limit = \"many\"").contains("invalid value 'many' for '--rate-limit"));
         assert!(fails("rate-limit").contains("not TOML"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,60}(= ?\\PC{0,20}\n)?") {
+            let _ = with_defaults(crate::Cli::command(), &text, Path::new("braid.toml"));
+        }
+
+        #[test]
+        fn every_count_in_range_is_read_back(rate: u32, wait_ms in 0..=10_000u64) {
+            let file = format!("rpc-url = \"http://127.0.0.1:1\"\nrate-limit = {rate}\nsolve_wait_ms = {wait_ms}");
+            let read = parse(&file, &["braid", "serve"]).unwrap();
+            let (rate, wait) = (format!("rate_limit: {rate},"), format!("solve_wait_ms: {wait_ms},"));
+            prop_assert!(read.contains(&rate) && read.contains(&wait), "{}", read);
+        }
+
+        #[test]
+        fn every_text_is_read_back(text in "[a-zA-Z0-9 ./:_-]{1,40}") {
+            let file = format!("rpc-url = \"{text}\"");
+            let read = parse(&file, &["braid", "serve"]).unwrap();
+            let expected = format!("rpc_url: {text:?}");
+            prop_assert!(read.contains(&expected), "{}", read);
+        }
     }
 
     #[test]

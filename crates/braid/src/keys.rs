@@ -156,6 +156,20 @@ fn print(record: &KeyRecord, now_s: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_of_ends_panic(text in "\\PC{0,40}") {
+            let _ = when(&text);
+        }
+
+        #[test]
+        fn every_span_and_time_is_read_back(days in 1..10_000u64, hours in 0..24u64, unix_s in 0..253_000_000_000u64) {
+            prop_assert_eq!(when(&format!("{days}d{hours}h")), Ok(When::In(days * 86_400 + hours * 3_600)));
+            prop_assert_eq!(when(&time(unix_s)), Ok(When::At(unix_s)));
+        }
+    }
 
     #[test]
     fn an_end_is_a_time_or_a_span() {

@@ -63,6 +63,10 @@ pub(crate) struct Args {
     /// Most checks of the self-audit at one block
     #[arg(long, env = "BRAID_AUDIT_PER_BLOCK", value_name = "N", default_value_t = 16)]
     audit_per_block: u32,
+    /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned away
+    #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 250,
+          value_parser = clap::value_parser!(u64).range(..=10_000))]
+    solve_wait_ms: u64,
     #[command(flatten)]
     rules: RuleArgs,
     #[command(flatten)]
@@ -153,6 +157,7 @@ fn config(args: &Args) -> Config {
         quote_ttl_ms: args.quote_ttl_s.saturating_mul(1_000),
         cors_origins: args.cors_origins.clone(),
         audit: AuditConfig { every: Duration::from_millis(args.audit_every_ms), per_block: args.audit_per_block },
+        solve_wait: Duration::from_millis(args.solve_wait_ms),
         ..Config::default()
     };
     match args.solve_threads.map(usize::from) {

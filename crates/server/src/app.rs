@@ -22,7 +22,7 @@ use crate::http::limits::Limits;
 use crate::metrics::Metrics;
 use crate::proxy::ProxyWatch;
 use crate::request::Rules;
-use crate::work::WorkPool;
+use crate::work::{Bounds, WorkPool};
 use crate::{data, flow, metrics, openapi, routes};
 
 /// Everything a handler needs.
@@ -79,8 +79,10 @@ impl App {
     /// An application from its parts.
     pub fn new(parts: Parts) -> Arc<Self> {
         let Parts { config, clock, feed, node, keys, quotes } = parts;
-        let work = WorkPool::new(config.solve_threads, config.solve_queue);
-        let simulating = WorkPool::new(config.simulation_threads, config.simulation_queue);
+        let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
+        let work = WorkPool::new(config.solve_threads, bounds);
+        let bounds = Bounds { jobs: config.simulation_queue, wait: config.simulation_wait };
+        let simulating = WorkPool::new(config.simulation_threads, bounds);
         let started_ms = clock.now_ms();
         Arc::new(Self {
             config,

@@ -23,10 +23,14 @@ pub struct Config {
     pub solve_threads: usize,
     /// Solves that may wait for a thread; what comes beyond is turned away.
     pub solve_queue: usize,
+    /// Longest expected wait for a thread; a solve that would wait longer is turned away, however short the queue.
+    pub solve_wait: Duration,
     /// Simulations that may run at once; most of their time is waiting for the node.
     pub simulation_threads: usize,
     /// Simulations that may wait for a thread; what comes beyond is answered without one.
     pub simulation_queue: usize,
+    /// Longest expected wait of a simulation; what would wait longer is answered without one.
+    pub simulation_wait: Duration,
     /// Most steps in a route.
     pub max_steps: u16,
     /// Origins that browsers may call from; empty means any.
@@ -90,8 +94,10 @@ impl Default for Config {
             account_timeout: Duration::from_millis(1_500),
             solve_threads: threads,
             solve_queue: 256 * threads,
+            solve_wait: Duration::from_millis(250),
             simulation_threads: 4 * threads,
             simulation_queue: 64 * threads,
+            simulation_wait: Duration::from_secs(2),
             max_steps: 40,
             cors_origins: Vec::new(),
             degraded_after: Duration::from_secs(60),

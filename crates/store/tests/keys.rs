@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use braid_store::{KeyState, KeyStore, KeyTerms, StoreError};
+use proptest::prelude::*;
 
 /// A time at which the tests look at keys, unix seconds.
 const NOW_S: u64 = 10_000;
@@ -127,4 +128,25 @@ fn keys_of_before_terms_are_still_read() {
     }
     std::fs::write(&path, file.to_string()).unwrap();
     assert!(KeyStore::open(dir.path()).unwrap().check(key.reveal(), NOW_S).unwrap().is_some());
+}
+
+proptest! {
+    #[test]
+    fn no_text_but_the_key_opens(text in "\\PC{0,80}") {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = KeyStore::open(dir.path()).unwrap().with_fixed("fixed", "a-fixed-key");
+        let (key, _) = keys.create("bot", KeyTerms::default(), 1).unwrap();
+        prop_assert_eq!(keys.check(&text, NOW_S).unwrap().is_some(), text == "a-fixed-key");
+        let longer = format!("{}{text}", key.reveal());
+        prop_assert_eq!(keys.check(&longer, NOW_S).unwrap().is_some(), text.is_empty());
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_of_the_key_file_panic(text in "\\PC{0,40}|\\{\"version\":1,\"keys\":\\[\\{\\PC{0,60}\\}\\]\\}") {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("keys.json"), &text).unwrap();
+        if let Err(error) = KeyStore::open(dir.path()) {
+            prop_assert!(matches!(error, StoreError::DamagedKeys { .. }), "{}", error);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use braid_primitives::CHAIN_ID;
+use braid_primitives::{Address, CHAIN_ID, NATIVE_ETHER, is_native_ether};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -80,11 +80,14 @@ pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Resul
     let ((), (limit, offset)) = r.finish(chain.zip(limit.zip(offset)))?;
     let published = app.feed.current(&app.config)?;
     let tokens = published.head.market.tokens();
-    let found = published.directory().search(tokens, query.get("search").unwrap_or(""), &query.list("tags"));
+    let search = query.get("search").unwrap_or("");
+    let found = published.directory().search(tokens, search, &query.list("tags"));
+    // ether in the form that the caller uses
+    let ether = search.parse::<Address>().ok().filter(|address| is_native_ether(*address)).unwrap_or(NATIVE_ETHER);
     let has_more = found.len() > offset.saturating_add(limit);
     let page = found.into_iter().skip(offset).take(limit);
     let rows = page.map(|(entry, token)| TokenRow {
-        address: Eip55(token.address),
+        address: Eip55(if token.address == NATIVE_ETHER { ether } else { token.address }),
         symbol: token.symbol.clone(),
         name: token.name.clone(),
         decimals: token.decimals,

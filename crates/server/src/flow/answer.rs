@@ -1,8 +1,8 @@
 //! The quote's answer, written from its draft.
 
 use braid_execution::{permit2, proxy};
-use braid_primitives::CHAIN_ID;
-use braid_routing::Certificate;
+use braid_primitives::{CHAIN_ID, TokenId, U256};
+use braid_routing::{Certificate, Uncertified};
 
 use super::accounts::Holdings;
 use super::quote::Draft;
@@ -35,6 +35,8 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
     notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
+    let certificate = certificate(app, draft);
+    notes.extend(certificate.as_ref().err().map(warnings::uncertified));
     QuoteAnswer {
         quote_id: draft.id,
         created_at: rfc3339(draft.created_at_ms),
@@ -48,7 +50,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         slippage_tolerance_bps: request.slippage_tolerance_bps,
         estimated_outputs: estimated_outputs(draft, shown, dollars),
         total_price_impact_bps: total_impact,
-        costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars),
+        costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars, partner_fee_ether(draft)),
         path: path::path(published, route, &draft.gas.step_gas_units, shown),
         protocols_used: path::protocols_used(published, route),
         fee_config: fee_config(draft),
@@ -59,7 +61,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
         },
         approvals,
         permit2: permit(draft, holdings),
-        certificate: draft.solution.certificate.as_ref().ok().and_then(certificate),
+        certificate: certificate.ok(),
         simulation: simulated.map(|simulated| simulated.answer.clone()),
         warnings: notes,
         explanation: draft.explanation.clone(),
@@ -88,6 +90,20 @@ fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
 fn value_given(draft: &Draft) -> Option<f64> {
     let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
     inputs.map(|(id, entry)| prices::value_in_ether(&draft.published, *id, entry.amount)).sum()
+}
+
+/// What the partner's fee is worth, in ether; nothing where there is none.
+fn partner_fee_ether(draft: &Draft) -> Option<f64> {
+    let Some(fee) = draft.request.partner_fee else { return Some(0.0) };
+    let value = |id: &TokenId, before: U256, after: U256| {
+        prices::value_in_ether(&draft.published, *id, before.saturating_sub(after))
+    };
+    if fee.on_output {
+        let paid = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).zip(&draft.expected);
+        return paid.map(|((id, paid), left)| value(id, *paid, *left)).sum();
+    }
+    let taken = draft.tokens.inputs.iter().zip(&draft.request.inputs);
+    taken.map(|(id, entry)| value(id, entry.amount, fee.after_input(entry.amount))).sum()
 }
 
 fn asked_shares(draft: &Draft) -> Vec<u16> {
@@ -181,12 +197,23 @@ fn permit2_approvals(draft: &Draft, holdings: &Holdings) -> Vec<Approval> {
     approvals::for_spender(&draft.order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
 }
 
-/// A certificate that is not a number is none.
-fn certificate(certificate: &Certificate) -> Option<model::Certificate> {
-    certificate.gap_bps.is_finite().then(|| model::Certificate {
-        upper_bound_value_wei: certificate.upper_bound_value_wei.into(),
-        achieved_value_wei: certificate.achieved_value_wei.into(),
-        gap_bps: certificate.gap_bps.max(0.0),
-        pools_covered: certificate.pools_covered,
+/// The certificate, or why there is none.
+fn certificate(app: &App, draft: &Draft) -> Result<model::Certificate, Uncertified> {
+    let Certificate { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } =
+        draft.solution.certificate.clone()?;
+    if !gap_bps.is_finite() {
+        return Err(Uncertified::NoBound);
+    }
+    Ok(model::Certificate {
+        upper_bound_value_wei: upper_bound_value_wei.into(),
+        achieved_value_wei: achieved_value_wei.into(),
+        gap_bps: gap_bps.max(0.0),
+        pools_covered,
+        excluded: model::Excluded {
+            quarantined: app.feed.status().left_out,
+            standing_arbitrage: excluded.standing_arbitrage,
+            filtered: excluded.filtered,
+            max_hops: excluded.max_hops,
+        },
     })
 }

@@ -21,10 +21,17 @@ pub fn cost_wei(gas: &GasEstimate, fees: &Fees) -> U256 {
     U256::from(gas.total_gas_units).saturating_mul(U256::from(fees.expected_per_gas()))
 }
 
-/// The costs as the answer shows them.
-pub fn costs(gas: &GasEstimate, fees: &Fees, tier: GasTier, dollars_per_ether: Option<f64>) -> Costs {
+/// The costs as the answer shows them; `partner_fee_ether` is what the integrator's fee is worth.
+pub fn costs(
+    gas: &GasEstimate,
+    fees: &Fees,
+    tier: GasTier,
+    dollars_per_ether: Option<f64>,
+    partner_fee_ether: Option<f64>,
+) -> Costs {
     let cost_wei = cost_wei(gas, fees);
     let dollars = dollars_per_ether.map(|rate| rate * f64::from(cost_wei) / 1e18);
+    let fee_dollars = dollars_per_ether.zip(partner_fee_ether).map(|(rate, fee)| rate * fee);
     let max_cost_wei = U256::from(gas.gas_limit).saturating_mul(U256::from(fees.max_fee_per_gas));
     Costs {
         gas_priority: tier.name(),
@@ -36,7 +43,7 @@ pub fn costs(gas: &GasEstimate, fees: &Fees, tier: GasTier, dollars_per_ether: O
         gas_cost_wei: cost_wei.into(),
         max_gas_cost_wei: max_cost_wei.into(),
         gas_cost_usd: dollars,
-        total_cost_usd: dollars,
+        total_cost_usd: dollars.zip(fee_dollars).map(|(gas, fee)| gas + fee),
         breakdown: breakdown(gas),
     }
 }

@@ -9,7 +9,9 @@ use super::quote::Draft;
 use super::resolve::Shown;
 use super::{costs, path, prices};
 use crate::feed::Published;
-use crate::model::{Eip55, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice};
+use crate::model::{
+    Eip55, ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice,
+};
 
 /// The explanation of a draft, which answers `question`; `witness` holds the dual prices of its certificate.
 pub fn explain(draft: &Draft, question: &Request, witness: Option<&Witness>) -> Explanation {
@@ -18,12 +20,7 @@ pub fn explain(draft: &Draft, question: &Request, witness: Option<&Witness>) -> 
     let inputs = draft.request.inputs.iter().map(|entry| &entry.amount);
     let given: Option<f64> = draft.tokens.inputs.iter().zip(inputs).map(worth).sum();
     let got: Option<f64> = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).map(worth).sum();
-    let gas_wei = costs::cost_wei(&draft.gas, &draft.fees);
-    let gas = GasShare {
-        gas_units: draft.gas.total_gas_units,
-        cost_wei: gas_wei.into(),
-        share_bps: got.and_then(|got| bps(f64::from(gas_wei) / 1e18, got)),
-    };
+    let gas = gas_share(draft);
     let net = net_value(published, question, &draft.solution.route);
     let gain_over = |other: Option<f64>| Some(gain(net? - other?, got?));
     let single = Baseline::SingleChain.route(&published.prepared, question).map(|(route, _)| route);
@@ -45,6 +42,24 @@ pub fn explain(draft: &Draft, question: &Request, witness: Option<&Witness>) -> 
     };
     explanation.words = words(draft, &explanation);
     explanation
+}
+
+/// An explanation once the draft's gas was measured.
+pub fn with_gas_of(draft: &Draft, explanation: Explanation) -> Explanation {
+    let explanation = Explanation { gas: gas_share(draft), ..explanation };
+    Explanation { words: words(draft, &explanation), ..explanation }
+}
+
+fn gas_share(draft: &Draft) -> GasShare {
+    let outputs = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out);
+    let got: Option<f64> =
+        outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).sum();
+    let cost_wei = costs::cost_wei(&draft.gas, &draft.fees);
+    GasShare {
+        gas_units: draft.gas.total_gas_units,
+        cost_wei: cost_wei.into(),
+        share_bps: got.and_then(|got| bps(f64::from(cost_wei) / 1e18, got)),
+    }
 }
 
 /// What a route's outputs are worth at the reference prices, less the gas of its steps, in ether.
@@ -92,26 +107,56 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
         return None;
     }
     let market = &draft.published.head.market;
-    let mut protocols: Vec<&'static str> = Vec::new();
+    let mut products: Vec<(Product, usize)> = Vec::new();
     let mut pools = 0;
     let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.address)?, pool.product)));
     for (id, product) in all {
         if question.filter.allows(id, product) {
             continue;
         }
-        if question.filter.excludes_product(product) {
-            if !protocols.contains(&product.id()) {
-                protocols.push(product.id());
-            }
-        } else {
+        if !question.filter.excludes_product(product) {
             pools += 1;
+        } else if let Some((_, count)) = products.iter_mut().find(|(known, _)| *known == product) {
+            *count += 1;
+        } else {
+            products.push((product, 1));
         }
     }
-    protocols.sort_by_key(|id| Product::ALL.iter().position(|product| product.id() == *id));
-    let free = Request { filter: PoolFilter::default(), ..question.clone() };
-    let best = solve(&draft.published.prepared, &free).ok();
-    let best = best.and_then(|best| net_value(&draft.published, question, &best.route));
-    Some(Exclusions { protocols, pools, cost: cost(best) })
+    products.sort_by_key(|(product, _)| product.index());
+    let with = |filter: PoolFilter| {
+        let freer = Request { filter, ..question.clone() };
+        let best = solve(&draft.published.prepared, &freer).ok()?;
+        cost(net_value(&draft.published, question, &best.route))
+    };
+    let all = with(PoolFilter::default());
+    // what is the only exclusion costs as much as all of them
+    let alone = products.len() + usize::from(pools > 0) == 1;
+    let part = |filter: PoolFilter| if alone { all.clone() } else { with(filter) };
+    let protocols = products.iter().map(|(product, pools)| ExcludedProtocol {
+        protocol: product.id(),
+        pools: *pools,
+        cost: part(filter_but(draft, question, Some(*product))),
+    });
+    let protocols = protocols.collect();
+    let pools_cost = (pools > 0).then(|| part(filter_but(draft, question, None))).flatten();
+    Some(Exclusions { protocols, pools, pools_cost, cost: all })
+}
+
+/// The question's filter with one product allowed again, or, without one, with the single pools allowed again.
+fn filter_but(draft: &Draft, question: &Request, allowed: Option<Product>) -> PoolFilter {
+    let mut filter = PoolFilter::default();
+    for product in Product::ALL.iter().copied().filter(|product| question.filter.excludes_product(*product)) {
+        if allowed != Some(product) {
+            filter.exclude_product(product);
+        }
+    }
+    if allowed.is_some() {
+        let market = &draft.published.head.market;
+        for pool in draft.request.exclude_pools.iter().filter_map(|address| market.pool_id(*address)) {
+            filter.exclude_pool(pool);
+        }
+    }
+    filter
 }
 
 /// What one more of each of the route's tokens would be worth, by the prices of the dual problem.
@@ -184,22 +229,41 @@ fn words(draft: &Draft, explanation: &Explanation) -> Vec<String> {
         words.push(format!("Gas of {gas_units} units costs {share} bps of what is received."));
     }
     if let Some(exclusions) = &explanation.exclusions {
-        let cost = match &exclusions.cost {
-            Some(cost) if cost.bps > 0.0 => format!("this cost {} bps", cost.bps),
-            Some(_) => "this cost nothing".into(),
-            None => "what this cost is not known".into(),
-        };
-        let left_out = [exclusions.protocols.join(", "), counted(exclusions.pools, "single pool", "single pools")];
-        let named = left_out.iter().filter(|text| !text.is_empty() && !text.starts_with("0 "));
-        let named: Vec<&str> = named.map(String::as_str).collect();
-        let named = if named.is_empty() { "nothing that the market has".into() } else { named.join(" and ") };
-        words.push(format!("The request left out {named}: {cost}."));
+        words.extend(left_out(exclusions));
     }
-    if let Ok(certificate) = &draft.solution.certificate {
-        let (gap, pools) = (certificate.gap_bps.max(0.0), certificate.pools_covered);
-        words.push(format!("No route over the {pools} pools looked at can be worth {gap:.2} bps more than this one."));
-    }
+    words.push(match &draft.solution.certificate {
+        Ok(certificate) => {
+            let (gap, pools) = (certificate.gap_bps.max(0.0), certificate.pools_covered);
+            format!("No route over the {pools} pools looked at can be worth more than {gap:.2} bps above this one.")
+        }
+        Err(reason) => format!("How far from the best this route is cannot be told: {reason}."),
+    });
     words
+}
+
+/// What the request left out, one sentence each, and what all of it cost.
+fn left_out(exclusions: &Exclusions) -> Vec<String> {
+    let cost = |cost: &Option<Gain>| match cost {
+        Some(cost) if cost.bps > 0.0 => format!("cost {} bps", cost.bps),
+        Some(_) => "cost nothing".into(),
+        None => "cost what cannot be told".into(),
+    };
+    let Exclusions { protocols, pools, pools_cost, cost: all } = exclusions;
+    let mut parts: Vec<String> = protocols
+        .iter()
+        .map(|part| {
+            format!("Leaving out {}, {}, {}.", part.protocol, counted(part.pools, "pool", "pools"), cost(&part.cost))
+        })
+        .collect();
+    if *pools > 0 {
+        parts.push(format!("Leaving out {} {}.", counted(*pools, "single pool", "single pools"), cost(pools_cost)));
+    }
+    match parts.len() {
+        0 => parts.push("The request left out nothing that the market has.".into()),
+        1 => {}
+        _ => parts.push(format!("All that was left out {} together.", cost(all))),
+    }
+    parts
 }
 
 fn chain(single: &SingleRoute) -> String {

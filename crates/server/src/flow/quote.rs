@@ -127,6 +127,7 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
         let simulated = simulation::of_quote(app, &draft).await;
         if let Some(measured) = simulated.gas {
             draft.gas = measured.in_place_of(draft.gas);
+            draft.explanation = draft.explanation.take().map(|explanation| explain::with_gas_of(&draft, explanation));
         }
         draft.simulated = Some(simulated);
     }

@@ -1,5 +1,7 @@
 //! What a caller should know besides the numbers.
 
+use braid_routing::Uncertified;
+
 use crate::app::App;
 use crate::model::Warning;
 use crate::proxy::ProxyState;
@@ -63,6 +65,11 @@ pub fn not_deployed() -> Warning {
 pub fn no_dollars() -> Warning {
     let message = "the market has no ether-stablecoin pools deep enough to price in dollars";
     Warning { code: "USD_PRICE_UNAVAILABLE", message: message.into() }
+}
+
+/// Says why the route has no certificate.
+pub fn uncertified(reason: &Uncertified) -> Warning {
+    Warning { code: "CERTIFICATE_UNAVAILABLE", message: format!("the route has no certificate: {reason}") }
 }
 
 #[cfg(test)]

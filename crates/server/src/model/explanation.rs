@@ -78,11 +78,24 @@ pub struct Gain {
 /// What the request's filters left out and what that cost.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Exclusions {
-    /// Ids of the protocols that were left out although the market has pools of them.
-    pub protocols: Vec<&'static str>,
-    /// How many pools were left out one by one.
+    /// The protocols that were left out although the market has pools of them.
+    pub protocols: Vec<ExcludedProtocol>,
+    /// How many pools of other protocols were left out one by one.
     pub pools: usize,
-    /// What the best route without them would have been worth more, net of gas.
+    /// What these pools alone cost; `null` where there are none.
+    pub pools_cost: Option<Gain>,
+    /// What all of it cost together: by how much the best route of the whole market is worth more, net of gas.
+    pub cost: Option<Gain>,
+}
+
+/// A protocol that was left out.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ExcludedProtocol {
+    /// Its id.
+    pub protocol: &'static str,
+    /// Its pools in the market.
+    pub pools: usize,
+    /// By how much the best route would be worth more, net of gas, were this protocol alone allowed again.
     pub cost: Option<Gain>,
 }
 

@@ -8,11 +8,13 @@ mod quote;
 mod text;
 
 pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
-pub use explanation::{Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice};
+pub use explanation::{
+    ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice,
+};
 pub use health::{Checks, Health, Ready, ReadyBlock, ReadyNode, ReadyQuarantined, ReadyStatus};
 pub use quote::{
     AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,
-    FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer, ReferencePrice, Revert,
-    SimulatedOutput, Simulation, SimulationStatus, Warning,
+    Excluded, FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer,
+    ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning,
 };
 pub use text::{Amount, Eip55, Quantity};

@@ -48,7 +48,7 @@ pub struct QuoteAnswer {
     pub permit2: Option<Permit2>,
     /// What the taker lacks, and names that are not known.
     pub issues: Issues,
-    /// How close to the best the route is.
+    /// How close to the best the route is; where it is `null`, the warning `CERTIFICATE_UNAVAILABLE` says why.
     pub certificate: Option<Certificate>,
     /// Only where asked for.
     pub simulation: Option<Simulation>,
@@ -149,7 +149,7 @@ pub struct Costs {
     pub max_gas_cost_wei: Amount,
     /// Only where asked for.
     pub gas_cost_usd: Option<f64>,
-    /// Gas and fees together; only where asked for.
+    /// Gas and the partner's fee together; only where asked for.
     pub total_cost_usd: Option<f64>,
     /// Where the units go; sums to the total.
     pub breakdown: Vec<CostStep>,
@@ -325,6 +325,21 @@ pub struct Certificate {
     pub gap_bps: f64,
     /// Pools that the bound covers.
     pub pools_covered: u32,
+    /// What the bound does not cover.
+    pub excluded: Excluded,
+}
+
+/// What a bound leaves out, by reason: routes through such pools, and longer ones, might be worth more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Excluded {
+    /// Known pools that no quote uses, as in `/ready`.
+    pub quarantined: usize,
+    /// Pools whose prices are further from the market's than this trade's gas explains: stale, paused, poisoned or dust.
+    pub standing_arbitrage: u32,
+    /// Pools that the request leaves out.
+    pub filtered: u32,
+    /// Chains of more steps than this.
+    pub max_hops: u8,
 }
 
 /// What a simulation saw.

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
-use utoipa::openapi::{RefOr, Schema};
+use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{Modify, OpenApi};
 
 pub use problems::{BuildProblems, ProblemBody, ProblemRepeated, QuoteProblems, ReadProblems, StoredProblems};
@@ -42,7 +43,7 @@ use examples::Shown;
         get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),
-    modifiers(&ApiKeyHeader, &AlwaysPresent, &PlainWords, &Shown)
+    modifiers(&ApiKeyHeader, &AlwaysPresent, &EmptyIsAbsent, &PlainWords, &Shown)
 )]
 pub struct Document;
 
@@ -67,6 +68,22 @@ impl Modify for AlwaysPresent {
         for (name, schema) in schemas {
             if let (false, RefOr::T(Schema::Object(object))) = (requests::NAMES.contains(&name.as_str()), schema) {
                 object.required = object.properties.keys().cloned().collect();
+            }
+        }
+    }
+}
+
+/// An optional parameter of a query may be empty, as in `?limit=&offset=`: that is as if it were left out.
+struct EmptyIsAbsent;
+
+impl Modify for EmptyIsAbsent {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let gets = document.paths.paths.values_mut().filter_map(|item| item.get.as_mut());
+        for parameter in gets.flat_map(|operation| operation.parameters.iter_mut().flatten()) {
+            let RefOr::T(parameter) = parameter else { continue };
+            if parameter.parameter_in == ParameterIn::Query && parameter.required == Required::False {
+                let extensions = parameter.extensions.get_or_insert_default();
+                extensions.insert("allowEmptyValue".into(), true.into());
             }
         }
     }

@@ -192,7 +192,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
         Code::Internal => plain(quote, "the service failed; the request id names this failure in its log"),
         Code::NotReady => plain(quote, "the market is not there yet"),
         Code::MarketStale => plain(quote, "the newest block is 640 s old"),
-        Code::Overloaded => plain(quote, "more quotes wait than the service accepts"),
+        Code::Overloaded => plain(quote, "more work waits than the service accepts"),
         Code::DeadlineExceeded => plain(quote, "no answer within 15 s"),
     }
 }

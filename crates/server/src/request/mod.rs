@@ -2,6 +2,8 @@
 
 mod build;
 mod fields;
+#[cfg(test)]
+mod properties;
 mod quote;
 
 pub use braid_execution::PartnerFee;

@@ -62,6 +62,8 @@ async fn every_wrong_field_has_its_code_and_pointer() {
         ("/taker", json!(proxy), "ADDRESS_FORBIDDEN"),
         ("/recipient", json!(ZERO), "ADDRESS_FORBIDDEN"),
         ("/recipient", json!(proxy), "ADDRESS_FORBIDDEN"),
+        ("/taker", json!("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"), "ADDRESS_FORBIDDEN"),
+        ("/recipient", json!("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"), "ADDRESS_FORBIDDEN"),
         ("/inputs/0/chain_id", json!(10), "CHAIN_UNSUPPORTED"),
         ("/inputs/0/chain_id", json!("1"), "INVALID_TYPE"),
         ("/outputs/0/chain_id", json!(null), "REQUIRED"),
@@ -181,6 +183,10 @@ async fn what_is_no_json_object_is_refused_however_large_or_deep() {
         (b"{} {}".to_vec(), 400, "MALFORMED_JSON"),
         (b"[".repeat(20_000), 400, "MALFORMED_JSON"),
         ([b"{\"inputs\":".to_vec(), b"[".repeat(5_000)].concat(), 400, "MALFORMED_JSON"),
+        ([b"[".repeat(5_000), b"]".repeat(5_000)].concat(), 400, "MALFORMED_JSON"),
+        ([b"[".repeat(100), b"]".repeat(100)].concat(), 422, "VALIDATION_FAILED"),
+        (b"{} ".repeat(2), 400, "MALFORMED_JSON"),
+        (format!("{{\"surprise\": \"{}\"}}", "x".repeat(1_000_000)).into_bytes(), 413, "PAYLOAD_TOO_LARGE"),
         (b"\xff\xfe".to_vec(), 400, "MALFORMED_JSON"),
         (b"[]".to_vec(), 422, "VALIDATION_FAILED"),
         (b"null".to_vec(), 422, "VALIDATION_FAILED"),
@@ -250,4 +256,32 @@ async fn build_requests_are_checked_like_quotes() {
         assert_eq!((status, answer["code"].as_str()), (422, Some("VALIDATION_FAILED")), "{body}");
         assert_eq!(codes(&answer), [(pointer.to_owned(), code.to_owned())], "{body}");
     }
+}
+
+#[test]
+fn every_line_of_the_table_names_a_test_that_exists() {
+    const TABLE: &str = include_str!("../../../../docs/bad-input.md");
+    const TESTS: [&str; 9] = [
+        include_str!("bad_input.rs"),
+        include_str!("build.rs"),
+        include_str!("keys.rs"),
+        include_str!("limits.rs"),
+        include_str!("market_data.rs"),
+        include_str!("overload.rs"),
+        include_str!("quote.rs"),
+        include_str!("service.rs"),
+        include_str!("../devnet.rs"),
+    ];
+    const PROPERTIES: &str = include_str!("../../src/request/properties.rs");
+    let lines = TABLE
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| input") && !line.starts_with("| ---"));
+    let mut seen = 0;
+    for line in lines {
+        let name = line.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`');
+        let known = format!("fn {name}(");
+        assert!(TESTS.iter().chain([&PROPERTIES]).any(|text| text.contains(&known)), "{line}");
+        seen += 1;
+    }
+    assert!(seen > 40, "{seen} lines were read");
 }

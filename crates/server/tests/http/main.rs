@@ -7,6 +7,7 @@ mod keys;
 mod limits;
 mod market_data;
 mod openapi;
+mod overload;
 mod quote;
 mod service;
 mod support;

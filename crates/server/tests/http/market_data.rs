@@ -40,8 +40,14 @@ async fn tokens_are_found_by_symbol_name_and_address_best_known_first() {
     assert_eq!(symbols(&read(&service, "/v1/tokens?search=dai%20of").await), ["DAI"]);
     assert_eq!(symbols(&read(&service, &format!("/v1/tokens?search={USDC}")).await), ["USDC"]);
     assert_eq!(symbols(&read(&service, "/v1/tokens?tags=stablecoin,native&chain_id=1").await).len(), 3);
+    // an empty parameter is as if it were left out
+    assert_eq!(read(&service, "/v1/tokens?chain_id=&search=&tags=&limit=&offset=").await, all);
     let page = read(&service, "/v1/tokens?limit=2&offset=1").await;
     assert_eq!((page["tokens"].as_array().unwrap().len(), &page["pagination"]["has_more"]), (2, &json!(true)));
+    for form in ["0x0000000000000000000000000000000000000000", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"] {
+        let found = read(&service, &format!("/v1/tokens?search={form}")).await;
+        assert_eq!((symbols(&found), &found["tokens"][0]["address"]), (vec!["ETH"], &json!(form)));
+    }
     let alone = &read(&service, &format!("/v1/tokens?search={LONELY}")).await["tokens"][0];
     assert_eq!(alone["pool_count"], 0);
 }
@@ -75,13 +81,19 @@ async fn gas_prices_are_given_by_tier() {
 #[tokio::test]
 async fn wrong_parameters_are_problems() {
     let service = Service::start().await;
+    let many = format!("/v1/prices?addresses={}", vec![USDC.to_string(); 101].join(","));
     let rows = [
         ("/v1/tokens?chain_id=10", "/chain_id", "CHAIN_UNSUPPORTED"),
         ("/v1/protocols?chain_id=x", "/chain_id", "INVALID_TYPE"),
         ("/v1/tokens?limit=0", "/limit", "OUT_OF_RANGE"),
         ("/v1/tokens?limit=201", "/limit", "OUT_OF_RANGE"),
         ("/v1/tokens?offset=-1", "/offset", "OUT_OF_RANGE"),
+        ("/v1/tokens?limit=many", "/limit", "INVALID_TYPE"),
+        ("/v1/network?chain_id=0", "/chain_id", "CHAIN_UNSUPPORTED"),
         ("/v1/prices", "/addresses", "LENGTH_INVALID"),
+        ("/v1/prices?addresses=", "/addresses", "LENGTH_INVALID"),
+        ("/v1/prices?addresses=,", "/addresses", "LENGTH_INVALID"),
+        (many.as_str(), "/addresses", "LENGTH_INVALID"),
         ("/v1/prices?addresses=0x12", "/addresses/0", "ADDRESS_INVALID"),
     ];
     for (path, pointer, code) in rows {

@@ -1,10 +1,13 @@
 //! What a quote says.
 
+use braid_ethereum::SyncStatus;
 use braid_primitives::{NATIVE_ETHER, WETH};
 use braid_server::Config;
 use serde_json::{Value, json};
 
-use crate::support::{LONELY, Service, TAKER, USDC, WBTC, data, market, problem, request, swap};
+use crate::support::{
+    ISLAND, LONELY, Service, TAKER, USDC, WBTC, data, market, market_with_island, problem, request, swap,
+};
 
 const ZERO: &str = "0x0000000000000000000000000000000000000000";
 
@@ -61,9 +64,8 @@ async fn every_documented_key_is_there() {
     keys(&quote["permit2"], "contract approvals hash deadline eip712");
     keys(&quote["permit2"]["eip712"], "types domain primaryType message");
     keys(&quote["issues"], "balance allowance unknown_protocols");
-    if !quote["certificate"].is_null() {
-        keys(&quote["certificate"], "upper_bound_value_wei achieved_value_wei gap_bps pools_covered");
-    }
+    keys(&quote["certificate"], "upper_bound_value_wei achieved_value_wei gap_bps pools_covered excluded");
+    keys(&quote["certificate"]["excluded"], "quarantined standing_arbitrage filtered max_hops");
     assert!(quote["simulation"].is_null() && quote["explanation"].is_null());
 }
 
@@ -196,6 +198,50 @@ async fn protocols_and_pools_can_be_left_out() {
     body["exclude_protocols"] = json!(["uniswap_v2", "sushiswap_v2"]);
     let (status, answer) = service.refused_quote(&body).await;
     assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
+
+    let mut body = request();
+    body["include_protocols"] = json!([]);
+    let (status, answer) = service.refused_quote(&body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
+}
+
+#[tokio::test]
+async fn a_certificate_counts_what_it_leaves_out() {
+    let service = Service::start().await;
+    let all = service.quote(&request()).await["certificate"].clone();
+    let excluded = json!({"quarantined": 0, "standing_arbitrage": 0, "filtered": 0, "max_hops": 4});
+    assert_eq!((&all["pools_covered"], &all["excluded"]), (&json!(6), &excluded));
+
+    let mut body = request();
+    body["exclude_protocols"] = json!(["sushiswap"]);
+    body["exclude_pools"] = json!(["0x0000000000000000000000000000000000000003"]);
+    body["max_hops"] = json!(2);
+    service.status(SyncStatus { left_out: 9, ..SyncStatus::default() });
+    let part = service.quote(&body).await["certificate"].clone();
+    let excluded = json!({"quarantined": 9, "standing_arbitrage": 0, "filtered": 3, "max_hops": 2});
+    assert_eq!((&part["pools_covered"], &part["excluded"]), (&json!(3), &excluded));
+    let bound = |certificate: &Value| text(&certificate["upper_bound_value_wei"]);
+    assert!(bound(&part) <= bound(&all), "what is left out cannot add to the bound");
+}
+
+#[tokio::test]
+async fn where_there_is_no_certificate_the_reason_is_told() {
+    let service = Service::start().await;
+    service.publish(market_with_island());
+    let mut body = swap(&LONELY.to_string(), "1000", &ISLAND.to_string());
+    body["check_allowances"] = json!(false);
+    body["explain"] = json!(true);
+    let quote = service.quote(&body).await;
+    assert_eq!(quote["estimated_outputs"][0]["expected_amount"], "996");
+    for unknown in ["certificate", "total_price_impact_bps"] {
+        assert!(quote[unknown].is_null(), "{unknown}: {quote:#}");
+    }
+    assert!(quote["estimated_outputs"][0]["reference_price"].is_null());
+    let message = "the route has no certificate: the output has no reference price";
+    assert_eq!(quote["warnings"], json!([{"code": "CERTIFICATE_UNAVAILABLE", "message": message}]));
+    let words: Vec<&str> = quote["explanation"]["words"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let last = "How far from the best this route is cannot be told: the output has no reference price.";
+    assert_eq!(words.last(), Some(&last));
 }
 
 #[tokio::test]
@@ -246,7 +292,15 @@ async fn dollars_come_from_the_markets_own_stablecoins() {
     let quote = service.quote(&body).await;
     let value = quote["estimated_outputs"][0]["usd_value"].as_f64().unwrap();
     assert!((980.0..1_010.0).contains(&value), "{value}");
-    assert!(quote["costs"]["gas_cost_usd"].as_f64().unwrap() > 0.0);
+    let gas_usd = quote["costs"]["gas_cost_usd"].as_f64().unwrap();
+    assert!(gas_usd > 0.0 && quote["costs"]["total_cost_usd"] == gas_usd);
+    // 1% of a thousand dollars, whichever side it is taken from
+    for on_output in [false, true] {
+        body["partner_fee"] = json!({"partner_fee_bps": 100, "partner_recipient": WBTC, "partner_fee_on_output": on_output});
+        let costs = service.quote(&body).await["costs"].clone();
+        let fee_usd = costs["total_cost_usd"].as_f64().unwrap() - costs["gas_cost_usd"].as_f64().unwrap();
+        assert!((9.8..10.1).contains(&fee_usd), "{fee_usd}");
+    }
     assert!(service.quote(&request()).await["estimated_outputs"][0]["usd_value"].is_null());
 }
 
@@ -343,8 +397,49 @@ async fn a_route_is_explained_in_words_and_numbers() {
     asked["exclude_protocols"] = json!(["sushiswap"]);
     let poorer = service.quote(&asked).await;
     let exclusions = &poorer["explanation"]["exclusions"];
-    assert_eq!(exclusions["protocols"], json!(["sushiswap_v2"]));
     let lost = text(&quote["explanation"]["output_value_wei"]) - text(&poorer["explanation"]["output_value_wei"]);
     let cost = text(&exclusions["cost"]["value_wei"]);
     assert!(cost.abs_diff(lost) < lost / 5, "{cost} is told, {lost} is lost");
+    let own = json!({"protocol": "sushiswap_v2", "pools": 2, "cost": exclusions["cost"]});
+    assert_eq!((&exclusions["protocols"], &exclusions["pools"]), (&json!([own]), &json!(0)));
+    assert!(exclusions["pools_cost"].is_null());
+}
+
+/// Each part of what a request leaves out has its own price: what the route would gain were it alone allowed again.
+#[tokio::test]
+async fn every_exclusion_is_told_with_what_it_cost() {
+    let service = Service::start().await;
+    let explained = async |protocols: Value, pools: Value| {
+        let mut body = swap(&USDC.to_string(), "600000000000", &WETH.to_string());
+        body["explain"] = json!(true);
+        body["exclude_protocols"] = protocols;
+        body["exclude_pools"] = pools;
+        service.quote(&body).await["explanation"].clone()
+    };
+    let worth = |why: &Value| text(&why["output_value_wei"]) - text(&why["gas"]["cost_wei"]);
+    let pool = json!(["0x0000000000000000000000000000000000000001"]);
+    let both = explained(json!(["sushiswap_v2"]), pool.clone()).await;
+    let without_sushi = explained(json!(["sushiswap_v2"]), json!([])).await;
+    let without_pool = explained(json!([]), pool).await;
+    let nothing = explained(json!([]), json!([])).await;
+    let exclusions = &both["exclusions"];
+    let [sushi] = exclusions["protocols"].as_array().unwrap().as_slice() else { panic!("{exclusions:#}") };
+    assert_eq!(
+        (&sushi["protocol"], &sushi["pools"], &exclusions["pools"]),
+        (&json!("sushiswap_v2"), &json!(2), &json!(1))
+    );
+    // the gas of the transaction around the steps is the same for all, and modelled gas differs little
+    let near = |told: &Value, freer: &Value| {
+        let (told, gained) = (text(&told["value_wei"]), worth(freer) - worth(&both));
+        assert!(told > 0 && told.abs_diff(gained) < gained / 20, "{told} is told, {gained} is gained");
+    };
+    near(&sushi["cost"], &without_pool);
+    near(&exclusions["pools_cost"], &without_sushi);
+    near(&exclusions["cost"], &nothing);
+    let words: Vec<&str> = both["words"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    for part in
+        ["Leaving out sushiswap_v2, 2 pools, cost", "Leaving out 1 single pool cost", "All that was left out cost"]
+    {
+        assert!(words.iter().any(|line| line.contains(part)), "{part}: {words:?}");
+    }
 }

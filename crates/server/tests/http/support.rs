@@ -22,6 +22,8 @@ pub const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
 pub const WBTC: Address = address!("2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599");
 /// A token that no pool holds.
 pub const LONELY: Address = address!("00000000000000000000000000000000000000aa");
+/// Its only neighbour in [`market_with_island`].
+pub const ISLAND: Address = address!("00000000000000000000000000000000000000ab");
 /// 2023-11-14T22:13:20Z.
 pub const NOW_MS: u64 = 1_700_000_000_000;
 
@@ -170,12 +172,25 @@ pub fn swap(from: &str, amount: &str, to: &str) -> Value {
 
 /// Six V2 pools over five tokens around 3,000 dollars an ether; `weth` whole ether stand in the first one.
 pub fn market(weth: u128) -> Market {
+    market_with(weth, &[], &[])
+}
+
+/// That market and one pool more, whose tokens no other pool holds: nothing says what they are worth.
+pub fn market_with_island() -> Market {
+    let pool = (7, Product::UniswapV2, (LONELY, 1_000_000), (ISLAND, 1_000_000));
+    market_with(1_000, &[(ISLAND, "ISLE", 18)], &[pool])
+}
+
+type Row = (u8, Product, (Address, u128), (Address, u128));
+
+fn market_with(weth: u128, more_tokens: &[(Address, &str, u8)], more_pools: &[Row]) -> Market {
     let mut tokens = Tokens::new();
-    for (address, symbol, decimals) in [(USDC, "USDC", 6), (DAI, "DAI", 18), (WBTC, "WBTC", 8), (LONELY, "ALONE", 18)] {
+    let own = [(USDC, "USDC", 6), (DAI, "DAI", 18), (WBTC, "WBTC", 8), (LONELY, "ALONE", 18)];
+    for (address, symbol, decimals) in own.iter().chain(more_tokens).copied() {
         tokens.insert(Token { address, symbol: symbol.into(), name: format!("{symbol} of the test"), decimals });
     }
     const ETHER: u128 = 1_000_000_000_000_000_000;
-    let rows = [
+    let rows: [Row; 6] = [
         (1, Product::UniswapV2, (WETH, weth * ETHER), (USDC, 3_000_000_000_000)),
         (2, Product::SushiswapV2, (WETH, 500 * ETHER), (USDC, 1_500_300_000_000)),
         (3, Product::UniswapV2, (DAI, 2_000_000 * ETHER), (USDC, 2_000_000_000_000)),
@@ -184,7 +199,9 @@ pub fn market(weth: u128) -> Market {
         (6, Product::UniswapV2, (WBTC, 2_000_000_000), (USDC, 1_800_000_000_000)),
     ];
     let mut pools: Vec<Pool> = rows
-        .into_iter()
+        .iter()
+        .chain(more_pools)
+        .copied()
         .map(|(number, product, a, b)| {
             let (first, second) = if a.0 < b.0 { (a, b) } else { (b, a) };
             let coins = [first, second].iter().map(|side| tokens.id(side.0).unwrap()).collect();
