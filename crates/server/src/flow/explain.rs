@@ -52,8 +52,7 @@ pub fn with_gas_of(draft: &Draft, explanation: Explanation) -> Explanation {
 
 fn gas_share(draft: &Draft) -> GasShare {
     let outputs = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out);
-    let got: Option<f64> =
-        outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).sum();
+    let got: Option<f64> = outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).sum();
     let cost_wei = costs::cost_wei(&draft.gas, &draft.fees);
     GasShare {
         gas_units: draft.gas.total_gas_units,

@@ -296,7 +296,8 @@ async fn dollars_come_from_the_markets_own_stablecoins() {
     assert!(gas_usd > 0.0 && quote["costs"]["total_cost_usd"] == gas_usd);
     // 1% of a thousand dollars, whichever side it is taken from
     for on_output in [false, true] {
-        body["partner_fee"] = json!({"partner_fee_bps": 100, "partner_recipient": WBTC, "partner_fee_on_output": on_output});
+        body["partner_fee"] =
+            json!({"partner_fee_bps": 100, "partner_recipient": WBTC, "partner_fee_on_output": on_output});
         let costs = service.quote(&body).await["costs"].clone();
         let fee_usd = costs["total_cost_usd"].as_f64().unwrap() - costs["gas_cost_usd"].as_f64().unwrap();
         assert!((9.8..10.1).contains(&fee_usd), "{fee_usd}");
