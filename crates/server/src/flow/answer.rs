@@ -204,15 +204,17 @@ fn certificate(app: &App, draft: &Draft) -> Result<model::Certificate, Uncertifi
     if !gap_bps.is_finite() {
         return Err(Uncertified::NoBound);
     }
+    let set_aside = app.audit.quarantine.count(&draft.published.head.market);
     Ok(model::Certificate {
         upper_bound_value_wei: upper_bound_value_wei.into(),
         achieved_value_wei: achieved_value_wei.into(),
         gap_bps: gap_bps.max(0.0),
         pools_covered,
         excluded: model::Excluded {
-            quarantined: app.feed.status().left_out,
+            quarantined: app.feed.status().left_out + set_aside,
             standing_arbitrage: excluded.standing_arbitrage,
-            filtered: excluded.filtered,
+            // the router is told of both as one
+            filtered: excluded.filtered.saturating_sub(u32::try_from(set_aside).unwrap_or(u32::MAX)),
             max_hops: excluded.max_hops,
         },
     })

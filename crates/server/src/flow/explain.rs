@@ -102,7 +102,7 @@ fn single_route(draft: &Draft, question: &Request, route: &Route) -> SingleRoute
 
 /// What was left out, and what the best route with all pools is worth more.
 fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Option<Exclusions> {
-    if question.filter.allows_all() {
+    if question.filter == draft.aside {
         return None;
     }
     let market = &draft.published.head.market;
@@ -110,7 +110,8 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
     let mut pools = 0;
     let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.address)?, pool.product)));
     for (id, product) in all {
-        if question.filter.allows(id, product) {
+        // what no quote uses is not the request's doing
+        if question.filter.allows(id, product) || !draft.aside.allows(id, product) {
             continue;
         }
         if !question.filter.excludes_product(product) {
@@ -127,7 +128,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
         let best = solve(&draft.published.prepared, &freer).ok()?;
         cost(net_value(&draft.published, question, &best.route))
     };
-    let all = with(PoolFilter::default());
+    let all = with(draft.aside.clone());
     // what is the only exclusion costs as much as all of them
     let alone = products.len() + usize::from(pools > 0) == 1;
     let part = |filter: PoolFilter| if alone { all.clone() } else { with(filter) };
@@ -143,7 +144,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
 
 /// The question's filter with one product allowed again, or, without one, with the single pools allowed again.
 fn filter_but(draft: &Draft, question: &Request, allowed: Option<Product>) -> PoolFilter {
-    let mut filter = PoolFilter::default();
+    let mut filter = draft.aside.clone();
     for product in Product::ALL.iter().copied().filter(|product| question.filter.excludes_product(*product)) {
         if allowed != Some(product) {
             filter.exclude_product(product);

@@ -54,6 +54,8 @@ pub struct Draft {
     pub tokens: Tokens,
     /// Names that no protocol has.
     pub unknown_protocols: Vec<String>,
+    /// What no quote uses.
+    pub aside: PoolFilter,
     /// The route.
     pub solution: Solution,
     /// What each output pays after fees.
@@ -157,7 +159,7 @@ fn solve(
     max_steps: u16,
 ) -> Result<Draft, Problem> {
     let market = &published.head.market;
-    let (filter, unknown_protocols) = resolve::filter(market, &request, aside);
+    let (filter, unknown_protocols) = resolve::filter(market, &request, aside.clone());
     let fees = costs::fees(&published.head, request.gas_priority);
     let partner_fee = request.partner_fee;
     let net_input = |amount: U256| partner_fee.map_or(amount, |fee| fee.after_input(amount));
@@ -197,6 +199,7 @@ fn solve(
         request,
         tokens,
         unknown_protocols,
+        aside,
         solution,
         expected,
         order,

@@ -261,7 +261,7 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/bad-input.md");
-    const TESTS: [&str; 9] = [
+    const TESTS: [&str; 10] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
         include_str!("keys.rs"),
@@ -270,6 +270,7 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("overload.rs"),
         include_str!("quote.rs"),
         include_str!("service.rs"),
+        include_str!("../audit.rs"),
         include_str!("../devnet.rs"),
     ];
     const PROPERTIES: &str = include_str!("../../src/request/properties.rs");
