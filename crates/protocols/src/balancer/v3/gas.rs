@@ -13,5 +13,6 @@ pub const MORE_COINS_GAS_UNITS: u64 = 12_000;
 pub const RATE_GAS_UNITS: u64 = 13_700;
 /// Asking a hook for the fee. An estimate: the hook's code is in no package.
 pub const SURGE_GAS_UNITS: u64 = 30_000;
-/// What a further step through the vault saves in one transaction, besides the balances of tokens. An estimate.
-pub const AGAIN_GAS_UNITS: u64 = 5_000;
+/// What a further step through the vault saves in one transaction, besides the balances of tokens: from
+/// random routes, roughly.
+pub const AGAIN_GAS_UNITS: u64 = 21_000;
