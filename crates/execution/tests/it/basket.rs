@@ -138,18 +138,23 @@ impl Flow<'_> {
         for (index, pool) in chosen.iter().enumerate() {
             let last = index + 1 == branches && !is_output;
             let share = if last { 0 } else { dice.random_range(1 << 20..u32::MAX) };
-            self.step(*pool, token, share)?;
+            self.step(*pool, token, share, later, dice)?;
         }
         Some(())
     }
 
-    fn step(&mut self, id: PoolId, token_in: TokenId, share: u32) -> Option<()> {
+    fn step(&mut self, id: PoolId, token_in: TokenId, share: u32, later: &[TokenId], dice: &mut StdRng) -> Option<()> {
         let pool = self.market.pool(id)?;
         let balance = self.at_hand.get(&token_in).copied()?;
         let amount_in = if share == 0 { balance } else { (balance * U256::from(share)) >> 32 };
         let coin_in = pool.coin_index(token_in)?;
-        let coin_out = 1 - coin_in;
-        let token_out = pool.coins[usize::from(coin_out)];
+        let leads_on = |coin: &TokenId| *coin != token_in && later.contains(coin);
+        let onwards: Vec<TokenId> = pool.coins.iter().copied().filter(leads_on).collect();
+        let token_out = match onwards[..] {
+            [only] => only,
+            _ => *onwards.choose(dice)?,
+        };
+        let coin_out = pool.coin_index(token_out)?;
         let swap = pool.swap(&self.market.block().next(), coin_in, coin_out, amount_in).ok()?;
         *self.at_hand.entry(token_in).or_default() -= amount_in;
         *self.at_hand.entry(token_out).or_default() += swap.amount_out;
