@@ -43,6 +43,35 @@ impl PriceBoard {
     }
 
     fn within(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
+        let (low, high) = self.at_rest(problem, token);
+        if low <= high {
+            return settle(guess, (low, high), (low, high));
+        }
+        self.within_gas(problem, token, guess)
+    }
+
+    /// The prices of a token at which no pool towards a known token trades at all; the first is above the second where there
+    /// are none.
+    fn at_rest(&self, problem: &Problem<'_>, token: usize) -> (f64, f64) {
+        let (mut low, mut high) = (0.0_f64, f64::INFINITY);
+        let (is_target, is_source) = (token == problem.target, token == problem.source);
+        for arrow in problem.prepared.graph().arrows(token) {
+            let to = arrow.to as usize;
+            let other = self.price[to];
+            if other <= 0.0 || !self.known[to] || !problem.is_open(arrow.pair) {
+                continue;
+            }
+            if to != problem.source && !is_target {
+                low = low.max(other * arrow.spot);
+            }
+            if to != problem.target && !is_source && other < high * arrow.back {
+                high = other / arrow.back;
+            }
+        }
+        (low, high)
+    }
+
+    fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
         // Bounds by a crumb of gas, and the wider ones by all of it.
         let (mut low, mut high) = (0.0_f64, f64::INFINITY);
         let (mut low_gas, mut high_gas) = (0.0_f64, f64::INFINITY);
@@ -173,7 +202,7 @@ pub(crate) fn evaluate_at_least(
     many.bound = board.price[problem.source] * problem.amount;
     for pair in graph.inner_pairs() {
         if pair.ends.iter().all(|end| alive[*end as usize]) && problem.is_open(pair.id) {
-            many.add(pair.id, pair.ends);
+            many.add(pair.id, pair.ends, pair.spot, pair.gas_root * pair.gas_root);
         }
     }
     for end in [problem.source, problem.target] {
@@ -183,7 +212,9 @@ pub(crate) fn evaluate_at_least(
         for arrow in graph.arrows(end).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair)) {
             let both_outer = !graph.is_inner(arrow.to as usize);
             if !(both_outer && end == problem.target) {
-                many.add(arrow.pair, graph.ends(arrow.pair));
+                let Some(curve) = problem.curve(arrow.pair) else { continue };
+                let spot = [0, 1].map(|side| curve.direction(side).map_or(0.0, |direction| direction.spot()));
+                many.add(arrow.pair, graph.ends(arrow.pair), spot, curve.gas_units);
             }
         }
     }
@@ -204,21 +235,22 @@ struct Many<'a, 'p> {
 }
 
 impl Many<'_, '_> {
-    fn add(&mut self, pair: u32, ends: [u32; 2]) {
+    fn add(&mut self, pair: u32, ends: [u32; 2], spot: [f64; 2], gas_units: f64) {
         let problem = self.problem;
-        let Some(curve) = problem.curve(pair) else { return };
-        let gas = curve.gas_units * problem.gas_price;
+        let gas = gas_units * problem.gas_price;
         let open = problem.open_ways(ends);
         let mut earned = 0.0_f64;
-        for side in 0..2 {
-            let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
-            let Some(direction) = curve.directions[side].as_ref().filter(|_| open[side]) else { continue };
+        for side in 0..2_u8 {
+            let at = usize::from(side);
+            let (from, to) = (ends[at] as usize, ends[1 - at] as usize);
             let (price_in, price_out) = (self.price[from], self.price[to]);
-            if price_in < direction.spot() * price_out {
-                // Gas on the way is left out: it would only lower the term.
-                earned = earned.max(direction.most_earned(price_in, price_out, self.caps[from], 0.0, 0.0));
-                self.noise += noise(direction, price_in, price_out, self.caps[from]);
+            if !open[at] || price_in >= spot[at] * price_out {
+                continue;
             }
+            let Some((_, direction)) = problem.direction(pair, side) else { continue };
+            // Gas on the way is left out: it would only lower the term.
+            earned = earned.max(direction.most_earned(price_in, price_out, self.caps[from], 0.0, 0.0));
+            self.noise += noise(direction, price_in, price_out, self.caps[from]);
         }
         let mut term = earned - gas;
         if term > 0.0 {
@@ -232,6 +264,30 @@ impl Many<'_, '_> {
     }
 }
 
+/// What a pair adds to the bound at a board's prices: where it may be left unused, and where it is used for certain. `None`
+/// for one that is not counted.
+pub(crate) fn terms(
+    problem: &Problem<'_>,
+    alive: &[bool],
+    caps: &[f64],
+    board: &PriceBoard,
+    pair: u32,
+) -> Option<(f64, f64)> {
+    let ends = problem.prepared.graph().ends(pair);
+    let curve = problem.curve(pair)?;
+    if !problem.is_open(pair) || !ends.iter().all(|end| alive[*end as usize]) {
+        return None;
+    }
+    let open = problem.open_ways(ends);
+    let earned = (0..2_usize).filter(|side| open[*side]).filter_map(|side| {
+        let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
+        let direction = curve.directions[side].as_ref()?;
+        Some(direction.most_earned(board.price[from], board.price[to], caps[from], 0.0, problem.gas_price))
+    });
+    let used = earned.fold(0.0, f64::max) - curve.gas_units * problem.gas_price;
+    Some((used.max(0.0), used))
+}
+
 /// Open pairs of `all` that `universe` leaves out and that earn more than their gas at a board's prices, with what they
 /// earn.
 pub(crate) fn earning_outside(
@@ -241,7 +297,7 @@ pub(crate) fn earning_outside(
     price: &[f64],
 ) -> Vec<(f64, u32)> {
     let graph = all.prepared.graph();
-    let pools = (0..all.prepared.pair_count()).map(crate::prepare::index32);
+    let pools = all.prepared.standing().removed().iter().copied();
     let outside =
         pools.filter(|pair| !universe.is_open(*pair) && all.is_open(*pair) && graph.ends(*pair)[0] != u32::MAX);
     let earns = |pair: u32| {

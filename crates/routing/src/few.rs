@@ -7,37 +7,48 @@
 
 use crate::certify::{self, PriceBoard};
 use crate::path::EXACT_BELOW;
-use crate::potentials::Potentials;
 use crate::prepare::Arrow;
 use crate::problem::{Flow, Problem};
 
-/// Most pools priced by the search for the best chain.
-const BUDGET: usize = 3_000;
+/// Most pools priced by the search for the best chain; and for a trade that is worth less than its gas, of which little else
+/// is known.
+pub(crate) const QUOTES: usize = 3_000;
+pub(crate) const QUOTES_BELOW_GAS: usize = 40_000;
+
+/// What is known of a unit of each token on its way to the output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Worth<'a> {
+    /// An amount of a token becomes at most so much a unit, net of the gas of the pools still to come …
+    pub(crate) unit: &'a [f64],
+    /// … and at most so much more in all.
+    pub(crate) spare: f64,
+    /// The share of the gas of pools still to come that `unit` leaves out.
+    pub(crate) gas_left_out: f64,
+    /// The most of each token that a route can hold.
+    pub(crate) cap: &'a [f64],
+    /// Most pools priced by the search for the best chain.
+    pub(crate) quotes: usize,
+}
 
 /// A bound on every route over the problem's pools; `None` when the search for the best chain does not end in time.
 ///
-/// `gas_free` are potentials without gas or with, whichever are positive; `chain` is the best chain known, of value `net`.
-pub(crate) fn bound(
-    problem: &Problem<'_>,
-    potentials: &Potentials,
-    alive: &[bool],
-    chain: &[Flow],
-    net: f64,
-) -> Option<f64> {
-    let single = best_chain(problem, potentials, net)?;
+/// `chain` is the best chain known, of value `net`.
+pub(crate) fn bound(problem: &Problem<'_>, worth: Worth<'_>, alive: &[bool], chain: &[Flow], net: f64) -> Option<f64> {
+    let single = best_chain(problem, worth, net)?;
     let pairs = best_pair(problem);
     let fewest = fewest_pools(problem, alive)?;
     let board = chain_prices(problem, alive, chain)?;
-    let many = certify::evaluate_at_least(problem, alive, &potentials.cap, &board, fewest.max(2) + 1);
+    let many = certify::evaluate_at_least(problem, alive, worth.cap, &board, fewest.max(2) + 1);
     Some(single.max(pairs).max(many))
 }
 
 /// The value of the best single chain, or `floor` where none is better.
-fn best_chain(problem: &Problem<'_>, potentials: &Potentials, floor: f64) -> Option<f64> {
-    let toll = potentials.gas_left_out() * problem.prepared.least_gas_units() * problem.gas_price;
+fn best_chain(problem: &Problem<'_>, worth: Worth<'_>, floor: f64) -> Option<f64> {
+    let toll = worth.gas_left_out * problem.prepared.least_gas_units() * problem.gas_price;
     let visited = vec![problem.source];
     let extra = most_profit(problem);
-    let mut search = Exhaustive { problem, worth: &potentials.worth, toll, extra, best: floor, left: BUDGET, visited };
+    let (unit, spare) = (worth.unit, worth.spare);
+    let mut search = Exhaustive { problem, worth: unit, spare, toll, extra, best: floor, left: worth.quotes, visited };
     search.extend(problem.source, problem.amount, 0.0)?;
     Some(search.best)
 }
@@ -45,6 +56,7 @@ fn best_chain(problem: &Problem<'_>, potentials: &Potentials, floor: f64) -> Opt
 struct Exhaustive<'a, 'p> {
     problem: &'a Problem<'p>,
     worth: &'a [f64],
+    spare: f64,
     /// What at least one more pool costs, as far as the worths leave it out.
     toll: f64,
     /// The most that a pool adds to the value at prices without arbitrage.
@@ -79,20 +91,26 @@ impl Exhaustive<'_, '_> {
     fn promise(&self, token: usize, amount: f64, worth: f64) -> f64 {
         let (problem, standing) = (self.problem, self.problem.prepared.standing());
         let (price, price_out) = (standing.price(token), standing.price(problem.target));
-        if token == problem.target || price <= 0.0 || price_out <= 0.0 {
+        if token == problem.target {
             return amount * worth;
+        }
+        let by_worth = amount * worth + self.spare;
+        if price <= 0.0 || price_out <= 0.0 {
+            return by_worth;
         }
         #[allow(clippy::cast_precision_loss, reason = "a handful of hops")]
         let left = (problem.hops - self.visited.len()) as f64;
         let accounted = (amount * price + left * self.extra) * (problem.price_out / price_out) * (1.0 + 1e-9);
-        accounted.min(amount * worth)
+        accounted.min(by_worth)
     }
 
     fn step(&mut self, arrow: &Arrow, amount: f64, gas: f64) -> Option<()> {
         let (problem, to) = (self.problem, arrow.to as usize);
         let worth = self.worth[to];
         let toll = if to == problem.target { 0.0 } else { self.toll };
-        if worth <= 0.0 || amount * arrow.spot * worth - gas - toll <= self.best || !problem.is_open(arrow.pair) {
+        let leads_nowhere = worth <= 0.0 && self.spare <= 0.0;
+        let most = amount * arrow.spot * worth + self.spare - gas - toll;
+        if leads_nowhere || most <= self.best || !problem.is_open(arrow.pair) {
             return Some(());
         }
         self.left = self.left.checked_sub(1)?;
@@ -118,8 +136,8 @@ impl Exhaustive<'_, '_> {
 /// The most that any open pool earns at prices without arbitrage.
 fn most_profit(problem: &Problem<'_>) -> f64 {
     let standing = problem.prepared.standing();
-    let open = (0..problem.prepared.pair_count()).filter(|pair| problem.is_open(crate::prepare::index32(*pair)));
-    open.map(|pair| standing.profit(pair)).fold(0.0, f64::max)
+    let open = standing.earning().iter().filter(|pair| problem.is_open(**pair));
+    open.map(|pair| standing.profit(*pair as usize)).fold(0.0, f64::max)
 }
 
 /// At least what the contract pays: whole units, and what floating point may have lost.
@@ -172,7 +190,7 @@ fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
 }
 
 /// Marginal prices along the chain, as if gas were free; other tokens at prices without arbitrage towards these.
-fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]) -> Option<PriceBoard> {
+pub(crate) fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]) -> Option<PriceBoard> {
     let mut board = PriceBoard::new(alive.len());
     let standing = problem.prepared.standing();
     let mut price = problem.price_out;

@@ -18,6 +18,8 @@ pub(crate) struct Fixed<'p> {
 
 /// Imbalance above which a set of pools cannot carry the amount, as a share of the trade.
 const UNBALANCED: f64 = 2e-3;
+/// Of the flows that lie on chains which are too long, one in so many is dropped before chains are measured again.
+const DROPPED_AT_ONCE: usize = 12;
 /// A flow below this share of the trade is none.
 const NOTHING: f64 = 1e-9;
 
@@ -92,12 +94,25 @@ impl<'p> Fixed<'p> {
         let mut flows: Vec<Flow> = flows.into_iter().map(|(flow, _)| flow).collect();
         let mut dropped = Vec::new();
         loop {
-            let smallest = match chain_lengths(&flows) {
-                Some(lengths) => lengths.iter().position(|length| *length > hops),
-                None => Some(0),
+            let Some(lengths) = chain_lengths(&flows) else {
+                dropped.push(flows.remove(0).pair);
+                continue;
             };
-            let Some(at) = smallest else { return dropped };
-            dropped.push(flows.remove(at).pair);
+            // Some at once where there are many.
+            let long = lengths.iter().filter(|length| **length > hops).count();
+            let mut room = long.div_ceil(DROPPED_AT_ONCE);
+            if long == 0 {
+                return dropped;
+            }
+            let mut lengths = lengths.into_iter();
+            flows.retain(|flow| {
+                let drops = lengths.next().is_some_and(|length| length > hops) && room > 0;
+                if drops {
+                    room -= 1;
+                    dropped.push(flow.pair);
+                }
+                !drops
+            });
         }
     }
 }

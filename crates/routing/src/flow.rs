@@ -1,7 +1,7 @@
 //! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
 
 use crate::certify::{self, PriceBoard};
-use crate::dual::{Newton, RELAX_BUDGET, Stage, Subproblem, Tolerance};
+use crate::dual::{Member, Newton, RELAX_BUDGET, Stage, Subproblem, Tolerance};
 use crate::fixed::Fixed;
 use crate::potentials::Potentials;
 use crate::prepare::index32;
@@ -17,7 +17,9 @@ const GROWTH: usize = 48;
 /// Most rounds of taking in tokens whose pools earn more than their gas.
 const ROUNDS: usize = 8;
 /// Gas of a plain swap, for scale.
-const SWAP_GAS_UNITS: f64 = 80_000.0;
+pub(crate) const SWAP_GAS_UNITS: f64 = 80_000.0;
+/// Surcharges tried.
+const SURCHARGES: usize = 6;
 /// Where smoothing ends, as a share of a swap's gas.
 const LAST_TAU: f64 = 0.01;
 
@@ -49,7 +51,7 @@ impl<'p> FlowSearch<'_, 'p> {
     /// `chain` is the best single chain, whose value net of gas is `net`; `bound` is the least bound known.
     pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found {
         let mut members = self.first_tokens(chain, net, bound);
-        let mut prices = self.start.to_vec();
+        let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
         let mut sub = Subproblem::default();
         for round in 0..ROUNDS {
@@ -60,15 +62,22 @@ impl<'p> FlowSearch<'_, 'p> {
             for (token, price) in sub.tokens.iter().zip(&local) {
                 prices[*token as usize] = *price;
             }
-            let found = self.bound_at(&sub, &local);
+            let (found, board) = self.bound_at(&sub, &local);
             least = least.min(found.bound);
-            if round + 1 == ROUNDS || self.newton.is_spent(RELAX_BUDGET) || !self.take_in(&mut members, &found.earning)
-            {
+            if round + 1 == ROUNDS || self.newton.is_spent(RELAX_BUDGET) {
                 break;
+            }
+            let fresh = self.take_in(&mut members, &found.earning);
+            if fresh.is_empty() {
+                break;
+            }
+            for token in fresh.into_iter().filter(|token| board.price[*token] > 0.0) {
+                prices[token] = board.price[token];
             }
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
-        let rounded = rounding::round(self, &sub, &relaxed, chain);
+        let dear = self.dearer(&sub, &relaxed);
+        let rounded = rounding::round(self, &sub, &relaxed, dear.as_ref(), chain);
         let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least, prices } };
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
@@ -76,7 +85,11 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         board.fill(self.problem, self.alive, self.start);
         let last = certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
-        Found { flows: fixed.flows, bound: least.min(last.bound), prices: board.price }
+        least = least.min(last.bound);
+        if dear.is_none() {
+            least = self.branch(&sub, &relaxed, net.max(fixed.net), least);
+        }
+        Found { flows: fixed.flows, bound: least, prices: board.price }
     }
 
     /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.
@@ -140,32 +153,74 @@ impl<'p> FlowSearch<'_, 'p> {
         }
     }
 
-    fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> certify::Evaluation {
+    /// The subproblem with a surcharge on every pool's gas, such that about as many pools pay as a route may use, and the
+    /// prices that go with it; `None` where no more pay without.
+    fn dearer(&mut self, sub: &Subproblem<'p>, relaxed: &[f64]) -> Option<(Subproblem<'p>, Vec<f64>)> {
+        let gain = |member: &Member<'p>| rounding::member_gain_within(member, sub, relaxed).unwrap_or(0.0);
+        let mut gains: Vec<f64> = sub.members.iter().map(gain).filter(|gain| *gain > 0.0).collect();
+        gains.sort_by(|a, b| b.total_cmp(a));
+        // Where pools are left out the others earn more: the surcharge has to be above what the first one too many earns.
+        let mut surcharge = *gains.get(self.max_pools)?;
+        let (mut low, mut high) = (0.0_f64, f64::INFINITY);
+        let (mut prices, mut found) = (relaxed.to_vec(), None);
+        for _ in 0..SURCHARGES {
+            let mut dear = sub.clone();
+            for member in &mut dear.members {
+                member.gas += surcharge;
+            }
+            let gas = SWAP_GAS_UNITS * self.problem.gas_price + surcharge;
+            self.newton.damping = 1e-2;
+            for tau in [0.1, LAST_TAU] {
+                let tolerance = Tolerance { excess: 1e-7 * self.scale, decrease: 1e-9 * self.scale, steps: 20 };
+                let stage = Stage::Smooth { tau: (tau * gas).max(1e-10 * self.scale), slack: 1.0 };
+                self.newton.minimise(&dear, &mut prices, stage, self.scale, tolerance);
+            }
+            let pays = |member: &&Member<'p>| {
+                rounding::member_gain_within(member, &dear, &prices).is_some_and(|gain| gain > -0.03 * member.gas)
+            };
+            let active = dear.members.iter().filter(pays).count();
+            if active > self.max_pools {
+                low = surcharge;
+                surcharge = if high.is_finite() { (low * high).sqrt() } else { 2.5 * low };
+            } else {
+                found = Some((dear, prices.clone()));
+                high = surcharge;
+                if active * 10 >= self.max_pools * 9 || low <= 0.0 {
+                    break;
+                }
+                surcharge = (low * high).sqrt();
+            }
+        }
+        found
+    }
+
+    fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> (certify::Evaluation, PriceBoard) {
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(prices) {
             board.set(*token as usize, *price);
         }
         board.fill(self.problem, self.alive, self.start);
-        certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, 1e-8 * self.scale)
+        let found = certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, 1e-8 * self.scale);
+        (found, board)
     }
 
-    /// Adds the tokens of the pools that earn most, as far as there is room; whether any was new.
-    fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> bool {
+    /// Adds the tokens of the pools that earn most, as far as there is room; those that are new.
+    fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> Vec<usize> {
         let mut earning = earning.to_vec();
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = MOST_TOKENS.saturating_sub(members.iter().filter(|member| **member).count()).min(GROWTH);
-        let mut grew = false;
+        let mut fresh = Vec::new();
         for (_, pair) in &earning {
             for token in self.problem.prepared.graph().ends(*pair) {
                 let member = &mut members[token as usize];
                 if !*member && room > 0 {
                     room -= 1;
-                    grew = true;
                     *member = true;
+                    fresh.push(token as usize);
                 }
             }
         }
-        grew
+        fresh
     }
 
     /// The best flow over exactly these pools; see [`Fixed::solve`].

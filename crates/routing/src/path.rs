@@ -38,7 +38,7 @@ const NONE: u32 = u32::MAX;
 /// Most labels of one token that go on from one layer to the next.
 const LABELS: usize = 4;
 /// Most pools priced by one search; the most promising come first.
-const QUOTES: usize = 20_000;
+pub(crate) const QUOTES: usize = 20_000;
 
 /// The best chains for `amount`, best first, at most `keep`.
 pub(crate) fn best_paths(
@@ -165,13 +165,10 @@ impl<'a, 'p> Search<'a, 'p> {
         let (label, to) = (self.labels[at as usize], arrow.to as usize);
         let worth = self.worth[to];
         let floor = self.floor();
-        if worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
+        if self.left == 0 || worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
             return;
         }
         if label.amount * arrow.spot * worth - label.gas <= floor || self.visits(at, arrow) {
-            return;
-        }
-        if self.left == 0 {
             return;
         }
         self.left -= 1;

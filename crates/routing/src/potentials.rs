@@ -6,7 +6,8 @@
 //! - backwards, the most that a unit of a token is worth at the output when at most `cap` of it moves and every pool on the
 //!   way has to earn its gas (`worth`).
 //!
-//! At prices `worth` no pool earns more than its gas, hence `worth(input) · amount` bounds the value of every route.
+//! At prices `worth` no pool earns more than its gas, hence `worth(input) · amount` bounds the value of every route through
+//! tokens that are awake; of every route at all where all are.
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
@@ -23,7 +24,7 @@ impl Potentials {
     /// `gas_share` scales the gas that pools have to earn: below 1 the worths stay bounds, and stay positive for a trade
     /// that is worth less than its gas.
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
-        let cap = caps(problem, problem.amount);
+        let cap = caps(problem, problem.amount, Through::Awake);
         let worth = worths(problem, &cap, gas_share);
         Self { cap, worth, gas_share }
     }
@@ -38,14 +39,14 @@ impl Potentials {
         1.0 - self.gas_share
     }
 
-    /// The bound that the potentials themselves are.
+    /// The bound that the potentials themselves are, over routes through tokens that are awake.
     pub(crate) fn bound(&self, problem: &Problem<'_>) -> f64 {
         self.worth[problem.source] * problem.amount
     }
 
     /// Tightens the caps by what the first pools lose to slippage, whatever route is taken.
     pub(crate) fn with_first_slippage(problem: &Problem<'_>, gas_share: f64) -> Self {
-        let mut cap = caps(problem, effective_amount(problem));
+        let mut cap = caps(problem, effective_amount(problem), Through::All);
         cap[problem.source] = problem.amount * OUTWARD;
         let worth = worths(problem, &cap, gas_share);
         Self { cap, worth, gas_share }
@@ -94,11 +95,11 @@ impl Potentials {
 const OUTWARD: f64 = 1.0 + 1e-12;
 
 /// The most of each token that any route can hold, when the input is worth no more than `amount` of it at marginal rates.
-fn caps(problem: &Problem<'_>, amount: f64) -> Vec<f64> {
+fn caps(problem: &Problem<'_>, amount: f64, through: Through) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
     cap[source] = amount * OUTWARD;
-    sweep(problem, source, target, |x, arrow| {
+    sweep(problem, through, [source, target], |x, arrow| {
         let reached = cap[x] * arrow.spot * OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != source;
         if better {
@@ -143,7 +144,7 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
-    sweep(problem, source, target, |x, arrow| {
+    sweep(problem, Through::Awake, [source, target], |x, arrow| {
         let (here, to) = (cost[x], arrow.to as usize);
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 {
             return false;
@@ -168,7 +169,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
-    sweep(problem, target, source, |x, arrow| {
+    sweep(problem, Through::Awake, [target, source], |x, arrow| {
         let (here, from) = (worth[x], arrow.to as usize);
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target {
             return false;
@@ -187,20 +188,33 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
     worth
 }
 
-/// Relaxes arrows round by round from `start`, through inner tokens, until `end`. `relax` says whether the token at the
-/// arrow's other side improved.
-fn sweep(problem: &Problem<'_>, start: usize, end: usize, mut relax: impl FnMut(usize, &Arrow) -> bool) {
+/// Which tokens a sweep passes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Through {
+    All,
+    Awake,
+}
+
+/// Relaxes arrows round by round from the first token, through inner tokens, until the second. `relax` says whether the token
+/// at the arrow's other side improved.
+fn sweep(
+    problem: &Problem<'_>,
+    through: Through,
+    [start, end]: [usize; 2],
+    mut relax: impl FnMut(usize, &Arrow) -> bool,
+) {
     let graph = problem.prepared.graph();
+    let all = through == Through::All;
     let mut queued = vec![false; graph.token_count()];
     let (mut frontier, mut next) = (vec![start], Vec::new());
     for _ in 0..problem.hops {
         for &x in &frontier {
             // An outer token's arrows all count at the ends of a route only.
             let arrows = if x == start { graph.arrows(x) } else { graph.inner_arrows(x) };
-            for arrow in arrows.iter().filter(|arrow| problem.is_open(arrow.pair)) {
+            for arrow in arrows {
                 let to = arrow.to as usize;
-                let passable = to == end || graph.is_inner(to);
-                if passable && relax(x, arrow) && to != end && !queued[to] {
+                let passable = to == end || (graph.is_inner(to) && (all || problem.is_awake(to)));
+                if passable && problem.is_open(arrow.pair) && relax(x, arrow) && to != end && !queued[to] {
                     queued[to] = true;
                     next.push(to);
                 }

@@ -15,13 +15,17 @@ const THRESHOLDS: [f64; 3] = [0.97, 0.8, 1.03];
 const TRIALS: usize = 40;
 
 /// The best set found, balanced; `None` if none can carry the amount.
+///
+/// `dear` is the subproblem with gas so dear that no more pools than allowed pay, and its prices, where that matters.
 pub(crate) fn round<'p>(
     search: &mut FlowSearch<'_, 'p>,
     sub: &Subproblem<'p>,
     relaxed: &[f64],
+    dear: Option<&(Subproblem<'p>, Vec<f64>)>,
     chain: &[Flow],
 ) -> Option<Fixed<'p>> {
-    let mut rounding = Rounding { trials: 0, tried: Vec::new(), sub, relaxed };
+    let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
+    let mut rounding = Rounding { trials: 0, tried: Vec::new(), sub, relaxed, dear, guesses };
     let mut best = rounding.first(search, chain)?;
     best = rounding.limit(search, best);
     while let Some(better) = rounding.improve(search, &best) {
@@ -43,17 +47,18 @@ struct Rounding<'a, 'p> {
     tried: Vec<(u32, bool)>,
     sub: &'a Subproblem<'p>,
     relaxed: &'a [f64],
+    dear: Option<&'a (Subproblem<'p>, Vec<f64>)>,
+    /// A guess at the price of every token of the market.
+    guesses: Vec<f64>,
 }
 
 impl<'p> Rounding<'_, 'p> {
     fn first(&mut self, search: &mut FlowSearch<'_, 'p>, chain: &[Flow]) -> Option<Fixed<'p>> {
         let chain: Vec<u32> = chain.iter().map(|flow| flow.pair).collect();
-        let mut ratios: Vec<(f64, u32)> = self
-            .sub
-            .members
-            .iter()
-            .filter_map(|member| Some((earned(member, self.sub, self.relaxed)?.0, member.pair)))
-            .collect();
+        let (sub, prices) = self.dear.map_or((self.sub, self.relaxed), |(sub, prices)| (sub, prices.as_slice()));
+        let members = sub.members.iter();
+        let mut ratios: Vec<(f64, u32)> =
+            members.filter_map(|member| Some((earned(member, sub, prices)?.0, member.pair))).collect();
         ratios.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut sets = vec![chain.clone()];
         for threshold in THRESHOLDS {
@@ -64,21 +69,16 @@ impl<'p> Rounding<'_, 'p> {
             push_new(&mut sets, set);
         }
         let mut best: Option<Fixed<'p>> = None;
+        let mut start = self.guesses.clone();
+        for (token, price) in sub.tokens.iter().zip(prices) {
+            start[*token as usize] = *price;
+        }
         for set in sets.iter().filter(|set| !set.is_empty()) {
             self.trials += 1;
-            let found = self.solve_from_relaxed(search, set);
+            let found = search.fixed(set, &|token| start[token as usize], 1e-9 * search.scale);
             best = better_of(best, found);
         }
         best
-    }
-
-    fn solve_from_relaxed(&self, search: &mut FlowSearch<'_, 'p>, pools: &[u32]) -> Option<Fixed<'p>> {
-        let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
-        let start = |token: u32| {
-            let known = self.sub.tokens.iter().position(|t| *t == token).map(|at| self.relaxed[at]);
-            known.unwrap_or(guesses[token as usize])
-        };
-        search.fixed(pools, &start, 1e-9 * search.scale)
     }
 
     /// Keeps the pools that earn most until there are no more than allowed.
@@ -109,12 +109,16 @@ impl<'p> Rounding<'_, 'p> {
         let prices = self.board(search, best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
+        let gains = self.sub.members.iter().filter(|member| used.contains(&member.pair));
+        let gains = gains.map(|member| (member_gain(member, &prices), member.pair));
+        let weakest = gains.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap_or((f64::INFINITY, u32::MAX));
         let mut moves: Vec<(f64, u32, bool)> = Vec::new();
         for member in &self.sub.members {
             let gain = member_gain(member, &prices);
             let add = !used.contains(&member.pair);
-            let better = if add { gain } else { -gain };
-            if better > 1e-9 * search.scale && !(add && full) && !self.tried.contains(&(member.pair, add)) {
+            // Where there is no more room, the pool that earns least makes some.
+            let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
+            if better > 1e-9 * search.scale && !self.tried.contains(&(member.pair, add)) {
                 moves.push((better, member.pair, add));
             }
         }
@@ -125,7 +129,8 @@ impl<'p> Rounding<'_, 'p> {
             }
             self.trials += 1;
             self.tried.push((pair, add));
-            let set = if add { self.with(search, &used, best, pair) } else { without(&used, pair) };
+            let kept = if add && full { without(&used, weakest.1) } else { used.clone() };
+            let set = if add { self.with(search, &kept, best, pair) } else { without(&used, pair) };
             let guesses: Vec<f64> = prices.clone();
             let tokens = &self.sub.tokens;
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
@@ -202,6 +207,11 @@ fn earned(member: &Member<'_>, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(
     let gas = member.gas + trade.gas_units * member.gas_price;
     let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
     Some((ratio, profit - trade.gas_units * member.gas_price))
+}
+
+/// Profit less gas and ticks at local prices, within the caps; `None` where there is no trade.
+pub(crate) fn member_gain_within(member: &Member<'_>, sub: &Subproblem<'_>, prices: &[f64]) -> Option<f64> {
+    earned(member, sub, prices).map(|(_, profit)| profit - member.gas)
 }
 
 /// Profit less gas at local prices, uncapped; minus the gas where there is no trade.

@@ -402,3 +402,26 @@ fn excluded_pools_and_short_chains_are_honoured() {
 fn direct_sketch() -> Sketch {
     Sketch { coins: (1, 2), depth: 50.0, tilt: 1.0, concentrated: false, fee: 3000 }
 }
+
+#[test]
+fn a_draining_basket_that_misses_its_shares_is_worth_more_in_all_and_less_as_a_basket() {
+    // Half of the value is asked of a token of which pools hold a hundred ether.
+    let market = market(3, &[spoke(1, 100.0), spoke(2, 1e6)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let request = basket(&[(token(0), 1_000.0)], &[(token(1), 5_000), (token(2), 5_000)], 1_000_000_000);
+    let solution = solve(&prepared, &request).unwrap();
+    let (ours, off) = value(&prepared, &request, &solution.route.amounts_out, solution.route.gas_units());
+    assert!(off < 1.0, "{off} bps off");
+    // The other: half of the input each way, whatever arrives.
+    let half = U256::from(500_u64) * U256::from(10_u64).pow(U256::from(18_u64));
+    let arrives = |pool: u32| {
+        let swap = market.pool(PoolId(pool)).unwrap().swap(&request.at, 0, 1, half).unwrap();
+        (swap.amount_out, swap.gas_units)
+    };
+    let ((thin, gas), (deep, more_gas)) = (arrives(1), arrives(2));
+    let gross = prepared.value_wei(token(1), thin).unwrap() + prepared.value_wei(token(2), deep).unwrap();
+    let (other, other_off) = value(&prepared, &request, &[thin, deep], gas + more_gas);
+    let bound = f64::from(solution.certificate.unwrap().upper_bound_value_wei);
+    assert!(other_off > 1_000.0 && gross > 2.0 * bound, "{gross} in all, {other_off} bps off, bound {bound}");
+    assert!(other < ours && other < bound, "as a basket {other}, ours {ours}, bound {bound}");
+}

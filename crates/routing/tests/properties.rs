@@ -6,7 +6,8 @@ mod common;
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_primitives::U256;
+use braid_primitives::{PoolId, TokenId, U256};
+use braid_protocols::{Pool, PoolState};
 use braid_routing::baseline::Baseline;
 use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Solution, solve};
 use common::{Sketch, block, chains, market, pool, request, run_chain, token};
@@ -74,6 +75,16 @@ fn best_split(market: &Arc<Market>, prepared: &Prepared, request: &Request) -> O
         }
     }
     best
+}
+
+/// The pool with a token counted in units that are smaller by a factor.
+fn in_finer_units(pool: &Pool, token: TokenId, factor: u128) -> Pool {
+    let mut pool = pool.clone();
+    if let PoolState::UniswapV2(state) = &mut pool.state {
+        let times = |position: usize| if pool.coins[position] == token { factor } else { 1 };
+        (state.reserve0, state.reserve1) = (state.reserve0 * times(0), state.reserve1 * times(1));
+    }
+    pool
 }
 
 proptest! {
@@ -147,6 +158,64 @@ proptest! {
     }
 
     #[test]
+    fn removing_a_pool_that_the_route_does_not_use_changes_nothing(
+        sketches in sketches(9), amount in amounts(), to in 1..TOKENS, gas in gas(), which in 0_usize..9,
+    ) {
+        let market = market(TOKENS, &sketches);
+        let whole = Prepared::new(Arc::clone(&market));
+        let request = request(token(0), amount, token(to), gas);
+        let Ok(with) = solve(&whole, &request) else { return Ok(()) };
+        let unused = |pool: &PoolId| with.route.steps.iter().all(|step| step.pool != *pool);
+        let pools: Vec<PoolId> = (1..=sketches.len() as u32).map(PoolId).filter(unused).collect();
+        let Some(removed) = pools.get(which % pools.len().max(1)) else { return Ok(()) };
+        let fewer = Prepared::new(Arc::new(market.without(&[market.pool(*removed).unwrap().address])));
+        let without = solve(&fewer, &request);
+        prop_assert!(without.is_ok(), "the route is still there: {:?}", without.err());
+        let without = without.unwrap();
+        // The same route is there in both markets; each is valued at the prices of the market whose certificate judges it.
+        for (prepared, other, solution) in [(&fewer, &with, &without), (&whole, &without, &with)] {
+            let Ok(certificate) = &solution.certificate else { continue };
+            if certificate.excluded.standing_arbitrage > 0 {
+                continue;
+            }
+            let (value, own) = (net_of(prepared, &request, other), net_of(prepared, &request, solution));
+            let gap = f64::from(certificate.upper_bound_value_wei) - own + 2.0 + own.abs() * 1e-12;
+            prop_assert!(value - own <= gap, "{value} without the pool or with it, {own} here, a gap of {gap} wei");
+        }
+    }
+
+    #[test]
+    fn counting_a_token_in_other_units_changes_nothing(
+        sketches in sketches(9), amount in amounts(), to in 1..TOKENS, gas in gas(), which in 1..TOKENS, power in 1_u32..8,
+    ) {
+        // Pairs only: the ticks of concentrated pools do not move by any factor.
+        let sketches: Vec<Sketch> = sketches.into_iter().map(|sketch| Sketch { concentrated: false, ..sketch }).collect();
+        let factor = 10_u128.pow(power);
+        let plain = market(TOKENS, &sketches);
+        let finer = plain.pools().iter().map(|pool| in_finer_units(pool, token(which), factor));
+        let finer = plain.next(block(), Arc::clone(plain.tokens()), finer.collect::<Vec<_>>()).unwrap();
+        let (plain, finer) = (Prepared::new(plain), Prepared::new(Arc::new(finer)));
+        let request = request(token(0), amount, token(to), gas);
+        let (first, second) = (solve(&plain, &request), solve(&finer, &request));
+        if let (Ok(first), Ok(second)) = (&first, &second) {
+            // What integers round away: some units of the coarser ones.
+            let grain = 1e4;
+            let (a, b) = (net_of(&plain, &request, first), net_of(&finer, &request, second));
+            let gap = |solution: &Solution| {
+                let bound = |c: &braid_routing::Certificate| f64::from(c.upper_bound_value_wei);
+                let sound = solution.certificate.as_ref().ok().filter(|c| c.excluded.standing_arbitrage == 0);
+                sound.map(|certificate| bound(certificate) + grain + a.abs() * 1e-11)
+            };
+            prop_assert!(gap(first).is_none_or(|bound| b <= bound), "{a}, in finer units {b}");
+            prop_assert!(gap(second).is_none_or(|bound| a <= bound), "{a}, in finer units {b}");
+            let (one, other) = (first.certificate.is_ok(), second.certificate.is_ok());
+            prop_assert_eq!(one, other, "one has a certificate: {:?} {:?}", &first.certificate, &second.certificate);
+        } else {
+            prop_assert_eq!(first.is_ok(), second.is_ok(), "{:?} {:?}", first.err(), second.err());
+        }
+    }
+
+    #[test]
     fn preparing_block_after_block_is_as_preparing_each_from_nothing(
         sketches in sketches(12), moves in prop::collection::vec((0_usize..12, 0.5_f64..2.0), 1..12),
     ) {
@@ -168,7 +237,7 @@ fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
     // Every step of sixty ticks has liquidity of its own: to drain the pool is to pass 1,200 of them.
     let deep = Sketch { coins: (0, 1), depth: 10.0, tilt: 1.0, concentrated: true, fee: 3000 };
     let mut rough = pool(0, &deep);
-    if let braid_protocols::PoolState::UniswapV3(state) = &mut rough.state {
+    if let PoolState::UniswapV3(state) = &mut rough.state {
         let liquidity = 1_000_000_000_000_000_000_i128;
         let edges = (-600..=600).filter(|k| *k != 0).map(|k: i32| {
             braid_protocols::uniswap_v3::Tick::new(k * 60, -liquidity * i128::from(k.signum()), 1_u128 << 60)

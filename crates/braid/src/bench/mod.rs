@@ -1,14 +1,17 @@
 //! `braid bench`: what routes cost to find and how good they are, on recorded and generated markets.
 
+mod blocks;
+mod clock;
 mod generate;
+mod plots;
 mod report;
 mod requests;
 mod run;
+mod svg;
 mod witness;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::out;
 use braid_market::Market;
@@ -16,8 +19,9 @@ use braid_routing::Prepared;
 use eyre::{Result, WrapErr};
 
 pub(crate) use generate::{GenerateArgs, generate, market as generated_market};
+use report::PrepareTimes;
 pub(crate) use report::machine;
-use requests::Asked;
+use requests::{Asked, Kind};
 use run::{Row, Settings};
 
 #[derive(Debug, clap::Args)]
@@ -45,8 +49,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 500)]
     count: usize,
     /// Which requests are generated where none are given
-    #[arg(long, value_enum, default_value_t = requests::Kind::Usual)]
-    kind: requests::Kind,
+    #[arg(long, value_enum, default_value_t = Kind::Usual)]
+    kind: Kind,
     /// Seed of generated requests
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -56,6 +60,9 @@ pub(crate) struct BenchArgs {
     /// Dual prices of every certificate, one JSON object a line, for `scripts/bound.py`; slower, do not time with it
     #[arg(long, value_name = "FILE", requires = "market")]
     witness: Option<PathBuf>,
+    /// Draw how gaps and times are spread by trade size, and how they grow with the market: SVG files in this folder
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
     /// Leave out the comparison with simpler routers
     #[arg(long)]
     no_baselines: bool,
@@ -63,6 +70,9 @@ pub(crate) struct BenchArgs {
 
 /// Sizes of the generated markets.
 const SIZES: [usize; 4] = [200, 2_000, 10_000, 50_000];
+/// Size of the market that baskets are asked of, how many of each kind.
+const BASKETS_AT: usize = 10_000;
+const BASKETS: usize = 100;
 /// Recorded markets, and the requests that go with them.
 const RECORDED: [(&str, &str); 2] =
     [("mainnet_24721394.json", "requests_24721394.json"), ("mainnet_2023_09.json", "mainnet_2023_09.json")];
@@ -74,10 +84,19 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     if let Some(file) = &args.market {
         return bench_file(args, file, args.requests.as_deref());
     }
+    let mut grown = Vec::with_capacity(SIZES.len());
     for pools in SIZES {
         let market = Arc::new(generate::market(pools, 1)?);
         let asked = requests::generated(&market, args.count, args.seed, args.kind);
-        measure(args, &format!("generated, {pools} pools"), &market, &asked, None)?;
+        let rows = measure(args, &format!("generated, {pools} pools"), &market, &asked, None)?;
+        grown.push((pools, rows));
+        for kind in [Kind::Baskets, Kind::DrainingBaskets].into_iter().filter(|_| pools == BASKETS_AT) {
+            let asked = requests::generated(&market, args.count.min(BASKETS), args.seed, kind);
+            measure(args, &format!("generated, {pools} pools, {}", kind.title()), &market, &asked, None)?;
+        }
+    }
+    if let Some(folder) = &args.plots {
+        plots::growth(folder, &grown)?;
     }
     let mut missing = Vec::new();
     for (market, requests) in RECORDED {
@@ -104,7 +123,8 @@ fn bench_file(args: &BenchArgs, file: &Path, requests: Option<&Path>) -> Result<
         Some(path) => requests::read(path, &market)?,
         None => requests::generated(&market, args.count, args.seed, args.kind),
     };
-    measure(args, &file.display().to_string(), &market, &asked, Some(market.block().base_fee_per_gas_wei))
+    let name = file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    measure(args, &name, &market, &asked, Some(market.block().base_fee_per_gas_wei)).map(drop)
 }
 
 fn measure(
@@ -113,13 +133,14 @@ fn measure(
     market: &Arc<Market>,
     asked: &[Asked],
     file_gas_wei: Option<u64>,
-) -> Result<()> {
-    let started = Instant::now();
+) -> Result<Vec<Row>> {
+    let started = clock::thread_time();
     let prepared = Prepared::new(Arc::clone(market));
-    let cold = started.elapsed();
-    let started = Instant::now();
+    let cold = clock::thread_time().saturating_sub(started);
+    let started = clock::thread_time();
     let prepared = prepared.next(Arc::clone(market));
-    let warm = started.elapsed();
+    let unchanged = clock::thread_time().saturating_sub(started);
+    let times = PrepareTimes { cold, unchanged, block: blocks::time(&prepared)? };
     let settings = Settings {
         max_hops: args.max_hops,
         max_steps: args.max_steps,
@@ -129,14 +150,18 @@ fn measure(
         witness: args.witness.is_some(),
     };
     let rows: Vec<Row> = asked.iter().map(|one| run::run(&prepared, one, settings)).collect();
-    report::table(title, market, &rows, (cold, warm), settings.gas_price_wei)?;
+    report::table(title, market, &rows, times, settings.gas_price_wei)?;
     if let Some(path) = &args.witness {
         report::write_witness(path, &rows)?;
     }
-    match &args.out {
-        Some(path) => report::write(path, &rows),
-        None => Ok(()),
+    if let Some(folder) = &args.plots {
+        let name: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+        plots::distributions(folder, &name.join("-"), &rows)?;
     }
+    if let Some(path) = &args.out {
+        report::write(path, &rows)?;
+    }
+    Ok(rows)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a gas price in wei, not below zero")]

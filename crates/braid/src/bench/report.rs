@@ -15,7 +15,7 @@ use serde_json::json;
 use super::run::{Answer, Row};
 
 /// Bands of trade size, by value in ether from 0 on.
-const BANDS: [(&str, f64); 5] =
+pub(crate) const BANDS: [(&str, f64); 5] =
     [("< 0.3", 0.3), ("0.3 – 3", 3.0), ("3 – 30", 30.0), ("30 – 300", 300.0), ("> 300", f64::INFINITY)];
 
 /// The machine's processor and number of cores.
@@ -26,12 +26,30 @@ pub(crate) fn machine() -> String {
     format!("{}, {cores} cores", model.map_or("unknown processor", |(_, name)| name.trim()))
 }
 
+/// How long a market took to prepare, in time of this thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PrepareTimes {
+    /// From nothing.
+    pub(crate) cold: Duration,
+    /// For a block that changed nothing.
+    pub(crate) unchanged: Duration,
+    /// For a block in which so many pools traded.
+    pub(crate) block: Option<(Duration, usize)>,
+}
+
+/// Whether an answer is worth as much as a band of trade sizes says.
+pub(crate) fn within(answer: &Answer, band: usize) -> bool {
+    let bound = |at: usize| BANDS.get(at).map_or(f64::INFINITY, |(_, high)| *high);
+    let low = band.checked_sub(1).map_or(0.0, bound);
+    answer.gross_value_wei.is_some_and(|wei| wei / 1e18 >= low && wei / 1e18 < bound(band))
+}
+
 /// Prints what a run came to.
 pub(crate) fn table(
     title: &str,
     market: &Market,
     rows: &[Row],
-    prepare: (Duration, Duration),
+    prepare: PrepareTimes,
     gas_price_wei: u64,
 ) -> Result<()> {
     let solved: Vec<(&Row, &Answer)> = rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?))).collect();
@@ -42,16 +60,20 @@ pub(crate) fn table(
         rows.len(),
         gas_price_wei
     ))?;
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let block = prepare.block.map(|(time, pools)| format!(", {:.1} ms where {pools} pools traded", ms(time)));
     out::line(format_args!(
-        "prepared in {:.1} ms, again in {:.1} ms",
-        prepare.0.as_secs_f64() * 1e3,
-        prepare.1.as_secs_f64() * 1e3
+        "prepared in {:.1} ms; the next block in {:.1} ms where nothing changed{}",
+        ms(prepare.cold),
+        ms(prepare.unchanged),
+        block.unwrap_or_default()
     ))?;
     for (error, count) in errors(rows) {
         out::line(format_args!("without a route: {count} ({error})"))?;
     }
     out::line(format_args!("{:<22}{:>6}  {:>9} {:>9} {:>9} {:>9} {:>9}", "", "n", "p50", "p90", "p95", "p99", "max"))?;
     line("solve, µs", solved.iter().map(|(row, _)| row.solve_us).collect())?;
+    line("the same again, µs", solved.iter().filter_map(|(row, _)| row.again_us).collect())?;
     line("pools visited", solved.iter().map(|(_, a)| f64::from(a.pools_visited)).collect())?;
     #[allow(clippy::cast_precision_loss, reason = "counts of steps")]
     line("steps", solved.iter().map(|(_, a)| a.steps as f64).collect())?;
@@ -59,13 +81,10 @@ pub(crate) fn table(
     for (why, count) in uncertified(&solved) {
         out::line(format_args!("no certificate: {count} ({why})"))?;
     }
-    let mut low = 0.0;
-    for (name, high) in BANDS {
-        let within = |a: &Answer| a.gross_value_wei.is_some_and(|wei| wei / 1e18 >= low && wei / 1e18 < high);
-        let band: Vec<&(&Row, &Answer)> = solved.iter().filter(|(_, a)| within(a)).collect();
+    for (at, (name, _)) in BANDS.iter().enumerate() {
+        let band: Vec<&(&Row, &Answer)> = solved.iter().filter(|(_, answer)| within(answer, at)).collect();
         line(&format!("gap, {name} ETH"), band.iter().filter_map(|(_, a)| a.gap_bps).collect())?;
         line(&format!("µs, {name} ETH"), band.iter().map(|(row, _)| row.solve_us).collect())?;
-        low = high;
     }
     for (at, baseline) in Baseline::ALL.iter().enumerate() {
         let losses: Vec<f64> = solved.iter().filter_map(|(_, a)| *a.losses_bps.get(at)?).collect();
@@ -125,11 +144,16 @@ fn line(name: &str, mut values: Vec<f64>) -> Result<()> {
     }
     values.sort_by(f64::total_cmp);
     let mut text = format!("{name:<22}{:>6} ", values.len());
-    for share in [50, 90, 95, 99, 100] {
-        let at = ((values.len() - 1) * share).div_ceil(100);
-        let _ = write!(text, " {:>9}", figure(values[at]));
+    for value in [50, 90, 95, 99, 100].into_iter().filter_map(|percent| at_percent(&values, percent)) {
+        let _ = write!(text, " {:>9}", figure(value));
     }
     out::line(text)
+}
+
+/// The least of rising values that so many percent of them are not above; `None` where there are none.
+pub(crate) fn at_percent(values: &[f64], percent: usize) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    values.get((last * percent).div_ceil(100)).copied()
 }
 
 fn figure(value: f64) -> String {
@@ -157,6 +181,9 @@ pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
                 "uncertified": answer.uncertified.map(|reason| reason.to_string()),
                 "steps": answer.steps,
                 "solve_us": row.solve_us,
+                "again_us": row.again_us,
+                "pools_visited": answer.pools_visited,
+                "gross_value_wei": answer.gross_value_wei.map(|wei| format!("{wei:.0}")),
             }),
             Err(error) => json!({ "id": row.id, "error": error.to_string(), "solve_us": row.solve_us }),
         };

@@ -129,8 +129,22 @@ pub(crate) enum Kind {
     Usual,
     /// Trades far beyond it, which drain whole tokens
     Drains,
-    /// Three usual trades at once: three inputs to three outputs
+    /// Three inputs to three outputs, of sizes that the tokens' liquidity can take
     Baskets,
+    /// Three inputs to three outputs, some of which want more than there is of a token
+    DrainingBaskets,
+}
+
+impl Kind {
+    /// What tables call these requests.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Usual => "usual trades",
+            Self::Drains => "drains",
+            Self::Baskets => "baskets",
+            Self::DrainingBaskets => "draining baskets",
+        }
+    }
 }
 
 /// Sizes of usual trades in ether: about $100 to $50M, evenly by magnitude.
@@ -189,28 +203,57 @@ impl Classes {
 ///
 /// A usual trade is worth 0.03 to 15,000 ether, evenly by magnitude; where that is more than a quarter of what
 /// all pools hold of its scarcer token, it is worth 1% to 100% of that limit instead. Trades below 0.03 ether are not asked.
+/// A basket is three trades at once; its whole value is shared out over its outputs, and where an output's share is above
+/// its limit, the whole basket is worth 1% to 100% of what the scarcest output allows. A draining one is left as it is.
 pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
-    if kind != Kind::Baskets {
-        return trades(market, count, seed, kind);
+    let prepared = braid_routing::Prepared::new(std::sync::Arc::new(market.clone()));
+    if !matches!(kind, Kind::Baskets | Kind::DrainingBaskets) {
+        return trades(market, &prepared, count, seed, kind);
     }
-    let trades = trades(market, count.saturating_mul(2 * TRADES), seed, kind);
+    let trades = trades(market, &prepared, count.saturating_mul(4 * TRADES), seed, kind);
+    let mut random = Random::new(seed ^ 0xba5c);
     let baskets = trades.chunks_exact(TRADES).filter_map(|trades| {
         let inputs = trades.iter().flat_map(|trade| trade.inputs.iter().copied()).collect();
         let outputs = trades.iter().flat_map(|trade| trade.outputs.iter().map(|(token, _)| *token)).zip(SHARES_BPS);
         let (id, gas_price_wei) = trades.first().map(|trade| (trade.id.clone(), trade.gas_price_wei))?;
-        Some(Asked { id, inputs, outputs: outputs.collect(), gas_price_wei })
+        let asked = Asked { id, inputs, outputs: outputs.collect(), gas_price_wei };
+        if kind == Kind::DrainingBaskets { Some(asked) } else { asked.within_reach(&prepared, &mut random) }
     });
     baskets.filter(Asked::is_sound).take(count).collect()
+}
+
+impl Asked {
+    /// The same shares and proportions, no larger than what pools hold of each output allows; `None` where a part would be
+    /// smaller than the smallest trade.
+    fn within_reach(self, prepared: &braid_routing::Prepared, random: &mut Random) -> Option<Self> {
+        let values = self.inputs.iter().map(|(token, amount)| prepared.value_wei(*token, *amount));
+        let values = values.collect::<Option<Vec<f64>>>()?;
+        let whole: f64 = values.iter().sum();
+        let limits = self
+            .outputs
+            .iter()
+            .map(|(token, bps)| LARGEST_SHARE * prepared.payable_wei(*token) / (f64::from(*bps) / 10_000.0));
+        let most = limits.fold(f64::INFINITY, f64::min);
+        let factor = if whole > most { most / whole * 10_f64.powf(random.between(-2.0, 0.0)) } else { 1.0 };
+        let least = 10_f64.powf(USUAL_MAGNITUDES.0) * 1e18;
+        let parts =
+            values.iter().copied().chain(self.outputs.iter().map(|(_, bps)| whole * f64::from(*bps) / 10_000.0));
+        if parts.into_iter().any(|part| part * factor < least) {
+            return None;
+        }
+        let scaled = |amount: U256| U256::try_from(f64::from(amount) * factor).unwrap_or_default();
+        let inputs = self.inputs.iter().map(|(token, amount)| (*token, scaled(*amount))).collect();
+        Some(Self { inputs, ..self })
+    }
 }
 
 /// Trades that make a generated basket, and the shares of its outputs.
 const TRADES: usize = 3;
 const SHARES_BPS: [u16; TRADES] = [5_000, 3_000, 2_000];
 
-fn trades(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
-    let prepared = braid_routing::Prepared::new(std::sync::Arc::new(market.clone()));
+fn trades(market: &Market, prepared: &braid_routing::Prepared, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
     let mut random = Random::new(seed ^ 0x5eed);
-    let classes = Classes::of(market, &prepared);
+    let classes = Classes::of(market, prepared);
     let mut asked = Vec::with_capacity(count);
     for _ in 0..count.saturating_mul(100) {
         if asked.len() >= count {
@@ -224,7 +267,7 @@ fn trades(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
         let held = prepared.payable_wei(input).min(prepared.payable_wei(output)) / 1e18;
         let (low, high) = USUAL_MAGNITUDES;
         let ether = match kind {
-            Kind::Usual | Kind::Baskets => {
+            Kind::Usual | Kind::Baskets | Kind::DrainingBaskets => {
                 let ether = 10_f64.powf(random.between(low, high));
                 let most = LARGEST_SHARE * held;
                 if ether > most { most * 10_f64.powf(random.between(-2.0, 0.0)) } else { ether }

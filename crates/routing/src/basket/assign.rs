@@ -4,7 +4,7 @@
 //! at most `inputs + outputs − 1` chains; what is input and output at once is netted first. A *star* takes every input to one
 //! hub and every output from there. Chains that meet share their pools; each is priced on top of those before it.
 
-use crate::path::best_paths;
+use crate::path::{self, best_paths_within};
 use crate::potentials::Potentials;
 use crate::prepare::index32;
 use crate::problem::{Flow, Problem, Terms};
@@ -21,6 +21,8 @@ pub(crate) struct Plan {
 
 /// Hubs tried: the tokens with the deepest pools.
 const HUBS: usize = 2;
+/// Most pools priced for a first chain.
+const QUOTES: usize = 1_500;
 /// Chains tried where the best one would close a cycle.
 const CHAINS: usize = 3;
 
@@ -191,8 +193,8 @@ impl<'a, 'p> Builder<'a, 'p> {
         }
         let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
         // Others are looked for only where the best one does not fit.
-        let (chain, support) = [1, CHAINS].into_iter().find_map(|keep| {
-            let chains = best_paths(&leg.problem, &leg.potentials, amount, &self.support, keep);
+        let (chain, support) = [(1, QUOTES), (CHAINS, path::QUOTES)].into_iter().find_map(|(keep, quotes)| {
+            let chains = best_paths_within(&leg.problem, &leg.potentials, amount, &self.support, keep, quotes);
             chains.into_iter().find_map(|chain| fits(&chain.flows).map(|support| (chain, support)))
         })?;
         let last = chain.flows.last()?;

@@ -19,8 +19,8 @@ use crate::certify::{self, PriceBoard};
 use crate::dual::Newton;
 use crate::flow::FlowSearch;
 use crate::potentials::Potentials;
-use crate::prepare::{index32, node};
-use crate::problem::Problem;
+use crate::prepare::node;
+use crate::problem::{Problem, awake};
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified};
 
@@ -52,11 +52,19 @@ pub(crate) fn solve(
     request: &Request,
     recorder: Option<&Recorder>,
 ) -> Result<Solution, SolveError> {
-    let problem = Problem { recorder, ..terms::problem(prepared, request)? };
-    let reach = Reach::new(&problem);
-    let solver = Solver { prepared, request, problem, reach };
-    solver.reachable()?;
-    solver.solve()
+    let mut problem = Problem { recorder, ..terms::problem(prepared, request)? };
+    // First through the core of the market; then, where that leads nowhere, through all of it.
+    problem.awake = awake(prepared, &problem.terms.ends(), problem.hops);
+    if !problem.awake.is_empty() {
+        if let Ok(solution) = Solver::new(prepared, request, problem.clone()).answer() {
+            return Ok(solution);
+        }
+        problem.awake = Vec::new();
+        if let Some(recorder) = recorder {
+            recorder.replace(None);
+        }
+    }
+    Solver::new(prepared, request, problem).answer()
 }
 
 struct Solver<'a> {
@@ -66,7 +74,17 @@ struct Solver<'a> {
     reach: Reach,
 }
 
-impl Solver<'_> {
+impl<'a> Solver<'a> {
+    fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
+        let reach = Reach::new(&problem);
+        Self { prepared, request, problem, reach }
+    }
+
+    fn answer(&self) -> Result<Solution, SolveError> {
+        self.reachable()?;
+        self.solve()
+    }
+
     /// Whether every output can be reached from an input, and every input leads to an output.
     fn reachable(&self) -> Result<(), SolveError> {
         let supplies = &self.problem.terms.supplies;
@@ -219,17 +237,17 @@ impl Solver<'_> {
         let smallest = OUT_OF_LINE_OF_TRADE * value;
         let ends = universe.terms.ends();
         let mut closed = vec![false; self.prepared.pair_count()];
-        for (pair, closed) in closed.iter_mut().enumerate() {
-            let id = index32(pair);
+        closed[..universe.closed.len()].copy_from_slice(&universe.closed);
+        for &id in standing.removed() {
             let Some(curve) = self.problem.curve(id) else { continue };
             let gas = curve.gas_units * self.problem.gas_price;
-            let aside = standing.out_of_line(pair) > (gas * OUT_OF_LINE).max(smallest);
+            let aside = standing.out_of_line(id as usize) > (gas * OUT_OF_LINE).max(smallest);
             let matters = || {
                 let mut sides = self.prepared.graph().ends(id).into_iter().enumerate();
                 sides
                     .any(|(side, end)| ends.contains(&(end as usize)) && standing.matters_to(curve, side, end as usize))
             };
-            *closed = !self.problem.is_open(id) || (aside && !matters());
+            closed[id as usize] |= aside && !matters();
         }
         for flow in best.iter().flat_map(|found| exact::flows_of(self.prepared, &found.route)) {
             closed[flow.pair as usize] = false;
@@ -255,11 +273,8 @@ impl Solver<'_> {
         let value_in: f64 = terms.supplies.iter().map(|(token, amount)| price(*token) * amount).sum();
         let slack = (value_in - net * scale).max(0.0);
         let (mut ratio, mut free) = (0.0_f64, 0.0_f64);
-        for pair in 0..self.prepared.pair_count() {
-            let (profit, id) = (standing.profit(pair), index32(pair));
-            if profit <= 0.0 || !universe.is_open(id) {
-                continue;
-            }
+        for &id in standing.earning().iter().filter(|id| universe.is_open(**id)) {
+            let profit = standing.profit(id as usize);
             let gas = universe.curve(id).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
             if profit < 0.95 * gas {
                 ratio = ratio.max(profit / (gas - profit));

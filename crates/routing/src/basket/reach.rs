@@ -9,7 +9,8 @@ use crate::problem::Problem;
 pub(crate) struct Reach {
     /// The most of each token that a route can hold: what marginal rates make of all inputs.
     pub(crate) cap: Vec<f64>,
-    /// For each output, what a unit of each token is worth there at marginal rates and the output's reference price.
+    /// For each output, what a unit of each token is worth there at marginal rates and the output's reference price, through
+    /// tokens that are awake.
     pub(crate) towards: Vec<Vec<f64>>,
     /// The best of those.
     pub(crate) worth: Vec<f64>,
@@ -93,7 +94,8 @@ pub(crate) fn worths(problem: &Problem<'_>, output: usize, price: f64, hops: usi
     sweep(problem, output, hops, &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to), |x, arrow| {
         let from = arrow.to as usize;
         let rate = worth[x] * arrow.back * OUTWARD;
-        let better = rate > worth[from] && from != output && from != problem.target && x != problem.source;
+        let open = from != output && from != problem.target && x != problem.source && problem.is_awake(from);
+        let better = rate > worth[from] && open;
         if better {
             worth[from] = rate;
         }

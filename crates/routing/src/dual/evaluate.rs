@@ -51,6 +51,9 @@ pub(crate) fn evaluate(sub: &Subproblem<'_>, prices: &[f64], stage: Stage, slope
         if let Some(trade) = trade(sub, member, prices, stage) {
             total += add(sub, &trade, stage, slopes);
         }
+        if member.is_forced {
+            total -= member.gas;
+        }
     }
     total
 }
@@ -64,6 +67,7 @@ struct ValueTrade {
     curvature: f64,
     gas: f64,
     on_the_way: f64,
+    is_forced: bool,
 }
 
 #[inline]
@@ -85,6 +89,7 @@ fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage
         curvature: price_in * trade.slope,
         gas: member.gas,
         on_the_way: trade.gas_units * member.gas_price,
+        is_forced: member.is_forced,
     })
 }
 
@@ -93,6 +98,7 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
     let profit = (trade.got - trade.paid).max(0.0) - trade.on_the_way;
     let (value, weight, sharpness) = match stage {
         Stage::Fixed => (profit, 1.0, 0.0),
+        Stage::Smooth { .. } if trade.is_forced => (profit, 1.0, 0.0),
         Stage::Smooth { tau, .. } => {
             let z = (profit - trade.gas) / tau;
             if z < -30.0 {

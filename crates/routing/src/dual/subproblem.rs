@@ -16,6 +16,8 @@ pub(crate) struct Member<'a> {
     /// Value of a swap's gas, and of a unit of what it passes on the way.
     pub(crate) gas: f64,
     pub(crate) gas_price: f64,
+    /// Whether the pool is used for certain: its gas is paid whatever it earns.
+    pub(crate) is_forced: bool,
 }
 
 /// A set of tokens with local numbers; the outputs come last, hubs shortly before it, so that elimination fills in little.
@@ -95,7 +97,7 @@ impl<'a> Subproblem<'a> {
             let open = problem.open_ways(tokens);
             let gas_price = problem.gas_price;
             let gas = curve.gas_units * gas_price;
-            sub.members.push(Member { pair: *pair, curve, ends, open, gas, gas_price });
+            sub.members.push(Member { pair: *pair, curve, ends, open, gas, gas_price, is_forced: false });
         }
         for (token, _) in &degrees {
             local[*token as usize] = u32::MAX;

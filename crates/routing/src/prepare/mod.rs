@@ -1,5 +1,6 @@
 //! What all requests of one block share: float curves, the graph, reference prices.
 
+mod core;
 mod graph;
 mod pairs;
 mod prices;
@@ -27,7 +28,11 @@ pub struct Prepared {
     prices: Prices,
     standing: Standing,
     deepest_first: Vec<u32>,
+    /// Whether each token is one that routes pass through for its own sake: see [`core`].
+    core: Vec<bool>,
     least_gas_units: f64,
+    /// How many pools have a curve.
+    pool_count: u32,
 }
 
 impl Prepared {
@@ -74,8 +79,22 @@ impl Prepared {
         let prices = Prices::new(&graph, &depths);
         let standing = Standing::new(&graph, &curves, &prices);
         let deepest_first = prices.deepest_first();
+        let core = core::tokens(&graph, &standing, &prices, &deepest_first);
+        let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
-        Self { market, pairs, curves, graph, depths, prices, standing, deepest_first, least_gas_units }
+        Self {
+            market,
+            pairs,
+            curves,
+            graph,
+            depths,
+            prices,
+            standing,
+            deepest_first,
+            core,
+            least_gas_units,
+            pool_count,
+        }
     }
 
     /// The market.
@@ -126,6 +145,16 @@ impl Prepared {
     /// [`Prepared::depth_wei`] of a node.
     pub(crate) fn node_depth_wei(&self, node: usize) -> f64 {
         self.prices.depth_wei(node)
+    }
+
+    /// Whether each token is in the core.
+    pub(crate) fn core(&self) -> &[bool] {
+        &self.core
+    }
+
+    /// How many pools have a curve.
+    pub(crate) fn pool_count(&self) -> u32 {
+        self.pool_count
     }
 
     /// Prices without arbitrage, and what arbitrage stands in the market all the same.

@@ -51,6 +51,16 @@ impl Pairs {
         self.list[pair as usize]
     }
 
+    /// How many pools have a pair that a test holds for.
+    pub(crate) fn count_pools(&self, test: impl Fn(u32) -> bool) -> u32 {
+        let pairs = (0_u32..).zip(&self.list).filter(|(id, _)| test(*id));
+        // The pairs of a pool are neighbours.
+        let (count, _) = pairs.fold((0_u32, None), |(count, last), (_, pair)| {
+            (count + u32::from(last != Some(pair.pool)), Some(pair.pool))
+        });
+        count
+    }
+
     /// The ids of a pool's pairs.
     pub(crate) fn of_pool(&self, pool: PoolId) -> Range<u32> {
         let at = |index: usize| self.first.get(index).copied().unwrap_or(0);

@@ -23,6 +23,9 @@ pub(crate) struct Standing {
     out_of_line: Vec<f64>,
     /// What the deepest pool of each token pays of it for a move of the price by half a percent.
     deepest: Vec<f64>,
+    /// The pairs that earn something, and those that were removed; rising.
+    earning: Vec<u32>,
+    removed: Vec<u32>,
 }
 
 /// Levels of profit at which pools are removed, wei: from 10 ether down to less than the gas of one swap at 0.01 gwei.
@@ -39,6 +42,7 @@ impl Standing {
             profit: vec![0.0; curves.len()],
             out_of_line: vec![0.0; curves.len()],
             deepest: vec![0.0; count],
+            ..Self::default()
         };
         let mut settle = Settle { graph, curves, stale: vec![true; count], queue: Vec::new(), live: Vec::new() };
         settle.order(reference);
@@ -52,6 +56,9 @@ impl Standing {
         }
         settle.run(&mut state);
         state.measure(graph, curves);
+        let above_zero =
+            |values: &[f64]| (0_u32..).zip(values).filter(|(_, v)| **v > 0.0).map(|(pair, _)| pair).collect();
+        (state.earning, state.removed) = (above_zero(&state.profit), above_zero(&state.out_of_line));
         for (pair, curve) in curves.iter().enumerate().filter(|(pair, _)| graph.ends(index32(*pair))[0] != u32::MAX) {
             for (side, token) in graph.ends(index32(pair)).into_iter().enumerate() {
                 let deepest = &mut state.deepest[token as usize];
@@ -79,6 +86,16 @@ impl Standing {
     /// What a pool that is out of line earned when it was removed, wei; zero for one in line.
     pub(crate) fn out_of_line(&self, pair: usize) -> f64 {
         self.out_of_line[pair]
+    }
+
+    /// The pairs that earn something at those prices.
+    pub(crate) fn earning(&self) -> &[u32] {
+        &self.earning
+    }
+
+    /// The pairs that are out of line.
+    pub(crate) fn removed(&self) -> &[u32] {
+        &self.removed
     }
 
     fn measure(&mut self, graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
@@ -162,9 +179,11 @@ struct Live {
     pays_above: f64,
 }
 
-/// Sweeps of one run, and halvings of one balance.
+/// Sweeps of one run, and chords of one balance.
 const SWEEPS: usize = 3;
-const HALVINGS: usize = 16;
+const CHORDS: usize = 16;
+/// Where a balance is good enough: what is left of the bracket, or of the excess, as a share.
+const SETTLED: f64 = 1e-7;
 
 impl Settle<'_> {
     fn order(&mut self, reference: &Prices) {
@@ -207,30 +226,50 @@ impl Settle<'_> {
         if here == 0.0 {
             return start;
         }
-        // What pools pay rises with the price: walk until the sign turns, then halve.
+        // What pools pay rises with the price: walk until the sign turns, then close in on where it does.
         let factor: f64 = if here > 0.0 { 0.98 } else { 1.02 };
         let (mut near, mut far) = (start, start);
+        let (mut excess_near, mut excess_far) = (here, here);
         let mut reach = factor;
         for _ in 0..8 {
             far = start * reach;
-            if self.excess(far) * here <= 0.0 {
+            excess_far = self.excess(far);
+            if excess_far * here <= 0.0 {
                 break;
             }
-            near = far;
+            (near, excess_near) = (far, excess_far);
             reach *= reach;
+        }
+        if excess_far == 0.0 || excess_far * here > 0.0 {
+            return far;
         }
         // Pools that rest between the two need no second look.
         let (low, high) = (near.min(far), near.max(far));
         self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
-        for _ in 0..HALVINGS {
-            let middle = (near * far).sqrt();
-            let excess = self.excess(middle);
+        // Chords in the logarithm of the price; an end that stays put counts half, so that both move (the Illinois rule).
+        let (mut near_stayed, mut far_stayed) = (false, false);
+        let mut price = far;
+        for _ in 0..CHORDS {
+            let share = excess_near / (excess_near - excess_far);
+            price = near * (far / near).powf(share);
+            let excess = self.excess(price);
             if excess == 0.0 {
-                return middle;
+                return price;
             }
-            if excess * here > 0.0 { near = middle } else { far = middle }
+            if excess * here > 0.0 {
+                (near, excess_near) = (price, excess);
+                excess_far *= if far_stayed { 0.5 } else { 1.0 };
+                (near_stayed, far_stayed) = (false, true);
+            } else {
+                (far, excess_far) = (price, excess);
+                excess_near *= if near_stayed { 0.5 } else { 1.0 };
+                (near_stayed, far_stayed) = (true, false);
+            }
+            if (far / near - 1.0).abs() < SETTLED || excess.abs() < SETTLED * here.abs() {
+                break;
+            }
         }
-        (near * far).sqrt()
+        price
     }
 
     fn gather(&mut self, state: &Standing, token: usize) {

@@ -1,0 +1,107 @@
+//! Branching: a bound that knows of some pools whether they are used.
+//!
+//! Every route uses a pool or it does not. Where it does, the pool's gas is paid in full, whatever it earns; where it does
+//! not, the pool earns nothing. Each half has a dual bound of its own, and the larger of the two bounds every route. The
+//! pools to ask about are those that the relaxed dual uses in part: there the plain bound is loose, by up to their gas.
+
+use crate::certify::{self, PriceBoard};
+use crate::dual::{Member, Stage, Subproblem, Tolerance};
+use crate::flow::{FlowSearch, SWAP_GAS_UNITS};
+use crate::problem::{NOWHERE, Problem, is_large};
+
+/// Most pools asked about, one after the other.
+const QUESTIONS: usize = 6;
+/// Gap, as a share of the bound, from which it is worth the time; in a large market it takes longer.
+const WORTHWHILE: f64 = 1e-6;
+const WORTHWHILE_IN_LARGE: f64 = 5e-5;
+/// The weights between which a pool is used in part.
+const IN_PART: std::ops::Range<f64> = 0.002..0.998;
+/// Smoothing, as shares of a swap's gas.
+const TAUS: [f64; 2] = [0.1, 0.01];
+
+/// Some answers, and the bound on the routes that they leave.
+#[derive(Clone, Debug)]
+struct Leaf {
+    used: Vec<u32>,
+    unused: Vec<u32>,
+    bound: f64,
+    /// Prices of the subproblem's tokens.
+    prices: Vec<f64>,
+}
+
+impl<'p> FlowSearch<'_, 'p> {
+    /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle.
+    pub(crate) fn branch(&mut self, sub: &Subproblem<'p>, relaxed: &[f64], net: f64, bound: f64) -> f64 {
+        let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
+        let least = if is_large(self.problem.prepared) { WORTHWHILE_IN_LARGE } else { WORTHWHILE };
+        let gas = SWAP_GAS_UNITS * self.problem.gas_price;
+        if several || gas <= 0.0 || bound - net <= least * bound {
+            return bound;
+        }
+        // The questions are about bounds of which a witness would have to tell the answers.
+        let problem = Problem { recorder: None, ..self.problem.clone() };
+        let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices: relaxed.to_vec() }];
+        for _ in 0..QUESTIONS {
+            let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
+            let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
+            let Some(pair) = self.used_in_part(sub, &leaves[at]) else { break };
+            let leaf = leaves.swap_remove(at);
+            for is_used in [true, false] {
+                let mut half = leaf.clone();
+                let list = if is_used { &mut half.used } else { &mut half.unused };
+                list.push(pair);
+                self.relax_leaf(sub, &mut half, gas);
+                let bound = self.bound_of(&problem, sub, &half);
+                half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
+                leaves.push(half);
+            }
+        }
+        leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound)).min(bound)
+    }
+
+    /// The pool whose use is least clear.
+    fn used_in_part(&self, sub: &Subproblem<'p>, leaf: &Leaf) -> Option<u32> {
+        let tau = TAUS[1] * SWAP_GAS_UNITS * self.problem.gas_price;
+        let asked = |member: &&Member<'p>| !leaf.used.contains(&member.pair) && !leaf.unused.contains(&member.pair);
+        let unclear = sub.members.iter().filter(asked).filter_map(|member| {
+            let earned = crate::rounding::member_gain_within(member, sub, &leaf.prices)?;
+            let weight = 1.0 / (1.0 + (-earned / tau).exp());
+            IN_PART.contains(&weight).then_some((weight * (1.0 - weight) * member.gas, member.pair))
+        });
+        unclear.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, pair)| pair)
+    }
+
+    fn relax_leaf(&mut self, sub: &Subproblem<'p>, leaf: &mut Leaf, gas: f64) {
+        let mut answered = sub.clone();
+        answered.members.retain(|member| !leaf.unused.contains(&member.pair));
+        for member in &mut answered.members {
+            member.is_forced = leaf.used.contains(&member.pair);
+        }
+        self.newton.damping = 1e-2;
+        for tau in TAUS {
+            let tau = (tau * gas).max(1e-10 * self.scale);
+            let tolerance = Tolerance { excess: 1e-9 * self.scale, decrease: 1e-9 * self.scale, steps: 25 };
+            let stage = Stage::Smooth { tau, slack: 1.0 };
+            self.newton.minimise(&answered, &mut leaf.prices, stage, self.scale, tolerance);
+        }
+    }
+
+    /// The bound over the whole market at a leaf's prices.
+    fn bound_of(&self, problem: &Problem<'_>, sub: &Subproblem<'p>, leaf: &Leaf) -> f64 {
+        let mut board = PriceBoard::new(self.local.len());
+        for (token, price) in sub.tokens.iter().zip(&leaf.prices) {
+            board.set(*token as usize, *price);
+        }
+        board.fill(problem, self.alive, self.start);
+        let caps = &self.potentials.cap;
+        let mut bound = certify::evaluate(problem, self.alive, caps, &board, f64::INFINITY).bound;
+        let counted = |pair: u32| certify::terms(problem, self.alive, caps, &board, pair);
+        for (free, used) in leaf.used.iter().filter_map(|pair| counted(*pair)) {
+            bound += used - free;
+        }
+        for (free, _) in leaf.unused.iter().filter_map(|pair| counted(*pair)) {
+            bound -= free;
+        }
+        bound + 1e-12 * bound.abs()
+    }
+}

@@ -1,0 +1,85 @@
+//! How much value a route can hold: a cap on what any pool of it takes.
+
+use super::Single;
+use crate::potentials::Potentials;
+use crate::problem::Problem;
+
+/// Up to this share of its gas a pool's arbitrage leaves something to pay.
+const LEAN: f64 = 0.95;
+/// How often the value that a route can hold is narrowed down.
+const NARROWINGS: usize = 4;
+
+impl Single<'_> {
+    /// Tightens the caps by what a route better than `net` can hold.
+    pub(super) fn tighten(&self, universe: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
+        let standing = self.prepared.standing();
+        let held = self.held_value(universe, &potentials.cap, net);
+        held.is_some_and(|held| potentials.tighten(universe, held, |token| standing.price(token)))
+    }
+
+    /// The most value, at prices without arbitrage, that a route better than `net` can hold at any point: what it collects
+    /// in arbitrage on its way has to leave room for the gas that it pays. A pool yields no more than what can reach it buys,
+    /// which a first bound on the value held narrows down for the next.
+    fn held_value(&self, universe: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
+        let standing = self.prepared.standing();
+        let price_out = standing.price(universe.target);
+        let price_in = standing.price(universe.source);
+        if price_out <= 0.0 || price_in <= 0.0 || universe.gas_price <= 0.0 {
+            return None;
+        }
+        let scale = price_out / universe.price_out;
+        let value_in = price_in * universe.amount;
+        let slack = (value_in - net * scale).max(0.0);
+        let mut held = f64::INFINITY;
+        let mut ratio = 0.0_f64;
+        // Pools that pay for their own gas, and more.
+        let mut rich: Vec<(u32, [usize; 2], f64)> = Vec::new();
+        for &pair in standing.earning() {
+            let profit = standing.profit(pair as usize);
+            let Some(ends) = universe.is_open(pair).then(|| self.earning_way(universe, pair)).flatten() else {
+                continue;
+            };
+            let gas = universe.curve(pair).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
+            if profit < LEAN * gas {
+                ratio = ratio.max(profit / (gas - profit));
+            } else {
+                rich.push((pair, ends, gas));
+            }
+        }
+        for _ in 0..NARROWINGS {
+            let (mut free, mut ratio) = (0.0, ratio);
+            for (pair, [from, to], gas) in &rich {
+                let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
+                let Some((_, direction)) = universe.direction(*pair, side) else { continue };
+                let (price_in, price_out) = (standing.price(*from), standing.price(*to));
+                let cap = caps[*from].min(held / price_in);
+                let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * (1.0 + 1e-9);
+                if profit < LEAN * gas {
+                    ratio = ratio.max(profit / (gas - profit));
+                } else {
+                    free += profit;
+                }
+            }
+            let next = (value_in + free + (slack + free) * ratio) * (1.0 + 1e-9);
+            let settled = next > held * 0.99;
+            held = held.min(next);
+            if settled || rich.is_empty() {
+                break;
+            }
+        }
+        Some(held)
+    }
+
+    /// From which token to which a pair earns at prices without arbitrage, if a route may go that way.
+    fn earning_way(&self, universe: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
+        let standing = self.prepared.standing();
+        let ends = self.prepared.graph().ends(pair);
+        let side = (0_u8..2).find(|side| {
+            let (from, to) = (ends[usize::from(*side)] as usize, ends[1 - usize::from(*side)] as usize);
+            let rate = universe.direction(pair, *side).map_or(0.0, |(_, direction)| direction.spot());
+            standing.price(from) < rate * standing.price(to)
+        })?;
+        let [from, to] = [usize::from(side), 1 - usize::from(side)].map(|at| ends[at] as usize);
+        universe.open_ways(ends)[usize::from(side)].then_some([from, to])
+    }
+}
