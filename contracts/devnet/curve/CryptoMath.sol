@@ -16,20 +16,31 @@ library CryptoMath {
     function d(uint256 amp, uint256 gamma, uint256[] memory unsorted) internal pure returns (uint256 value) {
         uint256 n = unsorted.length;
         _requireShape(amp, gamma, n);
-        uint256[] memory x = _sort(unsorted);
+        uint256[] memory x = sort(unsorted);
         require(x[0] >= 1e9 && x[0] <= 1e33, "unsafe balance");
         uint256 sum;
         for (uint256 k; k < n; ++k) {
             require(x[k] * WAD / x[0] >= (n == 2 ? 1e14 : 1e11), "unsafe balances");
             sum += x[k];
         }
-        value = geometricMean(x) * n;
+        return settleD(amp, gamma, x, sum, geometricMean(x) * n, 1);
+    }
+
+    /// The invariant of sorted balances from a first guess; `part` is 2 where balances may be twice as far from it.
+    function settleD(uint256 amp, uint256 gamma, uint256[] memory x, uint256 sum, uint256 value, uint256 part)
+        internal
+        pure
+        returns (uint256)
+    {
         for (uint256 round; round < ROUNDS; ++round) {
             uint256 previous = value;
             value = _nextD(amp, gamma, x, sum, previous);
             uint256 change = _distance(value, previous);
             if (change * 1e14 < (value > 1e16 ? value : 1e16)) {
-                for (uint256 k; k < n; ++k) _requireNear(x[k], value);
+                for (uint256 k; k < x.length; ++k) {
+                    uint256 fraction = x[k] * WAD / value;
+                    require(fraction >= 1e16 / part && fraction <= 1e20 / part, "unsafe balances");
+                }
                 return value;
             }
         }
@@ -41,25 +52,29 @@ library CryptoMath {
         pure
         returns (uint256)
     {
-        uint256 n = x.length;
-        uint256 k0 = _k0(x, value);
-        uint256 g = _distance(gamma + WAD, k0) + 1;
-        uint256 mul1 = WAD * value / gamma * g / gamma * g * A_MULTIPLIER / amp;
-        uint256 mul2 = 2 * WAD * n * k0 / g;
-        uint256 slope = sum + sum * mul2 / WAD + mul1 * n / k0 - mul2 * value / WAD;
-        uint256 plus = value * (slope + sum) / slope;
-        uint256 minus = value * value / slope;
-        uint256 shift = value * (mul1 / slope) / WAD;
-        if (WAD > k0) minus += shift * (WAD - k0) / k0;
-        else minus -= shift * (k0 - WAD) / k0;
-        return plus > minus ? plus - minus : (minus - plus) / 2;
+        unchecked {
+            uint256 n = x.length;
+            uint256 k0 = _k0(x, value);
+            uint256 g = _distance(gamma + WAD, k0) + 1;
+            uint256 mul1 = WAD * value / gamma * g / gamma * g * A_MULTIPLIER / amp;
+            uint256 mul2 = 2 * WAD * n * k0 / g;
+            uint256 slope = sum + sum * mul2 / WAD + mul1 * n / k0 - mul2 * value / WAD;
+            uint256 plus = value * (slope + sum) / slope;
+            uint256 minus = value * value / slope;
+            uint256 shift = value * (mul1 / slope) / WAD;
+            if (WAD > k0) minus += shift * (WAD - k0) / k0;
+            else minus -= shift * (k0 - WAD) / k0;
+            return plus > minus ? plus - minus : (minus - plus) / 2;
+        }
     }
 
     /// `nⁿ·Πx/Dⁿ`, rounded as the pools of two and of three do.
     function _k0(uint256[] memory x, uint256 value) private pure returns (uint256 k0) {
-        if (x.length == 2) return WAD * 4 * x[0] / value * x[1] / value;
-        k0 = WAD;
-        for (uint256 k; k < 3; ++k) k0 = k0 * x[k] * 3 / value;
+        unchecked {
+            if (x.length == 2) return WAD * 4 * x[0] / value * x[1] / value;
+            k0 = WAD;
+            for (uint256 k; k < 3; ++k) k0 = k0 * x[k] * 3 / value;
+        }
     }
 
     struct Search {
@@ -74,6 +89,20 @@ library CryptoMath {
     function y(uint256 amp, uint256 gamma, uint256[] memory x, uint256 value, uint256 i) internal pure returns (uint256 found) {
         _requireShape(amp, gamma, x.length);
         require(value >= 1e17 && value <= 1e33, "unsafe D");
+        if (x.length == 2) {
+            uint256 k0 = 2 * WAD * x[1 - i] / value;
+            require(k0 >= 2e16 && k0 <= 2e20, "unsafe balance");
+        }
+        found = searchY(amp, gamma, x, value, i);
+        _requireNear(found, value);
+    }
+
+    /// The same by Newton's method alone, whose answer is not judged.
+    function searchY(uint256 amp, uint256 gamma, uint256[] memory x, uint256 value, uint256 i)
+        internal
+        pure
+        returns (uint256 found)
+    {
         Search memory search;
         (search, found) = x.length == 2 ? _searchOfTwo(x[1 - i], value) : _searchOfThree(x, value, i);
         for (uint256 round; round < ROUNDS; ++round) {
@@ -81,17 +110,13 @@ library CryptoMath {
             bool tested;
             (found, tested) = _nextY(amp, gamma, search, previous);
             uint256 limit = search.limit > found / 1e14 ? search.limit : found / 1e14;
-            if (tested && _distance(found, previous) < limit) {
-                _requireNear(found, value);
-                return found;
-            }
+            if (tested && _distance(found, previous) < limit) return found;
         }
         revert("y does not settle");
     }
 
     function _searchOfTwo(uint256 other, uint256 value) private pure returns (Search memory search, uint256 first) {
         search = Search(value, 2, 2 * WAD * other / value, other, _limit(other, value));
-        require(search.k0Others >= 2e16 && search.k0Others <= 2e20, "unsafe balance");
         first = value * value / (other * 4);
     }
 
@@ -116,53 +141,59 @@ library CryptoMath {
     }
 
     function _nextY(uint256 amp, uint256 gamma, Search memory search, uint256 value) private pure returns (uint256, bool) {
-        uint256 k0 = search.k0Others * value * search.n / search.d;
-        uint256 g = _distance(gamma + WAD, k0) + 1;
-        uint256 mul1 = WAD * search.d / gamma * g / gamma * g * A_MULTIPLIER / amp;
-        uint256 mul2 = WAD + 2 * WAD * k0 / g;
-        uint256 sum = search.sumOthers + value;
-        uint256 total = WAD * value + sum * mul2 + mul1;
-        if (total < search.d * mul2) return (value / 2, false);
-        total -= search.d * mul2;
-        uint256 slope = total / value;
-        uint256 minus = mul1 / slope;
-        uint256 plus = (total + WAD * search.d) / slope + minus * WAD / k0;
-        minus += WAD * sum / slope;
-        return (plus < minus ? value / 2 : plus - minus, true);
+        unchecked {
+            uint256 k0 = search.k0Others * value * search.n / search.d;
+            uint256 g = _distance(gamma + WAD, k0) + 1;
+            uint256 mul1 = WAD * search.d / gamma * g / gamma * g * A_MULTIPLIER / amp;
+            uint256 mul2 = WAD + 2 * WAD * k0 / g;
+            uint256 sum = search.sumOthers + value;
+            uint256 total = WAD * value + sum * mul2 + mul1;
+            if (total < search.d * mul2) return (value / 2, false);
+            total -= search.d * mul2;
+            uint256 slope = total / value;
+            uint256 minus = mul1 / slope;
+            uint256 plus = (total + WAD * search.d) / slope + minus * WAD / k0;
+            minus += WAD * sum / slope;
+            return (plus < minus ? value / 2 : plus - minus, true);
+        }
     }
 
     /// The geometric mean by the pools' loop, which ends one unit or 1e-18 short of rest.
     function geometricMean(uint256[] memory unsorted) internal pure returns (uint256 mean) {
-        uint256 n = unsorted.length;
-        uint256[] memory x = _sort(unsorted);
-        mean = x[0];
-        for (uint256 round; round < ROUNDS; ++round) {
-            uint256 previous = mean;
-            if (n == 2) {
-                mean = (mean + x[0] * x[1] / mean) / 2;
-            } else {
-                uint256 ratio = WAD;
-                for (uint256 k; k < n; ++k) ratio = ratio * x[k] / mean;
-                mean = mean * ((n - 1) * WAD + ratio) / (n * WAD);
+        unchecked {
+            uint256 n = unsorted.length;
+            uint256[] memory x = sort(unsorted);
+            mean = x[0];
+            for (uint256 round; round < ROUNDS; ++round) {
+                uint256 previous = mean;
+                if (n == 2) {
+                    mean = (mean + x[0] * x[1] / mean) / 2;
+                } else {
+                    uint256 ratio = WAD;
+                    for (uint256 k; k < n; ++k) ratio = ratio * x[k] / mean;
+                    mean = mean * ((n - 1) * WAD + ratio) / (n * WAD);
+                }
+                uint256 change = _distance(mean, previous);
+                if (change <= 1 || change * WAD < mean) return mean;
             }
-            uint256 change = _distance(mean, previous);
-            if (change <= 1 || change * WAD < mean) return mean;
+            revert("the mean does not settle");
         }
-        revert("the mean does not settle");
     }
 
     /// The part of the fee that is the middle one, 18 decimals.
     function feeWeight(uint256[] memory x, uint256 feeGamma) internal pure returns (uint256 k) {
-        uint256 n = x.length;
-        uint256 sum;
-        for (uint256 i; i < n; ++i) sum += x[i];
-        if (n == 2) {
-            k = WAD * 4 * x[0] / sum * x[1] / sum;
-        } else {
-            k = WAD;
-            for (uint256 i; i < n; ++i) k = k * n * x[i] / sum;
+        unchecked {
+            uint256 n = x.length;
+            uint256 sum;
+            for (uint256 i; i < n; ++i) sum += x[i];
+            if (n == 2) {
+                k = WAD * 4 * x[0] / sum * x[1] / sum;
+            } else {
+                k = WAD;
+                for (uint256 i; i < n; ++i) k = k * n * x[i] / sum;
+            }
+            if (feeGamma != 0 || n == 2) k = feeGamma * WAD / (feeGamma + WAD - k);
         }
-        if (feeGamma != 0 || n == 2) k = feeGamma * WAD / (feeGamma + WAD - k);
     }
 
     /// The square root of a number of 18 decimals, by the loop of the pools of three.
@@ -213,12 +244,14 @@ library CryptoMath {
     }
 
     /// Largest first.
-    function _sort(uint256[] memory x) private pure returns (uint256[] memory sorted) {
-        sorted = new uint256[](x.length);
-        for (uint256 k; k < x.length; ++k) {
-            uint256 at = k;
-            for (; at > 0 && sorted[at - 1] < x[k]; --at) sorted[at] = sorted[at - 1];
-            sorted[at] = x[k];
+    function sort(uint256[] memory x) internal pure returns (uint256[] memory sorted) {
+        unchecked {
+            sorted = new uint256[](x.length);
+            for (uint256 k; k < x.length; ++k) {
+                uint256 at = k;
+                for (; at > 0 && sorted[at - 1] < x[k]; --at) sorted[at] = sorted[at - 1];
+                sorted[at] = x[k];
+            }
         }
     }
 }

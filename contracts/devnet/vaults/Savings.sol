@@ -100,6 +100,10 @@ contract StandInSavingsDai is StandardToken {
         return assets * 1e27 / pot.now_();
     }
 
+    function convertToAssets(uint256 shares) external view returns (uint256) {
+        return shares * pot.now_() / 1e27;
+    }
+
     function previewRedeem(uint256 shares) external view returns (uint256) {
         return shares * pot.now_() / 1e27;
     }
@@ -183,6 +187,10 @@ contract StandInStakedUsde is Gap, StandardToken {
 
     function previewDeposit(uint256 assets) public view returns (uint256) {
         return assets * (totalSupply + 1) / (totalAssets() + 1);
+    }
+
+    function convertToAssets(uint256 shares) external view returns (uint256) {
+        return previewRedeem(shares);
     }
 
     function previewRedeem(uint256 shares) public view returns (uint256) {

@@ -131,6 +131,15 @@ contract StandInLido {
         return totalShares;
     }
 
+    /// Shares that vaults minted: none here.
+    function getExternalEther() external pure returns (uint256) {
+        return 0;
+    }
+
+    function getExternalShares() external pure returns (uint256) {
+        return 0;
+    }
+
     function isStopped() external view returns (bool) {
         return stopped;
     }
