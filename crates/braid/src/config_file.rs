@@ -141,7 +141,7 @@ mod tests {
         fn every_text_is_read_back(text in "[a-zA-Z0-9 ./:_-]{1,40}") {
             let file = format!("rpc-url = \"{text}\"");
             let read = parse(&file, &["braid", "serve"]).unwrap();
-            let expected = format!("rpc_url: {text:?}");
+            let expected = format!("rpc_urls: [{text:?}]");
             prop_assert!(read.contains(&expected), "{}", read);
         }
     }

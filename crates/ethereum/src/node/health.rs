@@ -210,7 +210,7 @@ impl Health {
         let slow = (median.as_secs_f64() * 15.0).min(30.0);
         let score = 100.0 - 60.0 * self.failed_share - slow;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=100")]
-        let score = score.clamp(0.0, 100.0) as u8;
+        let score = score.round().clamp(0.0, 100.0) as u8;
         match self.fault() {
             Some(NodeFault::Failing { .. }) if !self.rests(now) => score,
             Some(fault) => score.min(fault.cap()),

@@ -1,6 +1,6 @@
 //! Things that people do on the chain: swaps, mints, burns, new pools; chosen at random from a seed.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use alloy::{
     primitives::{
@@ -79,9 +79,12 @@ impl<'a> Acts<'a> {
         (self.seed >> 33) as usize % end
     }
 
-    /// Something that changes some pool of the market; a try that the contract refuses counts too.
+    /// Something that changes some pool of the market; a try that the contract refuses counts too. Always at least one block.
     pub(crate) async fn any(&mut self, market: &Market) {
-        let pool = market.pools()[self.pick(market.pools().len())].as_ref().clone();
+        // nothing happens to wrapped ether, and pools of other kinds are followed by tests of their own
+        let moved = |pool: &&Arc<Pool>| matches!(pool.state, PoolState::UniswapV2(_) | PoolState::UniswapV3(_));
+        let pools: Vec<&Arc<Pool>> = market.pools().iter().filter(moved).collect();
+        let pool = pools[self.pick(pools.len())].as_ref().clone();
         let [a, b] = [0, 1].map(|coin| market.tokens().get(pool.coins[coin]).unwrap().address);
         match (&pool.state, self.pick(4)) {
             (PoolState::UniswapV2(_), 0) => self.donate_and_sync(&pool, a).await,
@@ -89,8 +92,7 @@ impl<'a> Acts<'a> {
             (PoolState::UniswapV3(_), 0) => self.mint(&pool, a, b).await,
             (PoolState::UniswapV3(_), 1) => self.burn(pool.product).await,
             (PoolState::UniswapV3(_), _) => self.swap_concentrated(&pool, a, b).await,
-            // nothing happens to wrapped ether, and vaults are followed by tests of their own
-            _ => {}
+            _ => unreachable!("only these were picked from"),
         }
     }
 
