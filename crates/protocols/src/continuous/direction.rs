@@ -92,9 +92,12 @@ impl Direction {
         })
     }
 
-    /// A fixed rate up to a capacity: one stretch over which the rate falls by a few parts in 10¹⁰, starting just above.
+    /// A fixed rate up to a capacity: one stretch over which the rate falls by a few parts in 10¹², starting just above.
+    ///
+    /// Where both ways of a pool are such lines, going there and back seems to earn that part of the capacity, and bounds are
+    /// as much too high: a capacity should be no larger than what may pass.
     pub fn linear(rate: f64, capacity_in: f64) -> Option<Self> {
-        const FLATNESS: f64 = 2.0e-10;
+        const FLATNESS: f64 = 2.0e-12;
         let start = (rate * (1.0 + FLATNESS)).sqrt();
         let end = (rate * (1.0 - FLATNESS)).sqrt();
         let liquidity = capacity_in / (1.0 / end - 1.0 / start);

@@ -13,7 +13,13 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     let payable = f64::from(state.max_withdraw_assets.min(now.holdings())) * shares_per_asset;
     let redeemable = f64::from(state.max_redeem_shares.min(now.supply())).min(payable);
     let gas = |deposits| state.gas_units(deposits);
-    Some(fixed_rate(shares_per_asset, f64::from(state.max_deposit_assets), redeemable, [gas(true), gas(false)]))
+    let room = f64::from(state.max_deposit_assets).min(now.likely_most());
+    Some(fixed_rate(
+        shares_per_asset,
+        room,
+        redeemable.min(now.likely_most() * shares_per_asset),
+        [gas(true), gas(false)],
+    ))
 }
 
 /// A pool that converts at a fixed rate: `rate` units out of coin 1 for each of coin 0, up to capacities in the coin in.
@@ -30,8 +36,14 @@ pub(crate) fn fixed_rate(rate: f64, capacity_0: f64, capacity_1: f64, gas_units:
     }
 }
 
-/// The proxy carries amounts below 2^128.
-const MOST: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
+/// No route brings more than ten thousand million whole tokens of 18 decimals, in atomic units.
+const MOST: f64 = 1.0e28;
+
+/// How many times what a vault holds a deposit may be, as the optimiser sees it.
+const TIMES_HELD: f64 = 4.0;
+
+/// What a deposit may be however little the vault holds: a million whole tokens of 18 decimals, in atomic units.
+const LEAST_ROOM: f64 = 1.0e24;
 
 impl Conversion {
     fn shares_per_asset(&self) -> Option<f64> {
@@ -46,6 +58,14 @@ impl Conversion {
         };
         let rate = f64::from(shares) / f64::from(assets);
         (rate.is_finite() && rate > 0.0).then_some(rate)
+    }
+
+    /// The most that the optimiser lets pass: the room of the curve is paid for in the bound (`Direction::linear`).
+    fn likely_most(&self) -> f64 {
+        match self {
+            Self::Rate { .. } => MOST,
+            Self::Ratio { total_assets, .. } => (TIMES_HELD * f64::from(*total_assets)).max(LEAST_ROOM),
+        }
     }
 
     /// What the vault can pay at most, as far as the conversion knows.
