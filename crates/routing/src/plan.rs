@@ -208,9 +208,14 @@ impl<'a> Replay<'a> {
         Some(Edge { pool: pair.pool, coin_in, coin_out, from, to })
     }
 
-    /// A step, after unwrapping what it takes where it takes ether and none is at hand.
+    /// A step, after unwrapping what it takes where it takes ether and none is at hand. Refused where ether would be made again
+    /// after some was spent.
     fn trade(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
         let unwraps = edge.from == Tokens::ETHER && self.balance(Tokens::ETHER).is_zero();
+        if (unwraps || edge.to == Tokens::ETHER) && self.steps.iter().any(|step| step.token_in == Tokens::ETHER) {
+            // In a program every step that makes a token comes before those that spend it, and ether was spent.
+            return Err(SwapError::Closed);
+        }
         let Some(wrapper) = self.wrapper.filter(|_| unwraps) else { return self.step(edge, share, amount_in) };
         // Nothing is unwrapped for a pool that refuses.
         self.swap(edge, amount_in)?;
