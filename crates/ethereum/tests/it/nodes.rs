@@ -189,8 +189,8 @@ async fn without_its_websocket_a_follower_polls_another_node_until_heads_are_pus
     let mut acts = Acts::on(&chain, 55);
     let wire = Wire::to(chain.port()).await;
     let node = connect_all(&[format!("ws://127.0.0.1:{}", wire.port), chain.http_url()]).await;
-    // Polling is slow enough for pushes to be seen at work.
-    let config = FollowerConfig { silence: Duration::from_secs(600), ..quick() };
+    // Polling is slow enough for pushes to be seen at work; a head that came while the socket opened is asked for after silence.
+    let config = FollowerConfig { silence: Duration::from_secs(5), ..quick() };
     let mut follower = Follower::spawn(node.clone(), config);
     let mut market = at_head(&mut follower, &chain).await;
     for _ in 0..3 {
