@@ -88,6 +88,10 @@ fn a_second_trade_in_a_route_meets_the_first() {
             let Some(curve) = PairCurve::of(&pool, [i.min(j), i.max(j)], &at) else { continue };
             let Some(direction) = curve.direction(u8::from(i > j)) else { continue };
             let amount = U256::from(direction.to_share_of_spot(0.999).0);
+            // of a coin with few decimals, the fee's rounding to a whole unit is what would be compared
+            if amount < U256::from(10_000) {
+                continue;
+            }
             let Ok(first) = pool.swap(&at, i, j, amount) else { continue };
             let Ok(second) = pool.swap_after(&at, &first.after, i, j, amount) else { continue };
             assert_ne!(first.after, After::Unchanged);
