@@ -32,13 +32,19 @@ pub(crate) struct Worth<'a> {
 
 /// A bound on every route over the problem's pools; `None` when the search for the best chain does not end in time.
 ///
-/// `chain` is the best chain known, of value `net`.
-pub(crate) fn bound(problem: &Problem<'_>, worth: Worth<'_>, alive: &[bool], chain: &[Flow], net: f64) -> Option<f64> {
+/// `net` is the value of the best chain known. Routes of many pools are bounded at each of the `boards`.
+pub(crate) fn bound(
+    problem: &Problem<'_>,
+    worth: Worth<'_>,
+    alive: &[bool],
+    boards: &[PriceBoard],
+    net: f64,
+) -> Option<f64> {
     let single = best_chain(problem, worth, net)?;
     let pairs = best_pair(problem);
     let fewest = fewest_pools(problem, alive)?;
-    let board = chain_prices(problem, alive, chain)?;
-    let many = certify::evaluate_at_least(problem, alive, worth.cap, &board, fewest.max(2) + 1);
+    let many = |board| certify::evaluate_at_least(problem, alive, worth.cap, board, fewest.max(2) + 1);
+    let many = boards.iter().map(many).min_by(f64::total_cmp)?;
     Some(single.max(pairs).max(many))
 }
 
@@ -202,6 +208,23 @@ pub(crate) fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]
     }
     let scale = price / standing.price(problem.source);
     let guess: Vec<f64> = (0..alive.len()).map(|token| standing.price(token) * scale).collect();
+    board.fill(problem, alive, &guess);
+    Some(board)
+}
+
+/// Prices without arbitrage, at which few pools earn anything; `None` where an end has none.
+pub(crate) fn standing_prices(problem: &Problem<'_>, alive: &[bool]) -> Option<PriceBoard> {
+    let standing = problem.prepared.standing();
+    let (price_in, price_out) = (standing.price(problem.source), standing.price(problem.target));
+    if price_in <= 0.0 || price_out <= 0.0 {
+        return None;
+    }
+    let scale = problem.price_out / price_out;
+    let guess: Vec<f64> = (0..alive.len()).map(|token| standing.price(token) * scale).collect();
+    let mut board = PriceBoard::new(alive.len());
+    for (token, price) in guess.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
+        board.set(token, *price);
+    }
     board.fill(problem, alive, &guess);
     Some(board)
 }

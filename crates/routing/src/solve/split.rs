@@ -5,9 +5,11 @@ use crate::certify::{self, PriceBoard};
 use crate::dual::Newton;
 use crate::few::{self, Worth};
 use crate::flow::FlowSearch;
+use crate::path;
 use crate::potentials::Potentials;
 use crate::problem::Problem;
 use crate::reach::reachable;
+use crate::support::Support;
 
 /// Gap, as a share of the bound, below which nothing more is tried.
 const CLOSE: f64 = 5e-8;
@@ -18,9 +20,10 @@ const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
 const REOPEN_GAP: f64 = 0.2;
-/// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
-const TEMPTING: f64 = 2e-4;
-const SMALL_MARKET: usize = 3_000;
+/// Shares of the trade that are sent on top of the flow to see whether a chain through such pools pays.
+const TRIALS: [f64; 2] = [0.3, 0.03];
+/// Most pools priced by each.
+const TRIAL_QUOTES: usize = 500;
 
 /// What a split left: a bound, and the prices and caps that go with it.
 pub(super) struct Split {
@@ -39,18 +42,21 @@ impl Single<'_> {
         self.tighten(universe, &mut potentials, found.net);
         let mut bound = potentials.bound(universe);
         let chain = self.flows_of(&found.route);
-        let (caps, quotes) = (&potentials.cap, few::QUOTES_BELOW_GAS);
-        let few = |worth: Worth<'_>| few::bound(universe, worth, &alive, &chain, found.net);
-        // Prices along the chain know of the gas that every pool on the way costs.
-        let priced = few::chain_prices(universe, &alive, &chain).and_then(|board| {
-            let evaluated = certify::evaluate(universe, &alive, caps, &board, f64::INFINITY).bound;
+        let caps = &potentials.cap;
+        // Prices along the chain know of the gas that every pool on the way costs; those without arbitrage, of stale pools.
+        let boards = [few::chain_prices(universe, &alive, &chain), few::standing_prices(universe, &alive)];
+        let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
+        let evaluated = |board| certify::evaluate(universe, &alive, caps, board, f64::INFINITY).bound;
+        let least = boards.iter().map(|board| (evaluated(board), board)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let worth = if let Some((evaluated, board)) = least {
             bound = bound.min(evaluated);
             let spare = (evaluated - board.price[universe.source] * universe.amount).max(0.0);
-            few(Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: caps, quotes })
-        });
-        let gas_left_out = potentials.gas_left_out();
-        let few =
-            priced.or_else(|| few(Worth { unit: &potentials.worth, spare: 0.0, gas_left_out, cap: caps, quotes }));
+            Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: caps, quotes: few::QUOTES_BELOW_GAS }
+        } else {
+            let gas_left_out = potentials.gas_left_out();
+            Worth { unit: &potentials.worth, spare: 0.0, gas_left_out, cap: caps, quotes: few::QUOTES_BELOW_GAS }
+        };
+        let few = few::bound(universe, worth, &alive, &boards, found.net);
         few.map_or(bound, |few| few.min(bound))
     }
 
@@ -59,14 +65,13 @@ impl Single<'_> {
     pub(super) fn split_and_reopen<'u>(
         &'u self,
         universe: Problem<'u>,
+        potentials: &Potentials,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         let first = self.split(&universe, best);
         let earning = certify::earning_outside(&self.problem, &universe, &first.caps, &first.prices);
         let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
         let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
-        let small = self.prepared.pair_count() <= SMALL_MARKET;
-        self.tempted.set(small && sum > gap.max(TEMPTING * first.bound));
         if sum <= (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
             return (universe, first.bound);
         }
@@ -74,6 +79,10 @@ impl Single<'_> {
         for (_, pair) in earning {
             wider.closed[pair as usize] = false;
         }
+        if !self.pays_to_widen(&universe, &wider, potentials, best.as_ref()) {
+            return (universe, first.bound);
+        }
+        self.tempted.set(true);
         let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
         let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
         let second = self.split(&wider, best);
@@ -88,6 +97,23 @@ impl Single<'_> {
         }
     }
 
+    /// Whether some more of the input, on top of the best flow, would go through a pool that only the wider universe has.
+    fn pays_to_widen(
+        &self,
+        universe: &Problem<'_>,
+        wider: &Problem<'_>,
+        potentials: &Potentials,
+        best: Option<&Candidate>,
+    ) -> bool {
+        let flows = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
+        let Some(used) = Support::default().with(&flows, usize::MAX) else { return true };
+        TRIALS.iter().any(|share| {
+            let more = share * universe.amount;
+            let chains = path::best_paths_within(wider, potentials, more, &used, 1, TRIAL_QUOTES);
+            chains.iter().flat_map(|chain| &chain.flows).any(|flow| !universe.is_open(flow.pair))
+        })
+    }
+
     /// Looks for a better flow over the universe, and for a bound on every route over it.
     pub(super) fn split(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> Split {
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
@@ -99,8 +125,9 @@ impl Single<'_> {
         // Where all tokens are awake the potentials are a bound by themselves.
         let first = if universe.awake.is_empty() { potentials.bound(universe) } else { f64::INFINITY };
         if self.is_close(first, best) {
-            let prices = potentials.start_prices(universe);
             self.note(universe, &potentials);
+            self.tighten(universe, &mut potentials, net);
+            let prices = potentials.start_prices(universe);
             return Split { bound: first, prices, caps: potentials.cap };
         }
         self.tighten(universe, &mut potentials, net);
@@ -121,7 +148,8 @@ impl Single<'_> {
             let spare = (bound - board.price[universe.source] * universe.amount).max(0.0);
             let worth =
                 Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: &potentials.cap, quotes: few::QUOTES };
-            let few = few::bound(universe, worth, &alive, &chain, net);
+            let boards: Vec<PriceBoard> = few::chain_prices(universe, &alive, &chain).into_iter().collect();
+            let few = few::bound(universe, worth, &alive, &boards, net);
             bound = few.map_or(bound, |few| few.min(bound));
             if self.is_close(bound, best) {
                 return Split { bound, prices: board.price, caps: potentials.cap };
