@@ -13,6 +13,8 @@ use crate::support::Support;
 
 /// Gap, as a share of the bound, below which nothing more is tried.
 const CLOSE: f64 = 5e-8;
+/// Gap, as a share of the bound, above which the first prices are not trusted.
+const FAR_OFF: f64 = 2e-2;
 /// Gap, as a share of the bound, above which no way to a tighter bound is left out.
 const LOOSE: f64 = 5e-3;
 /// Gas of a few swaps: where a gap is of its order, counting pools closes it.
@@ -132,13 +134,23 @@ impl Single<'_> {
         }
         self.tighten(universe, &mut potentials, net);
         let alive = reachable(universe);
-        let start = potentials.start_prices(universe);
+        let mut start = potentials.start_prices(universe);
         let mut board = PriceBoard::new(start.len());
         for (token, price) in start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
             board.set(token, *price);
         }
         board.fill(universe, &alive, &start);
         let mut bound = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
+        if bound - net > FAR_OFF * bound.abs()
+            && let Some(standing) = few::standing_prices(universe, &alive)
+        {
+            let evaluated = certify::evaluate(universe, &alive, &potentials.cap, &standing, f64::INFINITY).bound;
+            if evaluated < bound {
+                // Stale pools spoilt the potentials.
+                (bound, board) = (evaluated, standing);
+                start.clone_from(&board.price);
+            }
+        }
         bound = bound.min(first);
         if self.is_close(bound, best) {
             return Split { bound, prices: board.price, caps: potentials.cap };
