@@ -167,6 +167,7 @@ impl Single<'_> {
                 return Split { bound, prices: board.price, caps: potentials.cap };
             }
         }
+        self.settle_guesses(universe, &mut start);
         let mut search = FlowSearch {
             problem: universe,
             potentials: &potentials,
@@ -192,6 +193,22 @@ impl Single<'_> {
             }
         }
         Split { bound, prices: found.prices, caps }
+    }
+
+    /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow whichever pool
+    /// promises most, and a stale one promises anything.
+    fn settle_guesses(&self, universe: &Problem<'_>, guess: &mut [f64]) {
+        let standing = self.prepared.standing();
+        let scale = universe.price_out / standing.price(universe.target);
+        if !scale.is_finite() {
+            return;
+        }
+        for (token, price) in guess.iter_mut().enumerate() {
+            let settled = standing.price(token) * scale;
+            if settled > 0.0 && token != universe.source && token != universe.target {
+                *price = settled;
+            }
+        }
     }
 
     /// Notes the bound of the potentials as a dual bound, where someone asked for its prices.
