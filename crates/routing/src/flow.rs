@@ -29,6 +29,8 @@ pub(crate) struct Found {
     pub(crate) bound: f64,
     /// Prices of all tokens at the flow found.
     pub(crate) prices: Vec<f64>,
+    /// Prices of all tokens at which the dual was least, where that is below the bound known before.
+    pub(crate) tightest: Option<PriceBoard>,
 }
 
 /// One problem on the way to its flow.
@@ -53,6 +55,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut members = self.first_tokens(chain, net, bound);
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
+        let mut tightest = None;
         let mut sub = Subproblem::default();
         for round in 0..ROUNDS {
             let pools = self.pools_among(&members);
@@ -63,7 +66,9 @@ impl<'p> FlowSearch<'_, 'p> {
                 prices[*token as usize] = *price;
             }
             let (found, board) = self.bound_at(&sub, &local);
-            least = least.min(found.bound);
+            if found.bound < least {
+                (least, tightest) = (found.bound, Some(board.clone()));
+            }
             if round + 1 == ROUNDS || self.newton.is_spent(RELAX_BUDGET) {
                 break;
             }
@@ -78,18 +83,20 @@ impl<'p> FlowSearch<'_, 'p> {
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
         let dear = self.dearer(&sub, &relaxed);
         let rounded = rounding::round(self, &sub, &relaxed, dear.as_ref(), chain);
-        let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least, prices } };
+        let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least, prices, tightest } };
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
             board.set(*token as usize, *price);
         }
         board.fill(self.problem, self.alive, self.start);
         let last = certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
-        least = least.min(last.bound);
+        if last.bound < least {
+            (least, tightest) = (last.bound, Some(board.clone()));
+        }
         if dear.is_none() {
             least = self.branch(&sub, &relaxed, net.max(fixed.net), least);
         }
-        Found { flows: fixed.flows, bound: least, prices: board.price }
+        Found { flows: fixed.flows, bound: least, prices: board.price, tightest }
     }
 
     /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.

@@ -17,6 +17,8 @@ const CLOSE: f64 = 5e-8;
 const FAR_OFF: f64 = 2e-2;
 /// Gap, as a share of the bound, above which no way to a tighter bound is left out.
 const LOOSE: f64 = 5e-3;
+/// Gap, as a share of the bound, from which pools are counted once more at the prices of the flow.
+const UNCLEAR: f64 = 1e-4;
 /// Gas of a few swaps: where a gap is of its order, counting pools closes it.
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
@@ -182,6 +184,18 @@ impl Single<'_> {
         self.offer(best, &found.flows);
         let (mut bound, caps) = (found.bound, potentials.cap);
         let known = best.as_ref().map_or(0.0, |found| found.net);
+        if let Some(board) = &found.tightest
+            && bound - known > (UNCLEAR * bound.abs()).max(0.0)
+            && GAS_WEIGHS * universe.gas_price > bound - known
+        {
+            let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
+            let spare = (bound - board.price[universe.source] * universe.amount).max(0.0);
+            let worth = Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: &caps, quotes: few::QUOTES };
+            let boards: Vec<PriceBoard> =
+                few::chain_prices(universe, &alive, &chain).into_iter().chain([board.clone()]).collect();
+            let few = few::bound(universe, worth, &alive, &boards, known);
+            bound = few.map_or(bound, |few| few.min(bound));
+        }
         if !universe.awake.is_empty() && bound - known > LOOSE * bound.abs() {
             // Potentials through all tokens are a bound by themselves, if a slow one.
             let all = Problem { awake: Vec::new(), ..universe.clone() };
