@@ -94,7 +94,9 @@ impl<'p> FlowSearch<'_, 'p> {
             (least, tightest) = (last.bound, Some(board.clone()));
         }
         if dear.is_none() {
-            least = self.branch(&sub, &relaxed, net.max(fixed.net), least);
+            // A flow that balances only roughly may promise more than there is.
+            let known = if fixed.net < least { net.max(fixed.net) } else { net };
+            least = self.branch(&sub, &relaxed, known, least);
         }
         Found { flows: fixed.flows, bound: least, prices: board.price, tightest }
     }
