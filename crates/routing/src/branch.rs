@@ -17,7 +17,7 @@ const WORTHWHILE_IN_LARGE: f64 = 5e-5;
 /// The weights between which a pool is used in part.
 const IN_PART: std::ops::Range<f64> = 0.002..0.998;
 /// Smoothing, as shares of a swap's gas.
-const TAUS: [f64; 2] = [0.1, 0.01];
+const TAUS: [f64; 2] = [0.03, 0.01];
 
 /// Some answers, and the bound on the routes that they leave.
 #[derive(Clone, Debug)]
