@@ -21,6 +21,8 @@ pub enum Kind {
     FalseOnFailure,
     /// A vault, or staked ether: more than a token, and made with the vaults.
     Vault,
+    /// A pool's share: made with the pool, for whoever puts something in.
+    PoolShare,
 }
 
 /// One token.
@@ -105,6 +107,8 @@ pub const TOKENS: &[Token] = &[
     token("rETH", "Rocket Pool ETH", address!("0xae78736Cd615f374D3085123A210448E74Fc6393"), 18, 3_390.0, standard(1)),
     token("sDAI", "Savings Dai (stand-in)", crate::addresses::SDAI, 18, 1.1, (Kind::Vault, 0)),
     token("pufETH", "OpenZeppelin vault at pufETH's address", crate::addresses::PUFETH, 18, 3_150.0, (Kind::Vault, 0)),
+    token("INV", "Inverse DAO", address!("0x41D5D79431A913C4aE7d69a668ecdfE5fF9DFB68"), 18, 30.0, standard(0)),
+    token("3Crv", "Curve.fi DAI/USDC/USDT (stand-in)", crate::addresses::CURVE_3CRV, 18, 1.0, (Kind::PoolShare, 3)),
     token("gtUSDCp", "Gauntlet USDC Prime (stand-in)", crate::addresses::GAUNTLET_USDC_PRIME, 18, 1.0, (Kind::Vault, 0)),
 ];
 

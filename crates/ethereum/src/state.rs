@@ -1,7 +1,9 @@
 //! Reads the states of many pools at one block; the rounds of different pools share their batches.
 
 use braid_market::Market;
-use braid_primitives::{B256, Bytes};
+use std::collections::BTreeMap;
+
+use braid_primitives::{Address, B256, Bytes};
 use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader};
 
 use crate::{Node, NodeError};
@@ -60,9 +62,26 @@ async fn serve(node: &Node, block_hash: B256, mut round: Round) -> Result<Vec<Re
         if calls.is_empty() {
             return Ok(round.finish().collect());
         }
-        let answers = node.read(block_hash, calls).await?;
+        let (asked, places) = once_each(calls);
+        let answers = node.read(block_hash, asked).await?;
+        let answers: Vec<Option<Bytes>> = places.iter().map(|place| answers.get(*place).cloned().flatten()).collect();
         round.feed(&answers);
     }
+}
+
+/// The calls without repetition, and where each of them went: pools ask the same vaults, tokens and clock.
+fn once_each(calls: Vec<Call>) -> (Vec<Call>, Vec<usize>) {
+    let mut known: BTreeMap<(Address, Bytes), usize> = BTreeMap::new();
+    let mut asked = Vec::with_capacity(calls.len());
+    let mut places = Vec::with_capacity(calls.len());
+    for call in calls {
+        let place = *known.entry((call.to, call.data.clone())).or_insert(asked.len());
+        if place == asked.len() {
+            asked.push(call);
+        }
+        places.push(place);
+    }
+    (asked, places)
 }
 
 /// Readers that are being served together. Pure.
@@ -131,5 +150,20 @@ impl Round {
             Slot::Done(result) => result,
             Slot::Reading(_, calls, _) => Err(DecodeError::AnswerCount { expected: calls.len(), got: 0 }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_of_two_pools_is_asked_once_and_answered_to_both() {
+        let call = |to: u8, data: u8| Call { to: Address::repeat_byte(to), data: vec![data].into() };
+        let calls = vec![call(1, 1), call(1, 2), call(1, 1), call(2, 1), call(1, 2)];
+        let (asked, places) = once_each(calls.clone());
+        assert_eq!(asked, [call(1, 1), call(1, 2), call(2, 1)]);
+        let back: Vec<Call> = places.iter().map(|place| asked[*place].clone()).collect();
+        assert_eq!(back, calls);
     }
 }

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Product, SwapError, balancer, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
+use crate::{Product, SwapError, balancer, curve, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
@@ -47,6 +47,8 @@ pub enum PoolState {
     BalancerV2(Arc<balancer::v2::State>),
     /// A pool of Balancer's third vault.
     BalancerV3(Arc<balancer::v3::State>),
+    /// A Curve pool of any kind.
+    Curve(Arc<curve::State>),
     /// Lido, whichever of its doors the product is.
     Lido(lido::State),
     /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
@@ -81,6 +83,8 @@ pub enum After {
     BalancerV2(balancer::v2::After),
     /// What Balancer's third vault holds for the pool.
     BalancerV3(balancer::v3::After),
+    /// What a Curve pool holds, and its prices.
+    Curve(curve::After),
     /// The whole of a vault's numbers.
     Erc4626(erc4626::After),
     /// Lido's totals, which both of its doors depend on.
@@ -135,6 +139,10 @@ impl Pool {
                 let before = if let After::BalancerV3(after) = before { Some(after) } else { None };
                 state.step(at, before, coin_in, coin_out, amount_in)
             }
+            (PoolState::Curve(state), before) => {
+                let before = if let After::Curve(after) = before { Some(after) } else { None };
+                state.swap(self.address, at, before, coin_in, coin_out, amount_in)
+            }
             (PoolState::Lido(_), After::Lido(state)) | (PoolState::Lido(state), _) => {
                 state.swap(self.product == Product::LidoSteth, at, coin_in, amount_in)
             }
@@ -154,6 +162,7 @@ impl Pool {
                 balancer::v3::Fee::Static(fee_wad) => u32::try_from(fee_wad / U256::from(1_000_000_000_000_u64)).ok(),
                 balancer::v3::Fee::StableSurge { .. } => None,
             },
+            PoolState::Curve(_) => None,
             PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::Metamorpho(_) => Some(0),
         }
     }
@@ -164,6 +173,7 @@ impl Pool {
             PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
             PoolState::BalancerV2(state) => state.depends_on_time(),
             PoolState::BalancerV3(state) => state.depends_on_time(),
+            PoolState::Curve(state) => state.depends_on_time(),
             PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
             // the stake limit grows by the block, interest by the second
             PoolState::Lido(_) | PoolState::Metamorpho(_) => true,
@@ -175,6 +185,7 @@ impl Pool {
     pub fn shares_state_at(&self) -> Address {
         match &self.state {
             PoolState::Lido(_) => lido::STETH,
+            PoolState::Curve(state) => state.base_pool.unwrap_or(self.address),
             _ => self.address,
         }
     }
@@ -199,9 +210,21 @@ impl Pool {
         self.keeper(before, token)?.pooled_ether_of(shares).ok()
     }
 
-    /// Whether the coin out is minted in shares for the amount in, not moved.
-    pub fn mints_shares(&self) -> bool {
-        self.product == Product::LidoSteth
+    /// The shares that a swap of this pool pays in a coin that counts in shares, by the keeper of its rate.
+    pub fn shares_paid(
+        &self,
+        keeper: &Self,
+        before: &After,
+        token: TokenId,
+        (amount_in, amount_out): (U256, U256),
+    ) -> Option<U256> {
+        match &self.state {
+            // staking mints the shares of the ether
+            PoolState::Lido(_) if self.product == Product::LidoSteth => keeper.shares_of(before, token, amount_in),
+            // the amount is what the shares that moved are worth, not what they stand for
+            PoolState::Curve(_) => keeper.keeper(before, token)?.shares_behind(amount_out).ok(),
+            _ => keeper.shares_of(before, token, amount_out),
+        }
     }
 
     fn keeper<'a>(&'a self, before: &'a After, token: TokenId) -> Option<&'a lido::State> {

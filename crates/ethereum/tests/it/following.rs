@@ -124,7 +124,8 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
     let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;
     let restless = |pool: &&Arc<Pool>| pool.product.protocol().reads_each_block(&pool.state);
     let read_each_block = market.pools().iter().filter(restless).count() as u64;
-    assert!(bytes < 4_000 + 8_000 * read_each_block, "{bytes} bytes a block");
+    // a vault asks eight questions, a pool of coins that accrue twice as many, at half a kilobyte to a kilobyte each
+    assert!(bytes < 4_000 + 14_000 * read_each_block, "{bytes} bytes a block");
     eprintln!("{bytes} bytes a block without logs, of which {read_each_block} pools that are read each block");
 }
 

@@ -164,6 +164,14 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     // of the listed vaults the local chain has some
     let exists = |coin: &Address| *coin == NATIVE_ETHER || tokens::TOKENS.iter().any(|token| token.address == *coin);
     found.retain(|pool| pool.coins.iter().all(exists));
+    // and of the listed pools too
+    let mut there = Vec::with_capacity(found.len());
+    for pool in found {
+        if !node.code(head.hash, pool.address).await.unwrap().is_empty() {
+            there.push(pool);
+        }
+    }
+    let found = there;
     assert!(found.len() > 60, "only {} pools", found.len());
     found
 }

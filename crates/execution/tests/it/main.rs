@@ -14,6 +14,7 @@ mod basket;
 mod baskets;
 mod chain;
 mod conformance;
+mod curve;
 mod gas_table;
 mod random_routes;
 mod vaults;

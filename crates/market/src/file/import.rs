@@ -5,6 +5,7 @@
 //! code: right for benchmarks, and no claim that a route through them can be executed. Wrapped ether is always added.
 
 mod balancer;
+mod curve;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -126,10 +127,12 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
         "erc4626" => (Product::Erc4626, PoolState::Erc4626(Box::new(vault(entry, tokens)?))),
         "balancer_weighted" => balancer::weighted(entry, tokens)?,
         "balancer_stable" => balancer::stable(entry)?,
+        kind if kind.starts_with("curve_") => curve::state(entry)?,
         _ => return Err("kind not covered".into()),
     };
-    let coins: Vec<_> = list(entry, "tokens")?.iter().collect();
-    let most = if matches!(state, PoolState::BalancerV2(_)) { MAX_COINS } else { 2 };
+    let coins =
+        if product.family() == "curve" { curve::coins(entry)? } else { list(entry, "tokens")?.iter().collect() };
+    let most = if matches!(state, PoolState::BalancerV2(_) | PoolState::Curve(_)) { MAX_COINS } else { 2 };
     if coins.len() < 2 || coins.len() > most {
         return Err(format!("{} coins", coins.len()));
     }
@@ -234,7 +237,8 @@ fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]
         | PoolState::Lido(_)
         | PoolState::Metamorpho(_)
         | PoolState::BalancerV2(_)
-        | PoolState::BalancerV3(_) => {
+        | PoolState::BalancerV3(_)
+        | PoolState::Curve(_) => {
             return None;
         }
     }

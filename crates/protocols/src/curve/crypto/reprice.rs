@@ -62,6 +62,17 @@ impl State {
         })
     }
 
+    /// Whether a swap will look for another price scale, judged by the profits before it and, where it is known, by how far
+    /// the average is: what gas depends on, not what is paid.
+    pub(crate) fn seeks_scale(&self) -> bool {
+        let Some(now) = &self.repricing else { return false };
+        if !Self::affords_move(now.virtual_price, now).unwrap_or(false) {
+            return false;
+        }
+        let Some(oracle) = now.price_oracle else { return true };
+        self.distance_and_step(now, &oracle).is_ok_and(|(norm, step)| norm > step)
+    }
+
     /// How many prices there are.
     const fn prices(&self) -> usize {
         self.kind.coins() - 1
