@@ -14,6 +14,7 @@ mod basket;
 mod baskets;
 mod chain;
 mod conformance;
+mod crypto_again;
 mod curve;
 mod gas_table;
 mod random_routes;

@@ -7,7 +7,7 @@ use super::{
     pool::{Model, State},
     stable,
 };
-use crate::continuous::{Direction, PairCurve, sampled};
+use crate::continuous::{Direction, PairCurve, sampled_at};
 
 /// How many times what the pool holds a curve covers: it hardly ever refuses.
 const REACH: U256 = U256::from_limbs([64, 0, 0, 0]);
@@ -23,10 +23,28 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
         let most_in = most_in.checked_mul(REACH)?.checked_mul(of_in.unit)? / WAD;
         let most_out = of_out.held.checked_mul(of_out.unit)? / WAD;
         let most_out = state.most_through_base(at, i, j).map_or(most_out, |through| through.min(most_out));
-        sampled(most_in, most_out, |amount| state.amount_out(at, i, j, amount).ok())
+        let quote = |amount| state.amount_out(at, i, j, amount).ok();
+        sampled_at(most_in, most_out, &peaks(state, [of_in, of_out], quote), quote)
     };
     let directions = [one_way(low, high), one_way(high, low)];
     Some(PairCurve { directions, gas_units: state.gas_units(at, low, door) as f64 })
+}
+
+/// Amounts around the one that brings two coins of a CryptoSwap pool into balance, where its fee is least: how narrow that peak is the
+/// square root of `fee_gamma` says. Empty where a trade leads away from balance.
+fn peaks(state: &State, [of_in, of_out]: [&Worth; 2], quote: impl Fn(U256) -> Option<U256>) -> Vec<U256> {
+    let Model::Crypto(pool) = &state.model else { return Vec::new() };
+    let scale = |amount: f64, coin: &Worth| amount / f64::from(coin.unit) * 1e18;
+    let (held_in, held_out) = (f64::from(of_in.held), f64::from(of_out.held));
+    let atomic = |common: f64| U256::from((common * f64::from(of_in.unit) / 1e18).max(0.0));
+    let mut to_balance = (held_out - held_in) / 2.0;
+    for _ in 0..4 {
+        let Some(paid) = quote(atomic(to_balance)) else { return Vec::new() };
+        to_balance += (held_out - scale(f64::from(paid), of_out) - held_in - to_balance) / 2.0;
+    }
+    let width = (f64::from(pool.fee_gamma) * 1e-18).sqrt() * (held_in + held_out) / 2.0;
+    let steps = [-4.0, -2.0, -1.0, -0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
+    steps.iter().map(|step| atomic(to_balance + step * width)).filter(|amount| !amount.is_zero()).collect()
 }
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);

@@ -70,7 +70,8 @@ pub struct CryptoTrade {
     pub amount_in: U256,
 }
 
-/// The pool as these swaps leave it; `None` where there were none.
+/// The pool as these swaps leave it; `None` where there were none. Refused where the price scale may have moved: how far depends on
+/// the second in which they run, and a route is quoted for more than one.
 fn replayed(
     pool: &crypto::State,
     at: &ExecutionBlock,
@@ -80,7 +81,8 @@ fn replayed(
     for trade in trades {
         let now = left.as_ref().unwrap_or(pool);
         let swap = now.swap(at, trade.coin_in, trade.coin_out, trade.amount_in)?;
-        left = Some(now.with(&swap.after.ok_or(SwapError::Closed)?));
+        let after = swap.after.filter(|after| pool.keeps_its_scale(after)).ok_or(SwapError::Closed)?;
+        left = Some(now.with(&after));
     }
     Ok(left)
 }

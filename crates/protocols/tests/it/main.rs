@@ -22,6 +22,7 @@ mod pairs;
 mod pools;
 mod properties;
 mod reading;
+mod sampled_bounds;
 mod vault_bytecode;
 mod vaults;
 mod vectors;
