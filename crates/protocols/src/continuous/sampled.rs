@@ -5,8 +5,8 @@
 //! bend the wrong way; a constant-product segment joins each two points of it. What samples are left go where a concave curve through
 //! those at hand has the most room above them. The whole is then raised by what the middles missed and by a part of that room, so that
 //! exact quotes are below it: it plans and it bounds. A fixed rate leaves no room, and is not raised. The part is measured, not
-//! proved: no quote of any recorded mainnet pool is above its curve (`crates/market/tests/sampled.rs`), and of half a million
-//! quotes of random pools none either (`tests/it/sampled_bounds.rs`), but for what contracts round.
+//! proved: no quote of any recorded mainnet pool is above its curve (`crates/market/tests/sampled.rs`), and none of those of random
+//! pools (`tests/it/sampled_bounds.rs`), but for what contracts round.
 
 use alloy_primitives::U256;
 
@@ -27,6 +27,8 @@ const MISSED_AT_THE_END: f64 = 2.0e-4;
 /// What a stretch may miss elsewhere, in terms of what it was seen to miss, and at least.
 const UNSEEN: f64 = 3.0;
 const UNSEEN_LEAST: f64 = 6.0e-6;
+/// The same where some samples bend the wrong way.
+const UNSEEN_LEAST_WITH_BENDS: f64 = 5.0e-5;
 /// And in terms of the room that it leaves, which a smooth curve uses little of.
 const UNSEEN_OF_ROOM: f64 = 0.1;
 /// The same beside samples that bend the wrong way.
@@ -120,7 +122,7 @@ pub fn sampled_at(
 fn narrow(samples: &mut Vec<Point>, missed: &mut Vec<f64>, slack: f64, ask: impl Fn(U256) -> Option<Point>) {
     for _ in samples.len()..MOST_SAMPLES {
         let points = hull(samples.iter().copied());
-        let rooms = rooms(&points, slack);
+        let rooms = rooms(&points, samples.first().map_or(0.0, |first| first.x), slack);
         let widest = rooms.iter().enumerate().skip(1).max_by(|a, b| a.1.total_cmp(b.1));
         let Some((place, _)) = widest.filter(|(_, room)| **room > NARROW) else { return };
         let (Some(from), Some(to)) = (points.get(place), points.get(place + 1)) else { return };
@@ -144,19 +146,21 @@ fn include(samples: &mut Vec<Point>, missed: &mut Vec<f64>, point: Point) -> boo
 }
 
 /// How far above each stretch of a hull a concave curve through its points can be: up to where its neighbours, extended, meet. As a
-/// share of what would be paid there; what rounding may do is not counted.
-fn rooms(points: &[Point], slack: f64) -> Vec<f64> {
+/// share of what would be paid there; what rounding may do is not counted. `first` is the first sample's amount in.
+fn rooms(points: &[Point], first: f64, slack: f64) -> Vec<f64> {
     let rate = |k: usize| points.get(k..k + 2).map(|pair| (pair[1].y - pair[0].y) / (pair[1].x - pair[0].x));
     let room = |(k, pair): (usize, &[Point])| {
-        let (this, next) = (rate(k).unwrap_or(0.0), rate(k + 1).unwrap_or(0.0));
+        let (this, next) = (rate(k).unwrap_or(0.0), rate(k + 1));
         match k.checked_sub(1).and_then(rate) {
-            Some(last) if last > next => {
+            Some(last) if last > next.unwrap_or(0.0) => {
+                let next = next.unwrap_or(0.0);
                 let along = (pair[1].x - pair[0].x) * (this - next) / (last - next);
                 ((last - this) * along - slack).max(0.0) / (pair[0].y + last * along)
             }
             Some(_) => 0.0,
-            // before the first sample the curve is a line
-            None => 1.0 - next / this,
+            // up to the first sample the curve is a line; one beyond others on the way to it is on a line with them
+            None if pair[1].x > first => 0.0,
+            None => next.map_or(0.0, |next| 1.0 - next / this),
         }
     };
     points.windows(2).enumerate().map(room).collect()
@@ -165,7 +169,7 @@ fn rooms(points: &[Point], slack: f64) -> Vec<f64> {
 /// The samples raised by what may be missed around them.
 fn raise(samples: &[Point], missed: &[f64], slack: f64, held: f64) -> Vec<Point> {
     let points = hull(samples.iter().copied());
-    let rooms = rooms(&points, slack);
+    let rooms = rooms(&points, samples.first().map_or(0.0, |first| first.x), slack);
     let below = |pair: &[Point]| {
         let rate = (pair[1].y - pair[0].y) / (pair[1].x - pair[0].x);
         let between = samples.iter().filter(|sample| pair[0].x < sample.x && sample.x < pair[1].x);
@@ -173,13 +177,16 @@ fn raise(samples: &[Point], missed: &[f64], slack: f64, held: f64) -> Vec<Point>
         between.into_iter().any(|sample| sample.y + slack < line(sample.x) * (1.0 - BENT))
     };
     let bends: Vec<bool> = points.windows(2).map(below).collect();
+    let is_concave = !bends.contains(&true);
+    let least = if is_concave { UNSEEN_LEAST } else { UNSEEN_LEAST_WITH_BENDS };
+    let most = |room: f64| if is_concave { room } else { room.max(least) };
     let own = |(place, point): (usize, &Point)| {
         let miss = samples.iter().zip(missed).find(|(sample, _)| sample.x >= point.x).map_or(0.0, |(_, miss)| *miss);
         let room = rooms.iter().skip(place - 1).take(2).copied().fold(0.0, f64::max);
         let bent = bends.iter().skip(place.saturating_sub(2)).take(4).any(|bent| *bent);
-        let rest = UNSEEN_LEAST + MISSED_AT_THE_END * (point.y / held).powi(4) + UNSEEN * miss;
+        let rest = least + MISSED_AT_THE_END * (point.y / held).powi(4) + UNSEEN * miss;
         // where the curve is not concave, the room is no bound
-        if bent { rest + UNSEEN_OF_ROOM_AT_A_BEND * room } else { room.min(rest + UNSEEN_OF_ROOM * room) }
+        if bent { rest + UNSEEN_OF_ROOM_AT_A_BEND * room } else { most(room).min(rest + UNSEEN_OF_ROOM * room) }
     };
     let own: Vec<(f64, f64)> = points.iter().enumerate().skip(1).map(|at| (at.1.x, own(at))).collect();
     let raised = |point: &Point| {
