@@ -29,6 +29,7 @@ pub struct State {
 /// The kinds of pools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a state lives behind an `Arc`")]
 pub enum Model {
     /// StableSwap of any generation.
     Stable(stable::State),

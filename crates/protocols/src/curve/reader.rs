@@ -49,6 +49,7 @@ pub(super) struct PoolReader {
 
 /// What the second round is about.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each pool that is being read")]
 enum Second {
     /// The base pool of a metapool, and the metapool itself.
     Base { base: Address, pool: Box<super::stable::State>, cached_price: Option<CachedPrice>, reading: StableReading },

@@ -87,13 +87,11 @@ impl State {
     /// Whether tricrypto2 takes every average between the stored one and the last prices to be near: then it never moves.
     fn stays_near(&self, before: &Repricing) -> Maths<bool> {
         let (Kind::Tricrypto, Some(oracle)) = (self.kind, before.price_oracle) else { return Ok(false) };
-        let ratio = |price: U256, k: usize| -> Maths<U256> {
-            // an average is rounded down, by less than two units of its ratio
-            add(mul_div(price, WAD, self.price_scale[k])?.abs_diff(WAD), int(2))
-        };
         let mut square = U256::ZERO;
-        for k in 0..self.prices() {
-            let furthest = ratio(oracle[k], k)?.max(ratio(before.last_prices[k], k)?);
+        for ((scale, average), last) in self.price_scale.iter().zip(&oracle).zip(&before.last_prices) {
+            // an average is rounded down, by less than two units of its ratio
+            let ratio = |price: &U256| add(mul_div(*price, WAD, *scale)?.abs_diff(WAD), int(2));
+            let furthest = ratio(average)?.max(ratio(last)?);
             square = add(square, mul(furthest, furthest)?)?;
         }
         Ok(square <= mul(before.adjustment_step, before.adjustment_step)?)
