@@ -214,17 +214,23 @@ impl Api {
     /// Waits until the service's market is that of the node's head: one that lags by a block, in which somebody traded, quotes what no
     /// longer is.
     async fn catch_up(&self, rpc: &Rpc) -> eyre::Result<()> {
+        let mut market_block = self.market_block().await?;
         let head: U256 = rpc.get("eth_blockNumber", json!([])).await?;
         for _ in 0..100 {
-            let ready = self.client.get(format!("{}/ready", self.url)).send().await;
-            let ready = ready.wrap_err_with(|| format!("{} does not answer: start it with `make demo`", self.url))?;
-            let body: Value = ready.json().await.wrap_err("/ready did not answer with JSON")?;
-            if body.pointer("/block/number").and_then(Value::as_u64).is_some_and(|number| U256::from(number) >= head) {
+            if market_block.is_some_and(|number| U256::from(number) >= head) {
                 return Ok(());
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            market_block = self.market_block().await?;
         }
         bail!("the service's market does not get to block {head}, the node's head")
+    }
+
+    async fn market_block(&self) -> eyre::Result<Option<u64>> {
+        let ready = self.client.get(format!("{}/ready", self.url)).send().await;
+        let ready = ready.wrap_err_with(|| format!("{} does not answer: start it with `make demo`", self.url))?;
+        let body: Value = ready.json().await.wrap_err("/ready did not answer with JSON")?;
+        Ok(body.pointer("/block/number").and_then(Value::as_u64))
     }
 
     async fn quote(
