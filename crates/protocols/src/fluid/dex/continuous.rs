@@ -44,7 +44,10 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
             payable: f64::from(side.real[j]) * unit[j],
         };
         let sides = [reserves.collateral.as_ref().map(facing), reserves.debt.as_ref().map(facing)];
-        let whole = chain(gamma, &sides, None)?;
+        // token 1 in token 0, so that selling token 1 runs along its inverse
+        let last = state.last_price().map(|price| (f64::from(price) / 1e27 * unit[1] / unit[0]).sqrt());
+        let last = last.map(|root| if i == 0 { root } else { 1.0 / root });
+        let whole = chain(gamma, &sides, last, None)?;
         // where pool or layer take less than the formula, how much is looked for; the curve ends just above it
         let takes = |amount: f64| state.swap(at, i == 0, whole_number(amount)).is_ok();
         let mut high = whole.capacity_in() * 0.999_999;
@@ -57,21 +60,22 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
             let middle = if low > 0.0 { 0.5 * (low + high) } else { high / 8.0 };
             if takes(middle) { low = middle } else { high = middle }
         }
-        if low > 0.0 { chain(gamma, &sides, Some(high)) } else { None }
+        if low > 0.0 { chain(gamma, &sides, last, Some(high)) } else { None }
     };
     let gas_units = swap_gas_units(state, true).min(swap_gas_units(state, false)) as f64;
     Some(PairCurve { directions: [one_way(0, 1), one_way(1, 0)], gas_units })
 }
 
-/// The sides' segments, up to an amount in where one is given.
-fn chain(gamma: f64, sides: &[Option<Facing>; 2], most_in: Option<f64>) -> Option<Direction> {
+/// The sides' segments, up to an amount in where one is given. The price may fall to a part of the root that was stored last; of a
+/// recording, of the root that it has.
+fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Option<f64>) -> Option<Direction> {
     let mut open: Vec<Facing> =
         sides.iter().flatten().copied().filter(|side| side.reserve_in > 0.0 && side.reserve_out > 0.0).collect();
     open.sort_by(|a, b| b.root().total_cmp(&a.root()));
     let first = open.first()?;
     let (start, first_liquidity) = (first.root(), first.liquidity());
     let least = |side: &Facing| side.root() - side.payable / side.liquidity();
-    let floor = open.iter().map(least).fold(start * ROOT_AT_THE_LIMIT, f64::max).max(f64::MIN_POSITIVE);
+    let floor = open.iter().map(least).fold(last.unwrap_or(start) * ROOT_AT_THE_LIMIT, f64::max).max(f64::MIN_POSITIVE);
     let mut stretches = Vec::with_capacity(2);
     let mut left = most_in.map(|most| most * gamma);
     let mut root = start;

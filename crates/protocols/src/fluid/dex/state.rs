@@ -5,7 +5,10 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{Fees, Reserves, Snapshot, Storage, StorageAfter, gas::swap_gas_units};
-use crate::{Swap, SwapError};
+use crate::{
+    Swap, SwapError,
+    fluid::arith::{bits, expand},
+};
 
 /// What a pool's swap depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +112,14 @@ impl State {
         match self {
             Self::Storage(storage) => (storage.variables2.bit(0), storage.variables2.bit(1)),
             Self::Snapshot(snapshot) => (snapshot.reserves.collateral.is_some(), snapshot.reserves.debt.is_some()),
+        }
+    }
+
+    /// The price that the last swap left, token 1 in token 0, 27 decimals; a recording does not say.
+    pub(super) fn last_price(&self) -> Option<U256> {
+        match self {
+            Self::Storage(storage) => Some(expand(bits(storage.variables, 41, 40))),
+            Self::Snapshot(_) => None,
         }
     }
 
