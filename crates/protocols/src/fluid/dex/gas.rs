@@ -16,8 +16,8 @@ pub const DEBT_GAS_UNITS: u64 = 58_200;
 pub const CENTRE_GAS_UNITS: u64 = 5_400;
 /// More for ether in, which goes along with two calls, than for a token.
 pub const ETHER_IN_GAS_UNITS: u64 = 12_000;
-/// Less for ether out than for a token.
-pub const ETHER_OUT_GAS_UNITS: u64 = 6_000;
+/// Less for ether out than for a token: it comes by the proxy, where a token's balance would be written from zero.
+pub const ETHER_OUT_GAS_UNITS: u64 = 25_300;
 
 /// A swap that sells the first token or the second.
 pub(super) fn swap_gas_units(state: &State, zero_for_one: bool) -> u64 {
