@@ -14,6 +14,8 @@ mod basket;
 mod baskets;
 mod chain;
 mod conformance;
+mod fluid;
 mod gas_table;
 mod random_routes;
+mod vault_v2;
 mod vaults;

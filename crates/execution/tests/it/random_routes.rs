@@ -21,10 +21,17 @@ use crate::chain::Chain;
 use crate::gas_table::{Measured, Table};
 
 /// Tokens that only vaults trade.
-pub const VAULTS_ALONE: [&str; 4] = ["stETH", "sDAI", "pufETH", "gtUSDCp"];
+pub const VAULTS_ALONE: [&str; 8] = ["stETH", "sDAI", "pufETH", "gtUSDCp", "fUSDC", "fUSDT", "fWETH", "v2USDC"];
 /// Products whose amounts depend on the second.
-pub const VAULT_PRODUCTS: [Product; 4] =
-    [Product::Erc4626, Product::LidoSteth, Product::LidoWsteth, Product::Metamorpho];
+pub const VAULT_PRODUCTS: [Product; 7] = [
+    Product::Erc4626,
+    Product::LidoSteth,
+    Product::LidoWsteth,
+    Product::Metamorpho,
+    Product::FluidDexT1,
+    Product::FluidFToken,
+    Product::MorphoVaultV2,
+];
 
 const ROUTES: usize = 500;
 const SEED: u64 = 20_260_702;

@@ -6,4 +6,8 @@
 
 mod arith;
 pub mod dex;
+pub mod ftoken;
 pub mod layer;
+mod reading;
+
+pub use reading::LIQUIDITY;

@@ -1,6 +1,6 @@
 //! Pools by their words, against reserves that resolvers gave on mainnet.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 
 use super::{Fees, Limit, Reserves, Snapshot, Storage, reserves::PRICE_ONE};
@@ -106,12 +106,14 @@ fn storage(recorded: &Recorded) -> Storage {
         | (U256::from(1_000) << 228_usize)
         | (U256::from(1_000) << 238_usize);
     Storage {
+        addresses: [Address::ZERO; 2],
         decimals: recorded.decimals,
         variables: (pack(price, 32, false) << 41_usize) | (U256::from(NOW - 60) << 121_usize),
         variables2,
         shifts: U256::ZERO,
         centre_shift: U256::ZERO,
         external_centre: Some(U256::from(recorded.centre)),
+        centre_told_by: None,
         tokens: [token(supplied(0)), token(supplied(1))],
         layer_paused: false,
     }

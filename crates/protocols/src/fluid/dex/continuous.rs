@@ -1,0 +1,107 @@
+//! The float curve of a pool: the side that pays more trades first, then both at one price.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::{Side, State, gas::swap_gas_units};
+use crate::continuous::{Direction, PairCurve, Stretch};
+
+/// The root of what a swap leaves of the price at least: it may move by a twentieth.
+const ROOT_AT_THE_LIMIT: f64 = 0.974_679_434_480_896_3;
+/// Questions by which a limit of pool or layer is looked for.
+const BISECTIONS: u32 = 20;
+/// Most pools take this part of what the formula says, or all.
+const NEAR: f64 = 0.95;
+
+/// Reserves of one side in atomic units: in, out, and what can be paid.
+#[derive(Clone, Copy)]
+struct Facing {
+    reserve_in: f64,
+    reserve_out: f64,
+    payable: f64,
+}
+
+impl Facing {
+    fn root(&self) -> f64 {
+        (self.reserve_out / self.reserve_in).sqrt()
+    }
+
+    fn liquidity(&self) -> f64 {
+        (self.reserve_in * self.reserve_out).sqrt()
+    }
+}
+
+/// The curve of a pool at a time; `None` while it is closed.
+#[expect(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
+pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
+    let reserves = state.reserves(at).ok()?;
+    let gamma = 1.0 - f64::from(reserves.fees.fee_pips) / 1e6;
+    let unit = state.decimals().map(|decimals| 10_f64.powi(i32::from(decimals) - 12));
+    let one_way = |i: usize, j: usize| {
+        let facing = |side: &Side| Facing {
+            reserve_in: f64::from(side.imaginary[i]) * unit[i],
+            reserve_out: f64::from(side.imaginary[j]) * unit[j],
+            payable: f64::from(side.real[j]) * unit[j],
+        };
+        let sides = [reserves.collateral.as_ref().map(facing), reserves.debt.as_ref().map(facing)];
+        // token 1 in token 0, so that selling token 1 runs along its inverse
+        let last = state.last_price().map(|price| (f64::from(price) / 1e27 * unit[1] / unit[0]).sqrt());
+        let last = last.map(|root| if i == 0 { root } else { 1.0 / root });
+        let whole = chain(gamma, &sides, last, None)?;
+        // where pool or layer take less than the formula, how much is looked for; the curve ends just above it
+        let takes = |amount: f64| state.swap(at, i == 0, whole_number(amount)).is_ok();
+        let mut high = whole.capacity_in() * 0.999_999;
+        if takes(high) {
+            return Some(whole);
+        }
+        // what the protocol keeps of the fee moves the price a little further than the curve knows
+        let mut low = if takes(high * NEAR) { high * NEAR } else { 0.0 };
+        for _ in 0..BISECTIONS {
+            let middle = if low > 0.0 { 0.5 * (low + high) } else { high / 8.0 };
+            if takes(middle) { low = middle } else { high = middle }
+        }
+        if low > 0.0 { chain(gamma, &sides, last, Some(high)) } else { None }
+    };
+    let gas_units = swap_gas_units(state, true).min(swap_gas_units(state, false)) as f64;
+    Some(PairCurve { directions: [one_way(0, 1), one_way(1, 0)], gas_units })
+}
+
+/// The sides' segments, up to an amount in where one is given. The price may fall to a part of the root that was stored last; of a
+/// recording, of the root that it has.
+fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Option<f64>) -> Option<Direction> {
+    let mut open: Vec<Facing> =
+        sides.iter().flatten().copied().filter(|side| side.reserve_in > 0.0 && side.reserve_out > 0.0).collect();
+    open.sort_by(|a, b| b.root().total_cmp(&a.root()));
+    let first = open.first()?;
+    let (start, first_liquidity) = (first.root(), first.liquidity());
+    let least = |side: &Facing| side.root() - side.payable / side.liquidity();
+    let floor = open.iter().map(least).fold(last.unwrap_or(start) * ROOT_AT_THE_LIMIT, f64::max).max(f64::MIN_POSITIVE);
+    let mut stretches = Vec::with_capacity(2);
+    let mut left = most_in.map(|most| most * gamma);
+    let mut root = start;
+    let mut push = |end: f64, liquidity: f64, root: &mut f64| {
+        let mut end = end.max(floor);
+        if let Some(left) = &mut left {
+            end = end.max(1.0 / (1.0 / *root + *left / liquidity));
+            *left -= liquidity * (1.0 / end - 1.0 / *root);
+        }
+        if end < *root {
+            stretches.push(Stretch { end, liquidity, gas_units: 0.0 });
+            *root = end;
+        }
+    };
+    match open.get(1) {
+        Some(second) => {
+            push(second.root(), first_liquidity, &mut root);
+            push(floor, first_liquidity + second.liquidity(), &mut root);
+        }
+        None => push(floor, first_liquidity, &mut root),
+    }
+    Direction::new(gamma, start, &stretches)
+}
+
+/// A float as an amount; zero for what is none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+fn whole_number(amount: f64) -> U256 {
+    if amount >= 1.0 && amount < 3.4e38 { U256::from(amount as u128) } else { U256::ZERO }
+}

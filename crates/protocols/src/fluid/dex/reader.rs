@@ -1,0 +1,136 @@
+//! Reads a pool's words: its own, and those of its tokens in the liquidity layer.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::sol;
+
+use super::{State, Storage};
+use crate::{
+    DecodeError, PoolState, ReadProgress, StateReader,
+    answers::{Answers, Question, ask, calls, impossible},
+    fluid::{
+        arith::small_bits,
+        reading::{LIQUIDITY, ask_status, ask_token, ask_word, paused, readFromStorageCall, slot, token},
+    },
+};
+
+sol! {
+    struct Implementations {
+        address shift;
+        address admin;
+        address colOperations;
+        address debtOperations;
+        address perfectOperationsAndSwapOut;
+    }
+    struct ConstantViews {
+        uint256 dexId;
+        address liquidity;
+        address factory;
+        Implementations implementations;
+        address deployerContract;
+        address token0;
+        address token1;
+        bytes32 supplyToken0Slot;
+        bytes32 borrowToken0Slot;
+        bytes32 supplyToken1Slot;
+        bytes32 borrowToken1Slot;
+        bytes32 exchangePriceToken0Slot;
+        bytes32 exchangePriceToken1Slot;
+        uint256 oracleMapping;
+    }
+    function constantsView() external view returns (ConstantViews memory constants);
+    function centerPrice() external returns (uint256 price);
+}
+
+/// Slots of a pool: `dexVariables`, `dexVariables2`, `_rangeShift` and `_thresholdShift`, `_centerPriceShift`. Source: `DexSlotsLink`.
+const POOL_SLOTS: [u64; 4] = [0, 1, 7, 8];
+
+/// Reads one pool in a round; where a contract tells its centre price, and is not known from before, a second asks that.
+#[derive(Clone, Debug)]
+pub(super) struct DexReader {
+    pool: Address,
+    tokens: [Address; 2],
+    /// Who told the centre when the pool was read last.
+    told_by: Option<Address>,
+    asked: Vec<Question>,
+    /// What the first round gave.
+    read: Option<Storage>,
+}
+
+impl DexReader {
+    pub(super) const fn new(pool: Address, tokens: [Address; 2], told_by: Option<Address>) -> Self {
+        Self { pool, tokens, told_by, asked: Vec::new(), read: None }
+    }
+
+    /// The pool's words, and who made its centre price contract.
+    fn storage(&self, answers: &mut Answers<'_>) -> Result<(Storage, Address), DecodeError> {
+        let mut word = || answers.next::<readFromStorageCall>();
+        let (variables, variables2, shifts, centre_shift) = (word()?, word()?, word()?, word()?);
+        let constants = answers.next::<constantsViewCall>()?;
+        if constants.liquidity != LIQUIDITY || [constants.token0, constants.token1] != self.tokens {
+            return Err(impossible(self.pool, "another liquidity layer, or other tokens"));
+        }
+        let layer_paused = paused(answers)?;
+        let (token0, decimals0) = token(self.pool, self.tokens[0], answers)?;
+        let (token1, decimals1) = token(self.pool, self.tokens[1], answers)?;
+        let storage = Storage {
+            addresses: self.tokens,
+            decimals: [decimals0, decimals1],
+            variables,
+            variables2,
+            shifts,
+            centre_shift,
+            external_centre: None,
+            centre_told_by: None,
+            tokens: [token0, token1],
+            layer_paused,
+        };
+        Ok((storage, constants.deployerContract))
+    }
+
+    fn proceed(&mut self, asked: Vec<Question>) -> ReadProgress {
+        self.asked = asked;
+        ReadProgress::Calls(calls(&self.asked))
+    }
+}
+
+fn done(storage: Storage) -> ReadProgress {
+    ReadProgress::Done(PoolState::FluidDexT1(State::Storage(Box::new(storage))))
+}
+
+impl StateReader for DexReader {
+    fn start(&mut self) -> ReadProgress {
+        self.read = None;
+        let mut asked: Vec<Question> = POOL_SLOTS.iter().map(|number| ask_word(self.pool, slot(*number))).collect();
+        asked.push(ask(self.pool, &constantsViewCall {}));
+        asked.push(ask_status());
+        for token in self.tokens {
+            asked.extend(ask_token(token, self.pool));
+        }
+        asked.extend(self.told_by.map(|teller| ask(teller, &centerPriceCall {})));
+        self.proceed(asked)
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let asked = std::mem::take(&mut self.asked);
+        let mut answers = Answers::new(self.pool, &asked, answers)?;
+        if let Some(mut storage) = self.read.take() {
+            let price: U256 = answers.next::<centerPriceCall>()?;
+            storage.external_centre = Some(price);
+            return Ok(done(storage));
+        }
+        let (mut storage, deployer) = self.storage(&mut answers)?;
+        let nonce = small_bits(storage.variables2, 112, 30);
+        if nonce == 0 {
+            return Ok(done(storage));
+        }
+        // the contract that the deployer made as its n-th. Source: `AddressCalcs.addressCalc`
+        let teller = deployer.create(nonce);
+        storage.centre_told_by = Some(teller);
+        if self.told_by == Some(teller) {
+            storage.external_centre = Some(answers.next::<centerPriceCall>()?);
+            return Ok(done(storage));
+        }
+        self.read = Some(storage);
+        Ok(self.proceed(vec![ask(teller, &centerPriceCall {})]))
+    }
+}
