@@ -220,6 +220,15 @@ impl Pool {
         }
     }
 
+    /// What a step uses and the transaction gets back at its end, for slots that it writes from zero and back. It is not in a step's
+    /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
+    pub fn refunded_gas_units(&self) -> u64 {
+        match &self.state {
+            PoolState::FluidFToken(state) => fluid::ftoken::gas::refunded_gas_units(state),
+            _ => 0,
+        }
+    }
+
     /// The shares that an amount moves, for a coin of this pool that counts in shares; `None` for others.
     pub fn shares_of(&self, before: &After, token: TokenId, amount: U256) -> Option<U256> {
         self.keeper(before, token)?.shares_of(amount).ok()

@@ -127,7 +127,8 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
         "balancer_weighted" => balancer::weighted(entry, tokens)?,
         "balancer_stable" => balancer::stable(entry)?,
         "fluid_t1" => {
-            let snapshot = fluid_snapshot(entry, fluid_decimals(entry, tokens)?)?;
+            let (addresses, decimals) = fluid_tokens(entry, tokens)?;
+            let snapshot = fluid_snapshot(entry, addresses, decimals)?;
             (Product::FluidDexT1, PoolState::FluidDexT1(dex::State::Snapshot(Box::new(snapshot))))
         }
         _ => return Err("kind not covered".into()),
@@ -198,20 +199,24 @@ fn vault(entry: &Value, tokens: &Tokens) -> Result<erc4626::State, Reason> {
     })
 }
 
-/// Decimals of a pool's two tokens.
-fn fluid_decimals(entry: &Value, tokens: &Tokens) -> Result<[u8; 2], Reason> {
-    let decimals = |coin| {
+/// A pool's two tokens and their decimals.
+fn fluid_tokens(entry: &Value, tokens: &Tokens) -> Result<([Address; 2], [u8; 2]), Reason> {
+    let token = |coin| {
         let id = parse::<Address>(coin).and_then(|address| tokens.id(address));
-        id.and_then(|id| tokens.get(id)).map(|token| token.decimals).ok_or("a coin that is no listed token")
+        let token = id.and_then(|id| tokens.get(id)).ok_or("a coin that is no listed token")?;
+        Ok::<_, Reason>((token.address, token.decimals))
     };
     match list(entry, "tokens")? {
-        [first, second] => Ok([decimals(first)?, decimals(second)?]),
+        [first, second] => {
+            let (first, second) = (token(first)?, token(second)?);
+            Ok(([first.0, second.0], [first.1, second.1]))
+        }
         other => Err(format!("{} coins", other.len())),
     }
 }
 
 /// A pool of Fluid as a resolver showed it: reserves and limits of one moment.
-fn fluid_snapshot(entry: &Value, decimals: [u8; 2]) -> Result<dex::Snapshot, Reason> {
+fn fluid_snapshot(entry: &Value, addresses: [Address; 2], decimals: [u8; 2]) -> Result<dex::Snapshot, Reason> {
     let part = |key: &str| entry.get(key).ok_or_else(|| format!("{key} is missing"));
     let side = |key: &str| {
         let side = part(key)?;
@@ -232,6 +237,7 @@ fn fluid_snapshot(entry: &Value, decimals: [u8; 2]) -> Result<dex::Snapshot, Rea
         Ok::<_, Reason>(Some([limit(0)?, limit(1)?]))
     };
     Ok(dex::Snapshot {
+        addresses,
         reserves: dex::Reserves {
             collateral: side("collateral_reserves")?,
             debt: side("debt_reserves")?,
@@ -282,7 +288,7 @@ fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]
             state.max_redeem_shares = number(entry, "max_redeem").ok()?;
         }
         PoolState::FluidDexT1(dex::State::Snapshot(snapshot)) => {
-            **snapshot = fluid_snapshot(entry, snapshot.decimals).ok()?;
+            **snapshot = fluid_snapshot(entry, snapshot.addresses, snapshot.decimals).ok()?;
         }
         PoolState::WrappedEther
         | PoolState::Lido(_)

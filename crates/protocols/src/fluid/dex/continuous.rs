@@ -3,7 +3,10 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{Side, State, gas::swap_gas_units};
+use super::{
+    Side, State,
+    gas::{SIDE_GAS_UNITS, one_sided_gas_units},
+};
 use crate::continuous::{Direction, PairCurve, Stretch};
 
 /// The root of what a swap leaves of the price at least: it may move by a twentieth.
@@ -62,12 +65,13 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
         }
         if low > 0.0 { chain(gamma, &sides, last, Some(high)) } else { None }
     };
-    let gas_units = swap_gas_units(state, true).min(swap_gas_units(state, false)) as f64;
+    let gas_units = one_sided_gas_units(state, true).min(one_sided_gas_units(state, false)) as f64;
     Some(PairCurve { directions: [one_way(0, 1), one_way(1, 0)], gas_units })
 }
 
-/// The sides' segments, up to an amount in where one is given. The price may fall to a part of the root that was stored last; of a
+/// The sides' segments, up to an amount in where one is given; the second side costs gas where it joins. The price may fall to a part of the root that was stored last; of a
 /// recording, of the root that it has.
+#[expect(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Option<f64>) -> Option<Direction> {
     let mut open: Vec<Facing> =
         sides.iter().flatten().copied().filter(|side| side.reserve_in > 0.0 && side.reserve_out > 0.0).collect();
@@ -79,23 +83,23 @@ fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Op
     let mut stretches = Vec::with_capacity(2);
     let mut left = most_in.map(|most| most * gamma);
     let mut root = start;
-    let mut push = |end: f64, liquidity: f64, root: &mut f64| {
+    let mut push = |end: f64, liquidity: f64, gas_units: f64, root: &mut f64| {
         let mut end = end.max(floor);
         if let Some(left) = &mut left {
             end = end.max(1.0 / (1.0 / *root + *left / liquidity));
             *left -= liquidity * (1.0 / end - 1.0 / *root);
         }
         if end < *root {
-            stretches.push(Stretch { end, liquidity, gas_units: 0.0 });
+            stretches.push(Stretch { end, liquidity, gas_units });
             *root = end;
         }
     };
     match open.get(1) {
         Some(second) => {
-            push(second.root(), first_liquidity, &mut root);
-            push(floor, first_liquidity + second.liquidity(), &mut root);
+            push(second.root(), first_liquidity, SIDE_GAS_UNITS as f64, &mut root);
+            push(floor, first_liquidity + second.liquidity(), 0.0, &mut root);
         }
-        None => push(floor, first_liquidity, &mut root),
+        None => push(floor, first_liquidity, 0.0, &mut root),
     }
     Direction::new(gamma, start, &stretches)
 }

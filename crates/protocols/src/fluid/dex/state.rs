@@ -90,9 +90,9 @@ impl State {
         zero_for_one: bool,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
-        let (amount_out, after) = storage.swap(at, zero_for_one, amount_in)?;
+        let (amount_out, parts, after) = storage.swap(at, zero_for_one, amount_in)?;
         let after = crate::After::FluidDexT1(After::Storage(after));
-        Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one), after })
+        Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one, &parts), after })
     }
 
     fn of_snapshot(
@@ -102,9 +102,9 @@ impl State {
         zero_for_one: bool,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
-        let (amount_out, after) = snapshot.swap(at, zero_for_one, amount_in)?;
+        let (amount_out, parts, after) = snapshot.swap(at, zero_for_one, amount_in)?;
         let after = crate::After::FluidDexT1(After::Snapshot(Box::new(after)));
-        Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one), after })
+        Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one, &parts), after })
     }
 
     /// Whether the pool has collateral, and whether it has debt.
@@ -128,12 +128,13 @@ impl State {
         matches!(self, Self::Storage(storage) if storage.external_centre.is_some())
     }
 
-    /// The address of a coin, where it is known: of recordings it is not.
+    /// The address of a coin, ether as `0xEeee…`.
     pub fn token_at(&self, coin: u8) -> Option<Address> {
-        match self {
-            Self::Storage(storage) => storage.addresses.get(usize::from(coin)).copied(),
-            Self::Snapshot(_) => None,
-        }
+        let addresses = match self {
+            Self::Storage(storage) => &storage.addresses,
+            Self::Snapshot(snapshot) => &snapshot.addresses,
+        };
+        addresses.get(usize::from(coin)).copied()
     }
 
     /// Whether a pool can be in this state.

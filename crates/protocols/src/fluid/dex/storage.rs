@@ -104,7 +104,7 @@ impl Storage {
         }
     }
 
-    /// What a swap pays at a time, in atomic units, and the words that it changes. Source: `FluidDexT1._swapIn`.
+    /// What a swap pays at a time, in atomic units, how it splits, and the words that it changes. Source: `FluidDexT1._swapIn`.
     ///
     /// # Errors
     /// - [`SwapError::Closed`] for a pool, or a protocol in the layer, that is paused.
@@ -117,7 +117,7 @@ impl Storage {
         at: &ExecutionBlock,
         zero_for_one: bool,
         amount_in: U256,
-    ) -> Result<(U256, StorageAfter), SwapError> {
+    ) -> Result<(U256, Parts, StorageAfter), SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         if amount_in.bit_len() > 128 {
             return Err(overflow());
@@ -156,7 +156,7 @@ impl Storage {
             return Err(SwapError::LimitExceeded { limit, amount });
         }
         let variables = self.moved(now, &parts, reserves.centre_price, amount_in)?;
-        Ok((amount_out, StorageAfter { variables, tokens }))
+        Ok((amount_out, parts, StorageAfter { variables, tokens }))
     }
 
     /// `dexVariables` after a swap, if the price moved little enough. Source: `CoreHelpers._updateOracle`.
