@@ -216,6 +216,7 @@ impl Pool {
         match &self.state {
             PoolState::BalancerV2(_) => Some((balancer::v2::VAULT, balancer::v2::gas::AGAIN_GAS_UNITS)),
             PoolState::BalancerV3(_) => Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS)),
+            PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => Some((fluid::LIQUIDITY, fluid::AGAIN_GAS_UNITS)),
             _ => None,
         }
     }

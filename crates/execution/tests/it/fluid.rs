@@ -20,23 +20,32 @@ alloy_sol_types::sol! {
     function writeToStorage(bytes32 slot, uint256 word) external;
 }
 
-/// What is sold for what, in atomic units, through which product alone.
-struct Case(&'static str, &'static str, u128, Product);
+/// What is sold for what, in atomic units, through which products alone.
+struct Case(&'static str, &'static str, u128, &'static [Product]);
 
-const CASES: [Case; 13] = [
-    Case("USDC", "ETH", 123_456_789_012, Product::FluidDexT1),
-    Case("ETH", "USDC", 41 * E18 + 987_654_321, Product::FluidDexT1),
-    Case("wstETH", "ETH", 37 * E18 + 1_000_001, Product::FluidDexT1),
-    Case("ETH", "wstETH", 29 * E18 + 13, Product::FluidDexT1),
-    Case("USDC", "USDT", 76_543_210_987, Product::FluidDexT1),
-    Case("USDT", "USDC", 65_432_109_876, Product::FluidDexT1),
-    Case("USDC", "ETH", 1_000_003, Product::FluidDexT1),
-    Case("USDC", "fUSDC", 1_234_567_890_123, Product::FluidFToken),
-    Case("fUSDC", "USDC", 765_432_109_876, Product::FluidFToken),
-    Case("USDT", "fUSDT", 234_567_890_123, Product::FluidFToken),
-    Case("fUSDT", "USDT", 65_432_109_876, Product::FluidFToken),
-    Case("WETH", "fWETH", 321 * E18 + 17, Product::FluidFToken),
-    Case("fWETH", "WETH", 123 * E18 + 19, Product::FluidFToken),
+const POOLS: &[Product] = &[Product::FluidDexT1];
+const SHARES: &[Product] = &[Product::FluidFToken];
+
+const CASES: [Case; 18] = [
+    Case("USDC", "ETH", 123_456_789_012, POOLS),
+    Case("ETH", "USDC", 41 * E18 + 987_654_321, POOLS),
+    Case("wstETH", "ETH", 37 * E18 + 1_000_001, POOLS),
+    Case("ETH", "wstETH", 29 * E18 + 13, POOLS),
+    Case("USDC", "USDT", 76_543_210_987, POOLS),
+    Case("USDT", "USDC", 65_432_109_876, POOLS),
+    Case("USDC", "ETH", 1_000_003, POOLS),
+    Case("USDC", "fUSDC", 1_234_567_890_123, SHARES),
+    Case("fUSDC", "USDC", 765_432_109_876, SHARES),
+    Case("USDT", "fUSDT", 234_567_890_123, SHARES),
+    Case("fUSDT", "USDT", 65_432_109_876, SHARES),
+    Case("WETH", "fWETH", 321 * E18 + 17, SHARES),
+    Case("fWETH", "WETH", 123 * E18 + 19, SHARES),
+    // ether out of one pool into another, wrapped on the way out, unwrapped on the way in
+    Case("USDT", "wstETH", 43_210_987_654, POOLS),
+    Case("wstETH", "USDT", 11 * E18 + 7, POOLS),
+    Case("wstETH", "WETH", 17 * E18 + 3, POOLS),
+    Case("WETH", "wstETH", 13 * E18 + 5, POOLS),
+    Case("fUSDC", "ETH", 54_321_098_765, &[Product::FluidDexT1, Product::FluidFToken]),
 ];
 
 fn address(symbol: &str) -> Address {
@@ -49,11 +58,11 @@ async fn fluid_pays_what_was_quoted_for_the_second() {
     chain.settle_in(OTHER).await;
     let mut off = Vec::new();
     for day in 0..2_u8 {
-        for (place, Case(sold, bought, amount, product)) in (0_u8..).zip(&CASES) {
+        for (place, Case(sold, bought, amount, products)) in (0_u8..).zip(&CASES) {
             let pair = [address(sold), address(bought)];
-            let fresh = Address::repeat_byte(0x60 + 16 * day + place);
-            trade(&mut chain, pair, U256::from(*amount), &[*product], fresh).await;
-            let (modelled, used) = trade(&mut chain, pair, U256::from(*amount), &[*product], OTHER).await;
+            let fresh = Address::repeat_byte(0x60 + 32 * day + place);
+            trade(&mut chain, pair, U256::from(*amount), products, fresh).await;
+            let (modelled, used) = trade(&mut chain, pair, U256::from(*amount), products, OTHER).await;
             let error = modelled as f64 / used as f64 - 1.0;
             let row = format!("{sold:>8} → {bought:<8} {modelled:>7} modelled {used:>7} used {:>6.1}%", error * 100.0);
             println!("{row}");

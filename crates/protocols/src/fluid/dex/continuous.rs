@@ -1,18 +1,24 @@
 //! The float curve of a pool: the side that pays more trades first, then both at one price.
 
+use core::cmp::Ordering;
+
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    Side, State,
+    Reserves, Side, State,
     gas::{SIDE_GAS_UNITS, one_sided_gas_units},
+    normalised,
 };
-use crate::continuous::{Direction, PairCurve, Stretch};
+use crate::{
+    SwapError,
+    continuous::{Direction, PairCurve, Stretch},
+};
 
 /// The root of what a swap leaves of the price at least: it may move by a twentieth.
 const ROOT_AT_THE_LIMIT: f64 = 0.974_679_434_480_896_3;
 /// Questions by which a limit of pool or layer is looked for.
-const BISECTIONS: u32 = 20;
+const BISECTIONS: u32 = 32;
 /// Most pools take this part of what the formula says, or all.
 const NEAR: f64 = 0.95;
 
@@ -52,18 +58,25 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
         let last = last.map(|root| if i == 0 { root } else { 1.0 / root });
         let whole = chain(gamma, &sides, last, None)?;
         // where pool or layer take less than the formula, how much is looked for; the curve ends just above it
-        let takes = |amount: f64| state.swap(at, i == 0, whole_number(amount)).is_ok();
+        let fits = |amount: f64| fit(state, &reserves, at, i == 0, whole_number(amount));
         let mut high = whole.capacity_in() * 0.999_999;
-        if takes(high) {
+        if fits(high).is_eq() {
             return Some(whole);
         }
         // what the protocol keeps of the fee moves the price a little further than the curve knows
-        let mut low = if takes(high * NEAR) { high * NEAR } else { 0.0 };
+        let mut trades = fits(high * NEAR).is_eq();
+        let mut low = if trades { high * NEAR } else { 0.0 };
         for _ in 0..BISECTIONS {
             let middle = if low > 0.0 { 0.5 * (low + high) } else { high / 8.0 };
-            if takes(middle) { low = middle } else { high = middle }
+            match fits(middle) {
+                Ordering::Greater => high = middle,
+                fit => {
+                    trades |= fit.is_eq();
+                    low = middle;
+                }
+            }
         }
-        if low > 0.0 { chain(gamma, &sides, last, Some(high)) } else { None }
+        if trades { chain(gamma, &sides, last, Some(high)) } else { None }
     };
     let gas_units = one_sided_gas_units(state, true).min(one_sided_gas_units(state, false)) as f64;
     Some(PairCurve { directions: [one_way(0, 1), one_way(1, 0)], gas_units })
@@ -102,6 +115,24 @@ fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Op
         None => push(floor, first_liquidity, 0.0, &mut root),
     }
     Direction::new(gamma, start, &stretches)
+}
+
+/// Whether an amount is too small for the pool, too large, or trades. Too small is also what leaves the price, which lies far from
+/// the one stored last, farther from it than it may be.
+fn fit(state: &State, reserves: &Reserves, at: &ExecutionBlock, zero_for_one: bool, amount: U256) -> Ordering {
+    match state.swap(at, zero_for_one, amount) {
+        Ok(_) => Ordering::Equal,
+        Err(SwapError::ZeroOutput) => Ordering::Less,
+        Err(_) => {
+            let normal = normalised(amount, state.decimals()[usize::from(!zero_for_one)]);
+            let parts = normal.and_then(|normal| reserves.give(zero_for_one, normal).ok());
+            let far = parts.zip(state.last_price()).is_some_and(|(parts, last)| {
+                let (price, last) = (f64::from(parts.price), f64::from(last));
+                if zero_for_one { price * 0.95 > last } else { price * 1.05 < last }
+            });
+            if far { Ordering::Less } else { Ordering::Greater }
+        }
+    }
 }
 
 /// A float as an amount; zero for what is none.

@@ -1,10 +1,12 @@
 //! The share as the optimiser sees it: a rate each way, up to what can be withdrawn.
 
-use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{State, gas};
-use crate::{continuous::PairCurve, erc4626::fixed_rate};
+use crate::{
+    continuous::PairCurve,
+    erc4626::{fixed_rate, likely_room},
+};
 
 /// Both directions in a block; `None` while nothing can be traded.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
@@ -12,8 +14,9 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     if state.layer_paused || !price.is_finite() || price <= 0.0 {
         return None;
     }
-    let depositable = f64::from(U256::ONE << 126_usize);
-    let redeemable = (f64::from(state.withdrawable(at.timestamp)) / price).min(f64::from(state.total_shares));
+    let supply = f64::from(state.total_shares);
+    let redeemable = (f64::from(state.withdrawable(at.timestamp)) / price).min(supply);
+    let depositable = likely_room(supply * price);
     let gas_units = [gas::gas_units(state, true), gas::gas_units(state, false)];
     Some(fixed_rate(1.0 / price, depositable, redeemable, gas_units))
 }
