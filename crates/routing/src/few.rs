@@ -70,8 +70,8 @@ impl Exhaustive<'_, '_> {
     fn extend(&mut self, at: usize, amount: f64, gas: f64) -> Option<()> {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), problem.target);
-        for arrow in graph.arrows(target).iter().filter(|arrow| arrow.to as usize == at) {
-            self.step(&arrow.reversed(target), amount, gas)?;
+        for arrow in graph.between(at, target) {
+            self.step(&arrow, amount, gas)?;
         }
         if self.visited.len() >= problem.hops {
             return Some(());
@@ -149,7 +149,7 @@ fn outward(out: f64) -> f64 {
 /// A bound on two pools side by side from the input to the output.
 fn best_pair(problem: &Problem<'_>) -> f64 {
     let graph = problem.prepared.graph();
-    let direct = graph.arrows(problem.source).iter().filter(|arrow| arrow.to as usize == problem.target);
+    let direct = graph.between(problem.source, problem.target);
     let direct = direct.filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pair));
     let costs: Vec<(f64, f64)> = direct
         .filter_map(|arrow| Some((arrow.spot, problem.curve(arrow.pair)?.gas_units * problem.gas_price)))

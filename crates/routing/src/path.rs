@@ -127,8 +127,8 @@ impl<'a, 'p> Search<'a, 'p> {
             for &at in &frontier {
                 let token = self.labels[at as usize].token as usize;
                 // The output first: what it yields prunes the rest.
-                for arrow in graph.arrows(target).iter().filter(|arrow| arrow.to as usize == token) {
-                    self.extend(at, &arrow.reversed(target), &mut next);
+                for arrow in graph.between(token, target) {
+                    self.extend(at, &arrow, &mut next);
                 }
                 if hop == problem.hops {
                     continue;

@@ -38,23 +38,27 @@ pub struct BlockLogs {
     pub fees: Option<FeeHistory>,
 }
 
-/// Blooms of the newest headers that nodes gave.
+/// Blooms of the newest headers that nodes gave; none for a hash of which nodes said different ones, so that one node's
+/// false header cannot convict the others' logs.
 #[derive(Debug, Default)]
-pub(super) struct Blooms(VecDeque<(B256, Box<Bloom>)>);
+pub(super) struct Blooms(VecDeque<(B256, Option<Box<Bloom>>)>);
 
 impl Blooms {
     fn insert(&mut self, hash: B256, bloom: Bloom) {
-        if self.0.iter().rev().any(|(known, _)| *known == hash) {
+        if let Some((_, known)) = self.0.iter_mut().rev().find(|(known, _)| *known == hash) {
+            if known.as_deref().is_some_and(|known| *known != bloom) {
+                *known = None;
+            }
             return;
         }
         if self.0.len() == REMEMBERED {
             self.0.pop_front();
         }
-        self.0.push_back((hash, Box::new(bloom)));
+        self.0.push_back((hash, Some(Box::new(bloom))));
     }
 
     fn get(&self, hash: B256) -> Option<Bloom> {
-        self.0.iter().rev().find(|(known, _)| *known == hash).map(|(_, bloom)| **bloom)
+        self.0.iter().rev().find(|(known, _)| *known == hash).and_then(|(_, bloom)| bloom.as_deref().copied())
     }
 }
 
@@ -273,5 +277,18 @@ mod tests {
         }
         assert_eq!((blooms.get(B256::ZERO), blooms.0.len()), (None, REMEMBERED));
         assert!(blooms.get(B256::left_padding_from(&REMEMBERED.to_be_bytes())).is_some());
+    }
+
+    #[test]
+    fn a_bloom_that_two_headers_of_one_hash_do_not_share_counts_for_nothing() {
+        let mut blooms = Blooms::default();
+        let [truth, lie] = [1, 2].map(Bloom::repeat_byte);
+        blooms.insert(B256::ZERO, truth);
+        blooms.insert(B256::ZERO, truth);
+        assert_eq!(blooms.get(B256::ZERO), Some(truth));
+        for later in [lie, truth, lie] {
+            blooms.insert(B256::ZERO, later);
+            assert_eq!(blooms.get(B256::ZERO), None, "nobody knows which of them lied");
+        }
     }
 }

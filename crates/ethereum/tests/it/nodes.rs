@@ -1,7 +1,7 @@
 //! Several nodes asked as one: each fails, lags, disagrees or leaves things out in turn, and the market stays the chain's.
 
 use braid_devnet::tokens;
-use braid_ethereum::{Follower, FollowerConfig, Node, NodeConfig, NodeError, Phase};
+use braid_ethereum::{Follower, FollowerConfig, LogFilter, Node, NodeConfig, NodeError, Phase};
 use braid_primitives::WETH;
 use tokio::time::Duration;
 
@@ -110,6 +110,27 @@ async fn a_node_on_another_fork_is_outvoted_and_the_market_comes_back() {
     proxies[0].set(Fault::None);
     node.compare_nodes().await;
     assert_eq!(faults(&node), ["ok", "ok", "ok"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_false_header_of_one_node_convicts_no_logs_of_the_others() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 55);
+    let mut proxies = Vec::new();
+    for _ in 0..3 {
+        proxies.push(Proxy::before(chain.http_url()).await);
+    }
+    let node = connect_all(&proxies.iter().map(|proxy| proxy.url.clone()).collect::<Vec<_>>()).await;
+    let [usdc, dai] = ["USDC", "DAI"].map(|symbol| tokens::by_symbol(symbol).address);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    let traded = chain.rpc().block_number().await.unwrap();
+    chain.mine(1).await.unwrap();
+    // The liar gives the hash of the block with the trade to the empty block after it, before anybody saw the former.
+    proxies[0].set(Fault::Fork);
+    node.compare_nodes().await;
+    let block = node.blocks_at([traded]).await.unwrap()[0];
+    let found = node.block_logs(&block, &LogFilter { emitters: vec![], topics: vec![] }, false).await.unwrap();
+    assert!(found.logs.len() > 2, "two swaps and their transfers");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

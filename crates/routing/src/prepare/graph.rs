@@ -224,6 +224,15 @@ impl Graph {
         &self.arrows[self.start[token] as usize..self.outer[token] as usize]
     }
 
+    /// The arrows from one token to another, looked up at whichever of the two has fewer.
+    pub(crate) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = Arrow> + '_ {
+        let (leaving, arriving) = (self.arrows(from), self.arrows(to));
+        let backwards = arriving.len() < leaving.len();
+        let (arrows, other) = if backwards { (arriving, from) } else { (leaving, to) };
+        let found = arrows.iter().filter(move |arrow| arrow.to as usize == other);
+        found.map(move |arrow| if backwards { arrow.reversed(to) } else { *arrow })
+    }
+
     #[inline]
     pub(crate) fn is_inner(&self, token: usize) -> bool {
         self.inner[token]
