@@ -102,8 +102,8 @@ pub(super) fn paused(answers: &mut Answers<'_>) -> Result<bool, DecodeError> {
     Ok(answers.next::<readFromStorageCall>()? == U256::from(PAUSED))
 }
 
-/// Asks what a protocol has of a token in the layer; [`token`] takes the answers.
-pub(super) fn ask_token(token: Address, user: Address) -> Vec<Question> {
+/// Asks what a protocol has of a token in the layer, and its decimals where they are not known; [`token`] takes the answers.
+pub(super) fn ask_token(token: Address, user: Address, decimals: Option<u8>) -> Vec<Question> {
     let of_user = |number| ask_word(LIQUIDITY, mapped(mapped(slot(number), user), token));
     let of_token = |number| ask_word(LIQUIDITY, mapped(slot(number), token));
     let mut asked = vec![
@@ -117,18 +117,27 @@ pub(super) fn ask_token(token: Address, user: Address) -> Vec<Question> {
         asked.push(ask(MULTICALL3, &getEthBalanceCall { owner: LIQUIDITY }));
     } else {
         asked.push(ask(token, &balanceOfCall { owner: LIQUIDITY }));
-        asked.push(ask(token, &decimalsCall {}));
+        asked.extend(decimals.is_none().then(|| ask(token, &decimalsCall {})));
     }
     asked
 }
 
 /// A token in the layer, and its decimals.
-pub(super) fn token(pool: Address, token: Address, answers: &mut Answers<'_>) -> Result<(Token, u8), DecodeError> {
+pub(super) fn token(
+    pool: Address,
+    token: Address,
+    decimals: Option<u8>,
+    answers: &mut Answers<'_>,
+) -> Result<(Token, u8), DecodeError> {
     let mut word = || answers.next::<readFromStorageCall>();
     let (exchange_prices, total_amounts, configs) = (word()?, word()?, word()?);
     let (supply, borrow) = (word()?, word()?);
     let held = if token == ETHER { answers.next::<getEthBalanceCall>()? } else { answers.next::<balanceOfCall>()? };
-    let decimals = if token == ETHER { 18 } else { answers.next::<decimalsCall>()? };
+    let decimals = match decimals {
+        Some(known) => known,
+        None if token == ETHER => 18,
+        None => answers.next::<decimalsCall>()?,
+    };
     if !(6..=18).contains(&decimals) {
         return Err(impossible(pool, "decimals that the liquidity layer does not list"));
     }

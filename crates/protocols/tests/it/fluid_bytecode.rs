@@ -283,7 +283,7 @@ fn share(seed: u64) -> (usize, usize) {
     chain.set_block(1, START);
     chain.set_code(MULTICALL3, bytecode::runtime("Multicall3"));
     chain.place(LIQUIDITY, "StandInFluidLiquidity", &OWNER.abi_encode());
-    let wrapped = seed % 3 == 0;
+    let wrapped = seed.is_multiple_of(3);
     let (asset, stored) = if wrapped { (WETH, ETHER) } else { (FIRST, FIRST) };
     if wrapped {
         chain.place(WETH, "WETH9", &[]);

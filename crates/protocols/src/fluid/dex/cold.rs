@@ -3,7 +3,10 @@
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 
-use super::{State, reader::DexReader};
+use super::{
+    State,
+    reader::{CentreReader, DexReader},
+};
 use crate::{
     DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader,
     fluid::reading::{self, LIQUIDITY},
@@ -114,20 +117,27 @@ impl Protocol for DexT1 {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(reader(pool, None))
+        Box::new(DexReader::new(pool.address, coins(pool), None))
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        // the reader checks that it is still this one
-        let told_by = match &was.state {
-            PoolState::FluidDexT1(State::Storage(storage)) => storage.centre_told_by,
+        let was = match &was.state {
+            PoolState::FluidDexT1(State::Storage(storage)) => Some(storage.clone()),
             _ => None,
         };
-        Box::new(reader(pool, told_by))
+        Box::new(DexReader::new(pool.address, coins(pool), was))
+    }
+
+    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        match &was.state {
+            PoolState::FluidDexT1(State::Storage(storage)) => {
+                Box::new(CentreReader::new(pool.address, storage.clone()))
+            }
+            _ => self.reader_again(pool, was),
+        }
     }
 }
 
-fn reader(pool: &Discovered, told_by: Option<Address>) -> DexReader {
-    let coin = |place: usize| pool.coins.get(place).copied().unwrap_or_default();
-    DexReader::new(pool.address, [coin(0), coin(1)], told_by)
+fn coins(pool: &Discovered) -> [Address; 2] {
+    [0, 1].map(|place: usize| pool.coins.get(place).copied().unwrap_or_default())
 }

@@ -138,5 +138,5 @@ fn fit(state: &State, reserves: &Reserves, at: &ExecutionBlock, zero_for_one: bo
 /// A float as an amount; zero for what is none.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
 fn whole_number(amount: f64) -> U256 {
-    if amount >= 1.0 && amount < 3.4e38 { U256::from(amount as u128) } else { U256::ZERO }
+    if (1.0..3.4e38).contains(&amount) { U256::from(amount as u128) } else { U256::ZERO }
 }

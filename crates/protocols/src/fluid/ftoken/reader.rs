@@ -55,7 +55,7 @@ impl FTokenReader {
         let word = answers.next::<storageAtCall>()?;
         let now: u64 = narrow(share, answers.next::<getCurrentBlockTimestampCall>()?, "a time beyond 64 bits")?;
         let layer_paused = paused(answers)?;
-        let (layer, _) = token(share, self.stored(), answers)?;
+        let (layer, _) = token(share, self.stored(), None, answers)?;
         if data.liquidity != LIQUIDITY {
             return odd("another liquidity layer");
         }
@@ -91,7 +91,7 @@ impl StateReader for FTokenReader {
             ask(MULTICALL3, &getCurrentBlockTimestampCall {}),
             ask_status(),
         ];
-        self.asked.extend(ask_token(self.stored(), share));
+        self.asked.extend(ask_token(self.stored(), share, None));
         ReadProgress::Calls(calls(&self.asked))
     }
 
