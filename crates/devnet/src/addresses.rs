@@ -151,3 +151,25 @@ pub const CURVE_WETH_INV: Address = address!("0xdcd90d866ff9636e5a04768825d05d27
 pub const CURVE_TRICRYPTO_FACTORY: Address = address!("0x0c0e5f2fF0ff18a3be9b835635039256dC4B4963");
 /// Curve's factory of Twocrypto pools.
 pub const CURVE_TWOCRYPTO_FACTORY: Address = address!("0x98EE851a00abeE0d95D08cF4CA2BdCE32aeaAF7F");
+/// Fluid's liquidity layer.
+pub const FLUID_LIQUIDITY: Address = address!("0x52Aa899454998Be5b000Ad077a46Bbe360F4e497");
+/// Fluid's factory of pools.
+pub const FLUID_DEX_FACTORY: Address = address!("0x91716C4EDA1Fb55e84Bf8b4c7085f84285c19085");
+/// Fluid's factory of lending shares.
+pub const FLUID_LENDING_FACTORY: Address = address!("0x54B91A0D94cb471F37f949c60F7Fa7935b551D03");
+/// Fluid's pool of USDC and ether: collateral and debt.
+pub const FLUID_DEX_USDC_ETH: Address = address!("0x836951EB21F3Df98273517B7249dCEFF270d34bf");
+/// Fluid's pool of wstETH and ether: collateral, and a centre that another contract tells.
+pub const FLUID_DEX_WSTETH_ETH: Address = address!("0x0B1a513ee24972DAEf112bC777a5610d4325C9e7");
+/// Fluid's pool of USDC and USDT; here of debt alone.
+pub const FLUID_DEX_USDC_USDT: Address = address!("0x667701e51B4D1Ca244F17C78F7aB8744B4C99F9B");
+/// Fluid's lending share of USDC.
+pub const FLUID_FUSDC: Address = address!("0x9Fb7b4477576Fe5B32be4C1843aFB1e55F251B33");
+/// Fluid's lending share of USDT.
+pub const FLUID_FUSDT: Address = address!("0x5C20B550819128074FD538Edf79791733ccEdd18");
+/// Fluid's lending share of wrapped ether.
+pub const FLUID_FWETH: Address = address!("0x90551c1795392094FE6D29B758EcCD233cFAa260");
+/// Morpho's factory of Vault V2.
+pub const VAULT_V2_FACTORY: Address = address!("0xA1D94F746dEfa1928926b84fB2596c06926C0405");
+/// A Vault V2 of USDC, at an address of its own: the last 20 bytes of the Keccak hash of `a Vault V2 of USDC`.
+pub const VAULT_V2_USDC: Address = address!("0xa0c4d4be1e276744de804b520680380d14a10a13");

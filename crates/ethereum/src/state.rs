@@ -14,12 +14,21 @@ const POOLS_AT_ONCE: usize = 256;
 /// A pool's state, and the product that it shows to be.
 pub(crate) type Read = (PoolState, Product);
 
+/// What is known of pools that are read again.
+#[derive(Clone, Copy)]
+pub(crate) struct Base<'a> {
+    /// A market of an ancestor of the block: what never changes about its pools is taken from there.
+    pub(crate) market: &'a Market,
+    /// Pools of which only that can have changed since the market which no log tells.
+    pub(crate) restless: &'a std::collections::BTreeSet<braid_primitives::Address>,
+}
+
 /// Reads pools in order; an error of a pool's reader leaves that pool out. `base` holds what is known of some of them.
 pub(crate) async fn read_states(
     node: &Node,
     block_hash: B256,
     pools: &[Discovered],
-    base: Option<&Market>,
+    base: Option<Base<'_>>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let lens = node.lends_code(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
@@ -34,7 +43,7 @@ async fn read_group(
     block_hash: B256,
     pools: &[Discovered],
     lens: bool,
-    base: Option<&Market>,
+    base: Option<Base<'_>>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let mut states = serve(node, block_hash, Round::start(pools, lens, base)).await?;
     // What the lens could not make out is asked call by call before it counts as unreadable.
@@ -96,12 +105,14 @@ enum Slot {
 }
 
 impl Round {
-    fn start(pools: &[Discovered], lens: bool, base: Option<&Market>) -> Self {
-        let was = |pool: &Discovered| base.and_then(|base| base.pool(base.pool_id(pool.address)?));
+    fn start(pools: &[Discovered], lens: bool, base: Option<Base<'_>>) -> Self {
+        let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.address)?));
+        let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.address));
         let slot = |pool: &Discovered| {
             let protocol = pool.product.protocol();
             let short = if lens { protocol.lens_reader(pool) } else { None };
             let long = || match was(pool) {
+                Some(was) if restless(pool) => protocol.reader_each_block(pool, was),
                 Some(was) => protocol.reader_again(pool, was),
                 None => protocol.reader(pool),
             };

@@ -1,4 +1,4 @@
-//! The sampled curves of recorded Curve and Balancer pools against the pools themselves.
+//! The curves of recorded Curve, Balancer and Fluid pools against the pools themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ fn recorded(name: &str) -> Option<Imported> {
     Some(open(&path).unwrap())
 }
 
-/// Sampled pools of both recordings, each with the block that it is quoted for.
+/// Such pools of all recordings, each with the block that it is quoted for.
 fn pools() -> Vec<(Pool, ExecutionBlock)> {
     let mut pools = Vec::new();
-    for name in ["mainnet_2023_09.json", "mainnet_curve_26132000.json"] {
+    for name in ["mainnet_2023_09.json", "mainnet_curve_26132000.json", "mainnet_24721394.json"] {
         let Some(imported) = recorded(name) else { continue };
         let at = ExecutionBlock { timestamp: 1_791_273_587, ..imported.market.block().next() };
-        let sampled = |pool: &&std::sync::Arc<Pool>| ["curve", "balancer"].contains(&pool.product.family());
+        let sampled = |pool: &&std::sync::Arc<Pool>| ["curve", "balancer", "fluid"].contains(&pool.product.family());
         pools.extend(imported.market.pools().iter().filter(sampled).map(|pool| ((**pool).clone(), at)));
     }
     pools

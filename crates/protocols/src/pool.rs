@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Product, SwapError, balancer, curve, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
+use crate::{Product, SwapError, balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
@@ -53,6 +53,12 @@ pub enum PoolState {
     Lido(lido::State),
     /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
     Metamorpho(Arc<morpho::MetaMorpho>),
+    /// Fluid's collateral and debt around a centre price, two coins.
+    FluidDexT1(fluid::dex::State),
+    /// A lending share of Fluid: coin 0 is the asset, coin 1 the share.
+    FluidFToken(Box<fluid::ftoken::State>),
+    /// A Vault V2 of Morpho: coin 0 is the asset, coin 1 the share.
+    VaultV2(Arc<morpho::VaultV2>),
 }
 
 /// What a swap pays.
@@ -91,6 +97,12 @@ pub enum After {
     Lido(lido::State),
     /// What was done to the vault, in order.
     Metamorpho(morpho::Trades),
+    /// New words of a pool and of its tokens in the liquidity layer.
+    FluidDexT1(fluid::dex::After),
+    /// New words of a share's token in the liquidity layer.
+    FluidFToken(fluid::ftoken::After),
+    /// What was done to the vault, in order.
+    VaultV2(morpho::Trades),
 }
 
 impl Pool {
@@ -148,6 +160,16 @@ impl Pool {
             }
             (PoolState::Metamorpho(vault), After::Metamorpho(trades)) => vault.step(at, trades, coin_in, amount_in),
             (PoolState::Metamorpho(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
+            (PoolState::FluidDexT1(state), After::FluidDexT1(after)) => {
+                state.swap_after(after, at, coin_in == 0, amount_in)
+            }
+            (PoolState::FluidDexT1(state), _) => state.swap(at, coin_in == 0, amount_in),
+            (PoolState::FluidFToken(state), After::FluidFToken(after)) => {
+                state.with(after).swap(at, coin_in, amount_in)
+            }
+            (PoolState::FluidFToken(state), _) => state.swap(at, coin_in, amount_in),
+            (PoolState::VaultV2(vault), After::VaultV2(trades)) => vault.step(at, trades, coin_in, amount_in),
+            (PoolState::VaultV2(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
         }
     }
 
@@ -163,7 +185,12 @@ impl Pool {
                 balancer::v3::Fee::StableSurge { .. } => None,
             },
             PoolState::Curve(_) => None,
-            PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::Metamorpho(_) => Some(0),
+            PoolState::Erc4626(_)
+            | PoolState::Lido(_)
+            | PoolState::Metamorpho(_)
+            | PoolState::FluidFToken(_)
+            | PoolState::VaultV2(_) => Some(0),
+            PoolState::FluidDexT1(state) => Some(state.fees().fee_pips),
         }
     }
 
@@ -176,7 +203,11 @@ impl Pool {
             PoolState::Curve(state) => state.depends_on_time(),
             PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
             // the stake limit grows by the block, interest by the second
-            PoolState::Lido(_) | PoolState::Metamorpho(_) => true,
+            PoolState::Lido(_)
+            | PoolState::Metamorpho(_)
+            | PoolState::FluidDexT1(_)
+            | PoolState::FluidFToken(_)
+            | PoolState::VaultV2(_) => true,
         }
     }
 
@@ -196,7 +227,17 @@ impl Pool {
         match &self.state {
             PoolState::BalancerV2(_) => Some((balancer::v2::VAULT, balancer::v2::gas::AGAIN_GAS_UNITS)),
             PoolState::BalancerV3(_) => Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS)),
+            PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => Some((fluid::LIQUIDITY, fluid::AGAIN_GAS_UNITS)),
             _ => None,
+        }
+    }
+
+    /// What a step uses and the transaction gets back at its end, for slots that it writes from zero and back. It is not in a step's
+    /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
+    pub fn refunded_gas_units(&self) -> u64 {
+        match &self.state {
+            PoolState::FluidFToken(state) => fluid::ftoken::gas::refunded_gas_units(state),
+            _ => 0,
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Protocol,
     balancer::{v2, v3},
-    curve, erc4626, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
+    curve, erc4626, fluid, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
 };
 
 macro_rules! products {
@@ -86,6 +86,12 @@ products! {
     LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: &lido::LIDO_WSTETH },
     /// MetaMorpho vaults, 1.0 and 1.1.
     Metamorpho { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: &morpho::METAMORPHO },
+    /// Fluid's DEX T1 pools.
+    FluidDexT1 { id: "fluid_dex_t1", family: "fluid", name: "Fluid DEX", record: &fluid::dex::DexT1 },
+    /// Fluid's lending shares.
+    FluidFToken { id: "fluid_ftoken", family: "fluid", name: "Fluid fTokens", record: &fluid::ftoken::FToken },
+    /// Morpho's Vault V2.
+    MorphoVaultV2 { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: &morpho::VAULT_V2 },
 }
 
 impl Product {

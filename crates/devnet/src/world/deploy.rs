@@ -41,6 +41,9 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
     for stage in super::balancer::placements().into_iter().chain(super::balancer_v3::placements()) {
         place(rpc, bundle, &stage).await?;
     }
+    place(rpc, bundle, &super::fluid::placements()).await?;
+    place(rpc, bundle, &super::vault_v2::vault_placements()).await?;
+    place(rpc, bundle, &super::vault_v2::adapter_placements()).await?;
     check_weth(rpc).await?;
     enable_lowest_fee(rpc).await
 }

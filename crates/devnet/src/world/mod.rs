@@ -4,10 +4,12 @@ mod balancer;
 mod balancer_v3;
 mod curve;
 mod deploy;
+mod fluid;
 mod history;
 mod liquidity;
 pub mod pools;
 mod shape;
+mod vault_v2;
 mod vaults;
 
 use alloy::primitives::{Address, U256};
@@ -49,6 +51,8 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     vaults::fill(rpc).await?;
     balancer::open(rpc).await?;
     balancer_v3::open(rpc).await?;
+    fluid::fill(rpc).await?;
+    vault_v2::fill(rpc).await?;
     curve::build(rpc, bundle).await?;
     report(1, "filling the taker's purse");
     purse(rpc, accounts::TAKER, 1_000_000).await?;
@@ -80,7 +84,7 @@ async fn wrap(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let wrap = crate::abi::IErc20::depositCall {};
     let mut deposit = Tx::call(accounts::MAKER, addresses::WETH9, &wrap).gas(100_000);
-    deposit.value_wei = U256::from(6_000_000) * U256::from(10).pow(U256::from(18));
+    deposit.value_wei = U256::from(8_000_000) * U256::from(10).pow(U256::from(18));
     batch.send("wrapping ether", deposit).await?;
     batch.mine().await
 }

@@ -16,6 +16,8 @@ mod chain;
 mod conformance;
 mod crypto_again;
 mod curve;
+mod fluid;
 mod gas_table;
 mod random_routes;
+mod vault_v2;
 mod vaults;

@@ -203,7 +203,9 @@ fn check_state(pool: &Pool) -> Result<(), &'static str> {
         PoolState::BalancerV3(state) => state.validate(),
         PoolState::Curve(state) if state.coins() != pool.coins.len() => Err("balances for other coins"),
         PoolState::Curve(state) => state.validate(),
-        PoolState::Erc4626(_) | PoolState::Lido(_) => Ok(()),
+        PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::FluidFToken(_) => Ok(()),
         PoolState::Metamorpho(vault) => vault.validate(),
+        PoolState::FluidDexT1(state) => state.validate(),
+        PoolState::VaultV2(vault) => vault.validate(),
     }
 }
