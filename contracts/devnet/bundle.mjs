@@ -53,7 +53,11 @@ function standIns() {
     const prefix = '@openzeppelin/contracts/';
     return { contents: name.startsWith(prefix) ? read(openZeppelin, name.slice(prefix.length)) : read(here, name) };
   };
-  const all = compile(require('solc'), sources, settings, find);
+  // what uses transient storage is compiled for the fork that brought it; what it imports is taken from the others
+  const later = ([, { content }]) => / transient /.test(content);
+  const group = (keep) => Object.fromEntries(Object.entries(sources).filter((entry) => later(entry) === keep));
+  const cancun = compile(require('solc'), group(true), { ...settings, evmVersion: 'cancun' }, find);
+  const all = { ...cancun, ...compile(require('solc'), group(false), settings, find) };
   return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'BalancerV3Filler'].includes(name)));
 }
 

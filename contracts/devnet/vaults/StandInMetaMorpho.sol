@@ -94,6 +94,14 @@ contract StandInMetaMorpho is ERC4626 {
         _withdraw(msg.sender, receiver, owner, assets, shares);
     }
 
+    function withdraw(uint256 assets, address receiver, address owner) public override returns (uint256 shares) {
+        _accrueInterest();
+        shares = assets.mulDiv(totalSupply() + 10 ** DECIMALS_OFFSET, lastTotalAssets + 1, Math.Rounding.Ceil);
+        _note(lastTotalAssets > assets ? lastTotalAssets - assets : 0);
+        _take(assets);
+        _withdraw(msg.sender, receiver, owner, assets, shares);
+    }
+
     function totalAssets() public view override returns (uint256 total) {
         (, total,) = _accruedFeeAndAssets();
     }

@@ -61,6 +61,11 @@ abstract contract Vectors is Test {
         return vm.parseJsonUint(_file, _rowAt(entry, row, field));
     }
 
+    /// Whether the row is of this kind.
+    function _isKind(uint256 entry, uint256 row, string memory kind) internal view returns (bool) {
+        return keccak256(bytes(vm.parseJsonString(_file, _rowAt(entry, row, "kind")))) == keccak256(bytes(kind));
+    }
+
     /// Whether the row is of this function; names in the files carry remarks behind them.
     function _isOf(uint256 entry, uint256 row, string memory name) internal view returns (bool) {
         bytes memory got = bytes(vm.parseJsonString(_file, _rowAt(entry, row, "fn")));

@@ -110,3 +110,66 @@ pub const BALANCER_V3_WEIGHTED: Address = address!("0x332694ef46D880DF6eA9593E04
 pub const BALANCER_V3_STABLE: Address = address!("0x4eFCd8BcE8ac9B94bD76648e2c85beF6C40f3228");
 /// Ours: fills pools of the third vault.
 pub const BALANCER_V3_FILLER: Address = address!("0x000000000000000000000000000000000000F111");
+
+/// Curve's pool of three dollars.
+pub const CURVE_3POOL: Address = address!("0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7");
+/// Its share.
+pub const CURVE_3CRV: Address = address!("0x6c3F90f043a72FA612cbac8115EE7e52BDe6E490");
+/// Curve's pool of ether and stETH.
+pub const CURVE_STETH: Address = address!("0xDC24316b9AE028F1497c275EB9192a3Ea0f67022");
+/// Its share.
+pub const CURVE_STETH_SHARE: Address = address!("0x06325440D014e39736583c165C2963BA99fAf14E");
+/// Curve's plain pool of USDC and USDT.
+pub const CURVE_2POOL: Address = address!("0x1005F7406f32a61BD760CfA14aCCd2737913d546");
+/// Curve's metapool of GUSD on the pool of three dollars.
+pub const CURVE_GUSD: Address = address!("0x4f062658EaAF2C1ccf8C8e36D6824CDf41167956");
+/// Its share.
+pub const CURVE_GUSD_SHARE: Address = address!("0xD2967f45c4f384DEEa880F807Be904762a3DeA07");
+/// Curve's pool of USDC and USDT, next generation.
+pub const CURVE_NG_DOLLARS: Address = address!("0x4f493B7dE8aAC7d55F71853688b1F7C8F0243C85");
+/// Curve's pool of sDAI and sUSDe, next generation.
+pub const CURVE_NG_SAVINGS: Address = address!("0x167478921b907422F8E88B43C4Af2B8BEa278d3A");
+/// Curve's pool of pufETH and wstETH, next generation.
+pub const CURVE_NG_STAKED: Address = address!("0xEEda34A377dD0ca676b9511EE1324974fA8d980D");
+/// Curve's CryptoSwap pool of ether and CRV.
+pub const CURVE_CRVETH: Address = address!("0x8301AE4fc9c624d1D396cbDAa1ed877821D7C511");
+/// Its share.
+pub const CURVE_CRVETH_SHARE: Address = address!("0xEd4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d");
+/// Curve's CryptoSwap pool of ether and rETH.
+pub const CURVE_RETH: Address = address!("0x0f3159811670c117c372428D4E69AC32325e4D0F");
+/// Its share.
+pub const CURVE_RETH_SHARE: Address = address!("0x6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C");
+/// Curve's tricrypto2.
+pub const CURVE_TRICRYPTO2: Address = address!("0xD51a44d3FaE010294C616388b506AcdA1bfAAE46");
+/// Its share.
+pub const CURVE_TRICRYPTO2_SHARE: Address = address!("0xc4AD29ba4B3c580e6D59105FFf484999997675Ff");
+/// Curve's Tricrypto pool of USDC, WBTC and ether, next generation.
+pub const CURVE_TRICRYPTO_USDC: Address = address!("0x7F86Bf177Dd4F3494b841a37e810A34dD56c829B");
+/// Curve's Twocrypto pool of ether and INV, next generation.
+pub const CURVE_WETH_INV: Address = address!("0xdcd90d866ff9636e5a04768825d05d27b3fb19ec");
+/// Curve's factory of Tricrypto pools.
+pub const CURVE_TRICRYPTO_FACTORY: Address = address!("0x0c0e5f2fF0ff18a3be9b835635039256dC4B4963");
+/// Curve's factory of Twocrypto pools.
+pub const CURVE_TWOCRYPTO_FACTORY: Address = address!("0x98EE851a00abeE0d95D08cF4CA2BdCE32aeaAF7F");
+/// Fluid's liquidity layer.
+pub const FLUID_LIQUIDITY: Address = address!("0x52Aa899454998Be5b000Ad077a46Bbe360F4e497");
+/// Fluid's factory of pools.
+pub const FLUID_DEX_FACTORY: Address = address!("0x91716C4EDA1Fb55e84Bf8b4c7085f84285c19085");
+/// Fluid's factory of lending shares.
+pub const FLUID_LENDING_FACTORY: Address = address!("0x54B91A0D94cb471F37f949c60F7Fa7935b551D03");
+/// Fluid's pool of USDC and ether: collateral and debt.
+pub const FLUID_DEX_USDC_ETH: Address = address!("0x836951EB21F3Df98273517B7249dCEFF270d34bf");
+/// Fluid's pool of wstETH and ether: collateral, and a centre that another contract tells.
+pub const FLUID_DEX_WSTETH_ETH: Address = address!("0x0B1a513ee24972DAEf112bC777a5610d4325C9e7");
+/// Fluid's pool of USDC and USDT; here of debt alone.
+pub const FLUID_DEX_USDC_USDT: Address = address!("0x667701e51B4D1Ca244F17C78F7aB8744B4C99F9B");
+/// Fluid's lending share of USDC.
+pub const FLUID_FUSDC: Address = address!("0x9Fb7b4477576Fe5B32be4C1843aFB1e55F251B33");
+/// Fluid's lending share of USDT.
+pub const FLUID_FUSDT: Address = address!("0x5C20B550819128074FD538Edf79791733ccEdd18");
+/// Fluid's lending share of wrapped ether.
+pub const FLUID_FWETH: Address = address!("0x90551c1795392094FE6D29B758EcCD233cFAa260");
+/// Morpho's factory of Vault V2.
+pub const VAULT_V2_FACTORY: Address = address!("0xA1D94F746dEfa1928926b84fB2596c06926C0405");
+/// A Vault V2 of USDC, at an address of its own: the last 20 bytes of the Keccak hash of `a Vault V2 of USDC`.
+pub const VAULT_V2_USDC: Address = address!("0xa0c4d4be1e276744de804b520680380d14a10a13");

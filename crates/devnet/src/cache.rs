@@ -28,6 +28,7 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),
     include_str!("world/vaults.rs"),
+    include_str!("world/curve.rs"),
 ];
 
 /// The state file, made now if it is not there. Processes that want the same file at once wait for one of them.

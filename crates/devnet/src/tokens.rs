@@ -21,6 +21,8 @@ pub enum Kind {
     FalseOnFailure,
     /// A vault, or staked ether: more than a token, and made with the vaults.
     Vault,
+    /// A pool's share: made with the pool, for whoever puts something in.
+    PoolShare,
 }
 
 /// One token.
@@ -105,6 +107,12 @@ pub const TOKENS: &[Token] = &[
     token("rETH", "Rocket Pool ETH", address!("0xae78736Cd615f374D3085123A210448E74Fc6393"), 18, 3_390.0, standard(1)),
     token("sDAI", "Savings Dai (stand-in)", crate::addresses::SDAI, 18, 1.1, (Kind::Vault, 0)),
     token("pufETH", "OpenZeppelin vault at pufETH's address", crate::addresses::PUFETH, 18, 3_150.0, (Kind::Vault, 0)),
+    token("INV", "Inverse DAO", address!("0x41D5D79431A913C4aE7d69a668ecdfE5fF9DFB68"), 18, 30.0, standard(0)),
+    token("3Crv", "Curve.fi DAI/USDC/USDT (stand-in)", crate::addresses::CURVE_3CRV, 18, 1.0, (Kind::PoolShare, 3)),
+    token("fUSDC", "Fluid USDC (stand-in)", crate::addresses::FLUID_FUSDC, 6, 1.0, (Kind::Vault, 0)),
+    token("fUSDT", "Fluid USDT (stand-in)", crate::addresses::FLUID_FUSDT, 6, 1.0, (Kind::Vault, 0)),
+    token("fWETH", "Fluid WETH (stand-in)", crate::addresses::FLUID_FWETH, 18, 3_000.0, (Kind::Vault, 0)),
+    token("v2USDC", "Vault V2 of USDC (stand-in)", crate::addresses::VAULT_V2_USDC, 18, 1.0, (Kind::Vault, 0)),
     token("gtUSDCp", "Gauntlet USDC Prime (stand-in)", crate::addresses::GAUNTLET_USDC_PRIME, 18, 1.0, (Kind::Vault, 0)),
 ];
 

@@ -1,7 +1,9 @@
 //! Reads the states of many pools at one block; the rounds of different pools share their batches.
 
 use braid_market::Market;
-use braid_primitives::{B256, Bytes};
+use std::collections::BTreeMap;
+
+use braid_primitives::{Address, B256, Bytes};
 use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader};
 
 use crate::{Node, NodeError};
@@ -12,12 +14,21 @@ const POOLS_AT_ONCE: usize = 256;
 /// A pool's state, and the product that it shows to be.
 pub(crate) type Read = (PoolState, Product);
 
+/// What is known of pools that are read again.
+#[derive(Clone, Copy)]
+pub(crate) struct Base<'a> {
+    /// A market of an ancestor of the block: what never changes about its pools is taken from there.
+    pub(crate) market: &'a Market,
+    /// Pools of which only that can have changed since the market which no log tells.
+    pub(crate) restless: &'a std::collections::BTreeSet<braid_primitives::Address>,
+}
+
 /// Reads pools in order; an error of a pool's reader leaves that pool out. `base` holds what is known of some of them.
 pub(crate) async fn read_states(
     node: &Node,
     block_hash: B256,
     pools: &[Discovered],
-    base: Option<&Market>,
+    base: Option<Base<'_>>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let lens = node.lends_code(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
@@ -32,7 +43,7 @@ async fn read_group(
     block_hash: B256,
     pools: &[Discovered],
     lens: bool,
-    base: Option<&Market>,
+    base: Option<Base<'_>>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let mut states = serve(node, block_hash, Round::start(pools, lens, base)).await?;
     // What the lens could not make out is asked call by call before it counts as unreadable.
@@ -60,9 +71,26 @@ async fn serve(node: &Node, block_hash: B256, mut round: Round) -> Result<Vec<Re
         if calls.is_empty() {
             return Ok(round.finish().collect());
         }
-        let answers = node.read(block_hash, calls).await?;
+        let (asked, places) = once_each(calls);
+        let answers = node.read(block_hash, asked).await?;
+        let answers: Vec<Option<Bytes>> = places.iter().map(|place| answers.get(*place).cloned().flatten()).collect();
         round.feed(&answers);
     }
+}
+
+/// The calls without repetition, and where each of them went: pools ask the same vaults, tokens and clock.
+fn once_each(calls: Vec<Call>) -> (Vec<Call>, Vec<usize>) {
+    let mut known: BTreeMap<(Address, Bytes), usize> = BTreeMap::new();
+    let mut asked = Vec::with_capacity(calls.len());
+    let mut places = Vec::with_capacity(calls.len());
+    for call in calls {
+        let place = *known.entry((call.to, call.data.clone())).or_insert(asked.len());
+        if place == asked.len() {
+            asked.push(call);
+        }
+        places.push(place);
+    }
+    (asked, places)
 }
 
 /// Readers that are being served together. Pure.
@@ -77,12 +105,14 @@ enum Slot {
 }
 
 impl Round {
-    fn start(pools: &[Discovered], lens: bool, base: Option<&Market>) -> Self {
-        let was = |pool: &Discovered| base.and_then(|base| base.pool(base.pool_id(pool.address)?));
+    fn start(pools: &[Discovered], lens: bool, base: Option<Base<'_>>) -> Self {
+        let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.address)?));
+        let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.address));
         let slot = |pool: &Discovered| {
             let protocol = pool.product.protocol();
             let short = if lens { protocol.lens_reader(pool) } else { None };
             let long = || match was(pool) {
+                Some(was) if restless(pool) => protocol.reader_each_block(pool, was),
                 Some(was) => protocol.reader_again(pool, was),
                 None => protocol.reader(pool),
             };
@@ -131,5 +161,20 @@ impl Round {
             Slot::Done(result) => result,
             Slot::Reading(_, calls, _) => Err(DecodeError::AnswerCount { expected: calls.len(), got: 0 }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_of_two_pools_is_asked_once_and_answered_to_both() {
+        let call = |to: u8, data: u8| Call { to: Address::repeat_byte(to), data: vec![data].into() };
+        let calls = vec![call(1, 1), call(1, 2), call(1, 1), call(2, 1), call(1, 2)];
+        let (asked, places) = once_each(calls.clone());
+        assert_eq!(asked, [call(1, 1), call(1, 2), call(2, 1)]);
+        let back: Vec<Call> = places.iter().map(|place| asked[*place].clone()).collect();
+        assert_eq!(back, calls);
     }
 }

@@ -20,15 +20,16 @@ fn recorded(name: &str) -> Option<Imported> {
 fn every_covered_pool_of_a_real_market_is_read() {
     let Some(Imported { market, skipped, updates }) = recorded("mainnet_24721394.json") else { return };
     let count = |of: fn(&PoolState) -> bool| market.pools().iter().filter(|pool| of(&pool.state)).count();
-    let (pairs, concentrated, vaults) = (
+    let (pairs, concentrated, vaults, fluid) = (
         count(|state| matches!(state, PoolState::UniswapV2(_))),
         count(|state| matches!(state, PoolState::UniswapV3(_))),
         count(|state| matches!(state, PoolState::Erc4626(_))),
+        count(|state| matches!(state, PoolState::FluidDexT1(_))),
     );
-    assert_eq!((pairs, concentrated, vaults), (1_043, 307, 1), "left out: {skipped:?}");
+    assert_eq!((pairs, concentrated, vaults, fluid), (1_043, 307, 1, 22), "left out: {skipped:?}");
     assert_eq!(market.tokens().len(), 1_707);
     assert_eq!(updates.len(), 13);
-    assert_eq!(skipped.values().sum::<usize>(), 22);
+    assert!(skipped.is_empty(), "left out: {skipped:?}");
 }
 
 #[test]

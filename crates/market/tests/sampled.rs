@@ -1,4 +1,4 @@
-//! The sampled curves of recorded Curve and Balancer pools against the pools themselves.
+//! The curves of recorded Curve, Balancer and Fluid pools against the pools themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ fn recorded(name: &str) -> Option<Imported> {
     Some(open(&path).unwrap())
 }
 
-/// Sampled pools of both recordings, each with the block that it is quoted for.
+/// Such pools of all recordings, each with the block that it is quoted for.
 fn pools() -> Vec<(Pool, ExecutionBlock)> {
     let mut pools = Vec::new();
-    for name in ["mainnet_2023_09.json", "mainnet_curve_26132000.json"] {
+    for name in ["mainnet_2023_09.json", "mainnet_curve_26132000.json", "mainnet_24721394.json"] {
         let Some(imported) = recorded(name) else { continue };
         let at = ExecutionBlock { timestamp: 1_791_273_587, ..imported.market.block().next() };
-        let sampled = |pool: &&std::sync::Arc<Pool>| ["curve", "balancer"].contains(&pool.product.family());
+        let sampled = |pool: &&std::sync::Arc<Pool>| ["curve", "balancer", "fluid"].contains(&pool.product.family());
         pools.extend(imported.market.pools().iter().filter(sampled).map(|pool| ((**pool).clone(), at)));
     }
     pools
@@ -40,6 +40,10 @@ fn recordings_give_most_of_their_pools() {
     let Some(Imported { market, skipped, .. }) = recorded("mainnet_2023_09.json") else { return };
     let balancer = market.pools().iter().filter(|pool| pool.product.family() == "balancer").count();
     assert_eq!(balancer, 199, "left out: {skipped:?}");
+    let Some(Imported { market, skipped, .. }) = recorded("mainnet_curve_26132000.json") else { return };
+    let curve = market.pools().iter().filter(|pool| pool.product.family() == "curve").count();
+    eprintln!("{curve} Curve pools; left out: {skipped:?}");
+    assert!(curve >= 30, "{curve}, left out: {skipped:?}");
 }
 
 /// No exact quote is more than a hair above the curve (what a bound rests on), and where the pool's own rounding does not
@@ -59,23 +63,28 @@ fn no_recorded_pool_pays_more_than_its_curve() {
                 let Ok(swap) = pool.swap(&at, i, j, U256::from(amount)) else { continue };
                 let paid = f64::from(swap.amount_out);
                 let above = direction.quote(amount).0 / paid - 1.0;
-                // a formula from above is above; samples may miss
-                let formula = pool.product == Product::BalancerV2Weighted;
-                let least = if formula { -1e-12 } else { -3e-4 };
+                // a formula from above is above; a crumb of Curve's is rounded by up to a unit; other samples may miss
+                let least = match pool.product.family() {
+                    _ if pool.product == Product::BalancerV2Weighted => -1e-12,
+                    "curve" => -1.0 / paid,
+                    _ => -3e-4,
+                };
                 assert!(above > least, "{} {i}→{j}: {amount:e} pays {paid:e}, {above:e}", pool.address);
-                worst_below = worst_below.min(above);
+                if paid > 1e6 {
+                    worst_below = worst_below.min(above);
+                }
                 if paid > 1e8 && paid < direction.capacity_out() * 0.6 {
                     seen += 1;
                     sum += above;
-                    far += u32::from(above > 1e-5);
+                    far += u32::from(above > 5e-5);
                 }
             }
         }
     }
     if seen > 0 {
         let mean = sum / f64::from(seen);
-        eprintln!("{seen} quotes: mean {mean:e} above, {far} more than 10⁻⁵ above, at worst {worst_below:e} below");
-        assert!(f64::from(far) < 0.25 * f64::from(seen), "{far} of {seen} are far above");
+        eprintln!("{seen} quotes: mean {mean:e} above, {far} more than 5·10⁻⁵ above, at worst {worst_below:e} below");
+        assert!(f64::from(far) < 0.05 * f64::from(seen), "{far} of {seen} are far above");
     }
 }
 

@@ -13,6 +13,11 @@ use braid_protocols::{
         v3::{Amplification, Coin, Fee, Generation, PoolKind, State as BalancerV3},
     },
     continuous::PairCurve,
+    fluid::{dex, ftoken, layer::Token},
+    morpho::{
+        Holding, Irm, Market, VaultV2,
+        vault_v2::{Adapter, Cap, Liquidity},
+    },
     uniswap_v2,
     uniswap_v3::{self, Tick, tick_math},
 };
@@ -227,4 +232,140 @@ fn balancer_v3_weighted_curves(bencher: Bencher<'_, '_>) {
 fn balancer_v3_stable_curves(bencher: Bencher<'_, '_>) {
     let pool = balancer_v3_stable();
     bencher.bench(|| PairCurve::of(black_box(&pool), [0, 1], &AT));
+}
+
+/// A token in Fluid's liquidity layer, a third of whose supply, with interest, is the protocol's.
+fn layer_token(supplied: u128) -> Token {
+    let price = 1_000_000_000_000_u128;
+    let packed = |amount: u128| {
+        let exponent = (128 - amount.leading_zeros()).saturating_sub(56);
+        (U256::from(amount >> exponent) << 8) | U256::from(exponent)
+    };
+    let word = |fields: &[(usize, U256)]| fields.iter().fold(U256::ZERO, |word, (at, value)| word | (*value << *at));
+    Token {
+        exchange_prices: word(&[
+            (0, U256::from(500)),
+            (16, U256::from(1_000)),
+            (30, U256::from(4_000)),
+            (44, U256::from(50)),
+            (58, U256::from(AT.timestamp - 600)),
+            (91, U256::from(price + price / 10)),
+            (155, U256::from(price + price / 8)),
+        ]),
+        total_amounts: word(&[(0, packed(3 * supplied)), (128, packed(supplied))]),
+        max_utilization: 10_000,
+        supply: word(&[
+            (0, U256::ONE),
+            (1, packed(supplied)),
+            (162, U256::from(3_000)),
+            (176, U256::from(43_200)),
+            (200, packed(1)),
+        ]),
+        borrow: word(&[
+            (0, U256::ONE),
+            (1, packed(supplied / 2)),
+            (162, U256::from(3_000)),
+            (176, U256::from(43_200)),
+            (200, U256::from(1_000 << 8 | 80)),
+            (218, U256::from(1_000 << 8 | 90)),
+        ]),
+        held: U256::from(2 * supplied),
+    }
+}
+
+/// Fluid's pool of USDC and ether: collateral and debt, a range of a fifth around a centre.
+fn fluid_pool() -> Pool {
+    let centre = U256::from(333_333_333_333_333_333_333_333_u128);
+    let exponent = centre.bit_len() - 32;
+    let price = ((centre >> exponent) << 8) | U256::from(exponent);
+    let bound = |centre: U256| ((centre >> (centre.bit_len() - 20)) << 8) | U256::from(centre.bit_len() - 20);
+    let fields = [
+        (0_usize, U256::from(3)),
+        (2, U256::from(1_000)),
+        (19, U256::from(10)),
+        (27, U256::from(200_000)),
+        (47, U256::from(200_000)),
+        (172, bound(centre << 1_usize)),
+        (200, bound(centre >> 1_usize)),
+        (228, U256::from(1_000)),
+        (238, U256::from(1_000)),
+    ];
+    let storage = dex::Storage {
+        addresses: [Address::repeat_byte(1), Address::repeat_byte(2)],
+        decimals: [6, 18],
+        variables: (price << 41_usize) | (price << 81_usize) | (U256::from(AT.timestamp - 60) << 121_usize),
+        variables2: fields.iter().fold(U256::ZERO, |word, (at, value)| word | (*value << *at)),
+        shifts: U256::ZERO,
+        centre_shift: U256::ZERO,
+        external_centre: None,
+        centre_told_by: None,
+        tokens: [layer_token(15_000_000 * 10_u128.pow(6)), layer_token(5_000 * ETHER)],
+        layer_paused: false,
+    };
+    pool(Product::FluidDexT1, PoolState::FluidDexT1(dex::State::Storage(Box::new(storage))))
+}
+
+#[divan::bench]
+fn fluid_dex_t1(bencher: Bencher<'_, '_>) {
+    quote(bencher, &fluid_pool(), 100_000 * 10_u128.pow(6));
+}
+
+#[divan::bench]
+fn fluid_dex_t1_curve(bencher: Bencher<'_, '_>) {
+    let pool = fluid_pool();
+    PairCurve::of(&pool, [0, 1], &AT).unwrap();
+    bencher.bench(|| PairCurve::of(black_box(&pool), [0, 1], &AT));
+}
+
+#[divan::bench]
+fn fluid_ftoken(bencher: Bencher<'_, '_>) {
+    let state = ftoken::State {
+        stored: Address::repeat_byte(1),
+        layer: layer_token(1_000_000_000 * 10_u128.pow(6)),
+        layer_paused: false,
+        token_price: 1_050_000_000_000,
+        layer_price: 1_040_000_000_000,
+        total_shares: U256::from(900_000_000 * 10_u128.pow(6)),
+    };
+    quote(bencher, &pool(Product::FluidFToken, PoolState::FluidFToken(Box::new(state))), 100_000 * 10_u128.pow(6));
+}
+
+/// A vault of so many markets, the last of which takes deposits.
+#[divan::bench(args = [1, 5, 20])]
+fn morpho_vault_v2(bencher: Bencher<'_, '_>, markets: u8) {
+    let holding = |place: u8| Holding {
+        id: alloy_primitives::B256::repeat_byte(place),
+        market: Market {
+            supply_assets: 1_000_000 * 10_u128.pow(12),
+            supply_shares: 900_000 * 10_u128.pow(18),
+            borrow_assets: 800_000 * 10_u128.pow(12),
+            last_update: AT.timestamp - 3_600,
+            fee_wad: 0,
+            irm: Irm::AdaptiveCurve { rate_at_target_wad: 1_268_391_679 },
+        },
+        shares: 90_000 * 10_u128.pow(18),
+        cap_assets: U256::MAX,
+    };
+    let whole = U256::from(1_000_000_000_000_000_000_u64);
+    let cap = Cap {
+        allocation: U256::from(10_u128.pow(17)),
+        absolute_assets: U256::from(10_u128.pow(24)),
+        relative_wad: whole,
+    };
+    let vault = VaultV2 {
+        total_shares: U256::from(10_u128.pow(30)),
+        virtual_shares: U256::from(10_u128.pow(12)),
+        total_assets: U256::from(u128::from(markets) * 10_u128.pow(17)),
+        last_update: AT.timestamp - 3_600,
+        max_rate_wad: 3_000_000_000,
+        performance_fee_wad: whole / U256::from(10),
+        management_fee_wad: U256::ZERO,
+        idle_assets: U256::from(10_u128.pow(15)),
+        adapters: Arc::new([Adapter::Markets((0..markets).map(holding).collect())]),
+        liquidity: Some(Liquidity { adapter: 0, market: markets - 1, caps: [cap; 3].into_iter().collect() }),
+        morpho_balance_assets: U256::from(10_u128.pow(24)),
+        deposits_gated: false,
+        redemptions_gated: false,
+    };
+    quote(bencher, &pool(Product::MorphoVaultV2, PoolState::VaultV2(Arc::new(vault))), 10_u128.pow(11));
 }

@@ -22,6 +22,7 @@ pub mod pool;
 pub mod protocol;
 pub mod registry;
 pub mod step;
+pub mod storage;
 pub mod sushiswap;
 pub mod uniswap_v2;
 pub mod uniswap_v3;

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Product, SwapError, balancer, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
+use crate::{Product, SwapError, balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
@@ -47,10 +47,18 @@ pub enum PoolState {
     BalancerV2(Arc<balancer::v2::State>),
     /// A pool of Balancer's third vault.
     BalancerV3(Arc<balancer::v3::State>),
+    /// A Curve pool of any kind.
+    Curve(Arc<curve::State>),
     /// Lido, whichever of its doors the product is.
     Lido(lido::State),
     /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
     Metamorpho(Arc<morpho::MetaMorpho>),
+    /// Fluid's collateral and debt around a centre price, two coins.
+    FluidDexT1(fluid::dex::State),
+    /// A lending share of Fluid: coin 0 is the asset, coin 1 the share.
+    FluidFToken(Box<fluid::ftoken::State>),
+    /// A Vault V2 of Morpho: coin 0 is the asset, coin 1 the share.
+    VaultV2(Arc<morpho::VaultV2>),
 }
 
 /// What a swap pays.
@@ -81,12 +89,20 @@ pub enum After {
     BalancerV2(balancer::v2::After),
     /// What Balancer's third vault holds for the pool.
     BalancerV3(balancer::v3::After),
+    /// What a Curve pool holds, and its prices.
+    Curve(curve::After),
     /// The whole of a vault's numbers.
     Erc4626(erc4626::After),
     /// Lido's totals, which both of its doors depend on.
     Lido(lido::State),
     /// What was done to the vault, in order.
     Metamorpho(morpho::Trades),
+    /// New words of a pool and of its tokens in the liquidity layer.
+    FluidDexT1(fluid::dex::After),
+    /// New words of a share's token in the liquidity layer.
+    FluidFToken(fluid::ftoken::After),
+    /// What was done to the vault, in order.
+    VaultV2(morpho::Trades),
 }
 
 impl Pool {
@@ -135,11 +151,25 @@ impl Pool {
                 let before = if let After::BalancerV3(after) = before { Some(after) } else { None };
                 state.step(at, before, coin_in, coin_out, amount_in)
             }
+            (PoolState::Curve(state), before) => {
+                let before = if let After::Curve(after) = before { Some(after) } else { None };
+                state.swap(self.address, at, before, coin_in, coin_out, amount_in)
+            }
             (PoolState::Lido(_), After::Lido(state)) | (PoolState::Lido(state), _) => {
                 state.swap(self.product == Product::LidoSteth, at, coin_in, amount_in)
             }
             (PoolState::Metamorpho(vault), After::Metamorpho(trades)) => vault.step(at, trades, coin_in, amount_in),
             (PoolState::Metamorpho(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
+            (PoolState::FluidDexT1(state), After::FluidDexT1(after)) => {
+                state.swap_after(after, at, coin_in == 0, amount_in)
+            }
+            (PoolState::FluidDexT1(state), _) => state.swap(at, coin_in == 0, amount_in),
+            (PoolState::FluidFToken(state), After::FluidFToken(after)) => {
+                state.with(after).swap(at, coin_in, amount_in)
+            }
+            (PoolState::FluidFToken(state), _) => state.swap(at, coin_in, amount_in),
+            (PoolState::VaultV2(vault), After::VaultV2(trades)) => vault.step(at, trades, coin_in, amount_in),
+            (PoolState::VaultV2(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
         }
     }
 
@@ -154,7 +184,13 @@ impl Pool {
                 balancer::v3::Fee::Static(fee_wad) => u32::try_from(fee_wad / U256::from(1_000_000_000_000_u64)).ok(),
                 balancer::v3::Fee::StableSurge { .. } => None,
             },
-            PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::Metamorpho(_) => Some(0),
+            PoolState::Curve(_) => None,
+            PoolState::Erc4626(_)
+            | PoolState::Lido(_)
+            | PoolState::Metamorpho(_)
+            | PoolState::FluidFToken(_)
+            | PoolState::VaultV2(_) => Some(0),
+            PoolState::FluidDexT1(state) => Some(state.fees().fee_pips),
         }
     }
 
@@ -164,9 +200,14 @@ impl Pool {
             PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
             PoolState::BalancerV2(state) => state.depends_on_time(),
             PoolState::BalancerV3(state) => state.depends_on_time(),
+            PoolState::Curve(state) => state.depends_on_time(),
             PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
             // the stake limit grows by the block, interest by the second
-            PoolState::Lido(_) | PoolState::Metamorpho(_) => true,
+            PoolState::Lido(_)
+            | PoolState::Metamorpho(_)
+            | PoolState::FluidDexT1(_)
+            | PoolState::FluidFToken(_)
+            | PoolState::VaultV2(_) => true,
         }
     }
 
@@ -175,6 +216,7 @@ impl Pool {
     pub fn shares_state_at(&self) -> Address {
         match &self.state {
             PoolState::Lido(_) => lido::STETH,
+            PoolState::Curve(state) => state.base_pool.unwrap_or(self.address),
             _ => self.address,
         }
     }
@@ -185,7 +227,17 @@ impl Pool {
         match &self.state {
             PoolState::BalancerV2(_) => Some((balancer::v2::VAULT, balancer::v2::gas::AGAIN_GAS_UNITS)),
             PoolState::BalancerV3(_) => Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS)),
+            PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => Some((fluid::LIQUIDITY, fluid::AGAIN_GAS_UNITS)),
             _ => None,
+        }
+    }
+
+    /// What a step uses and the transaction gets back at its end, for slots that it writes from zero and back. It is not in a step's
+    /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
+    pub fn refunded_gas_units(&self) -> u64 {
+        match &self.state {
+            PoolState::FluidFToken(state) => fluid::ftoken::gas::refunded_gas_units(state),
+            _ => 0,
         }
     }
 
@@ -199,9 +251,21 @@ impl Pool {
         self.keeper(before, token)?.pooled_ether_of(shares).ok()
     }
 
-    /// Whether the coin out is minted in shares for the amount in, not moved.
-    pub fn mints_shares(&self) -> bool {
-        self.product == Product::LidoSteth
+    /// The shares that a swap of this pool pays in a coin that counts in shares, by the keeper of its rate.
+    pub fn shares_paid(
+        &self,
+        keeper: &Self,
+        before: &After,
+        token: TokenId,
+        (amount_in, amount_out): (U256, U256),
+    ) -> Option<U256> {
+        match &self.state {
+            // staking mints the shares of the ether
+            PoolState::Lido(_) if self.product == Product::LidoSteth => keeper.shares_of(before, token, amount_in),
+            // the amount is what the shares that moved are worth, not what they stand for
+            PoolState::Curve(_) => keeper.keeper(before, token)?.shares_behind(amount_out).ok(),
+            _ => keeper.shares_of(before, token, amount_out),
+        }
     }
 
     fn keeper<'a>(&'a self, before: &'a After, token: TokenId) -> Option<&'a lido::State> {

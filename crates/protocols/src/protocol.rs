@@ -129,6 +129,12 @@ pub trait Protocol: Sync {
         self.reader(pool)
     }
 
+    /// A reader, of one round, of what no log tells about a pool that is [read at each block](Self::reads_each_block), for a block whose
+    /// logs leave the rest of its state as it was.
+    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        self.reader_again(pool, was)
+    }
+
     /// A reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.
     fn lens_reader(&self, _pool: &Discovered) -> Option<Box<dyn StateReader>> {
         None

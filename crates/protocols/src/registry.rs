@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Protocol,
     balancer::{v2, v3},
-    erc4626, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
+    curve, erc4626, fluid, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
 };
 
 macro_rules! products {
@@ -66,12 +66,32 @@ products! {
     BalancerV3Weighted { id: "balancer_v3_weighted", family: "balancer", name: "Balancer V3 weighted", record: &v3::BALANCER_V3_WEIGHTED },
     /// Stable pools of Balancer's third vault.
     BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: &v3::BALANCER_V3_STABLE },
+    /// Curve's StableSwap pools of plain coins, first generation.
+    CurveStableswap { id: "curve_stableswap", family: "curve", name: "Curve StableSwap", record: &curve::CURVE_STABLESWAP },
+    /// Curve's metapools, and through them the coins of their base pools.
+    CurveMetapool { id: "curve_metapool", family: "curve", name: "Curve metapool", record: &curve::CURVE_METAPOOL },
+    /// Curve's StableSwap pools, next generation.
+    CurveStableswapNg { id: "curve_stableswap_ng", family: "curve", name: "Curve StableSwap-NG", record: &curve::CURVE_STABLESWAP_NG },
+    /// Curve's two-coin CryptoSwap pools.
+    CurveCryptoswap { id: "curve_cryptoswap", family: "curve", name: "Curve CryptoSwap", record: &curve::CURVE_CRYPTOSWAP },
+    /// Curve's tricrypto2.
+    CurveTricrypto { id: "curve_tricrypto", family: "curve", name: "Curve Tricrypto", record: &curve::CURVE_TRICRYPTO },
+    /// Curve's Tricrypto, next generation.
+    CurveTricryptoNg { id: "curve_tricrypto_ng", family: "curve", name: "Curve Tricrypto-NG", record: &curve::CURVE_TRICRYPTO_NG },
+    /// Curve's Twocrypto, next generation.
+    CurveTwocryptoNg { id: "curve_twocrypto_ng", family: "curve", name: "Curve Twocrypto-NG", record: &curve::CURVE_TWOCRYPTO_NG },
     /// Ether staked for stETH.
     LidoSteth { id: "lido_steth", family: "lido", name: "Lido stETH", record: &lido::LIDO_STETH },
     /// stETH wrapped and unwrapped.
     LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: &lido::LIDO_WSTETH },
     /// MetaMorpho vaults, 1.0 and 1.1.
     Metamorpho { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: &morpho::METAMORPHO },
+    /// Fluid's DEX T1 pools.
+    FluidDexT1 { id: "fluid_dex_t1", family: "fluid", name: "Fluid DEX", record: &fluid::dex::DexT1 },
+    /// Fluid's lending shares.
+    FluidFToken { id: "fluid_ftoken", family: "fluid", name: "Fluid fTokens", record: &fluid::ftoken::FToken },
+    /// Morpho's Vault V2.
+    MorphoVaultV2 { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: &morpho::VAULT_V2 },
 }
 
 impl Product {

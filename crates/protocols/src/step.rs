@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use crate::{Pool, PoolState, balancer, erc4626, lido, uniswap_v2, uniswap_v3, wrapped_ether};
+use crate::{Pool, PoolState, balancer, curve, erc4626, fluid, lido, uniswap_v2, uniswap_v3, wrapped_ether};
 
 /// The most operand bytes that any step has.
 pub const MAX_OPERANDS: usize = 32;
@@ -37,15 +37,19 @@ pub enum Funding {
 
 impl Pool {
     /// The step's code for a trade of coin `coin_in` for coin `coin_out` of this pool.
-    pub fn step_code(&self, coin_in: u8, _coin_out: u8) -> StepCode {
+    pub fn step_code(&self, coin_in: u8, coin_out: u8) -> StepCode {
         match &self.state {
             PoolState::WrappedEther => wrapped_ether::step_code(coin_in),
             PoolState::UniswapV2(state) => uniswap_v2::step_code(self.address, state.fee_bps),
             PoolState::UniswapV3(_) => uniswap_v3::step_code(self.address),
             PoolState::BalancerV2(state) => balancer::v2::step_code(state.pool_id),
             PoolState::BalancerV3(_) => balancer::v3::step_code(self.address),
-            PoolState::Erc4626(_) | PoolState::Metamorpho(_) => erc4626::step_code(coin_in),
+            PoolState::Curve(state) => curve::step_code(self.address, state, coin_in, coin_out),
+            PoolState::Erc4626(_) | PoolState::Metamorpho(_) | PoolState::FluidFToken(_) | PoolState::VaultV2(_) => {
+                erc4626::step_code(coin_in)
+            }
             PoolState::Lido(_) => lido::step_code(self.product, coin_in),
+            PoolState::FluidDexT1(state) => fluid::dex::step_code(self.address, state, coin_in),
         }
     }
 }

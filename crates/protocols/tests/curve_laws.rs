@@ -159,7 +159,7 @@ proptest! {
 fn pool_rate(pool: &State, coin: usize) -> U256 {
     match &pool.rates.0[coin] {
         Rate::Fixed(rate) => e(36) / *rate,
-        Rate::Compound(_) => panic!("no lending coins here"),
+        Rate::Compound(_) | Rate::Vault(_) => panic!("no coins that accrue here"),
     }
 }
 

@@ -31,9 +31,8 @@ pub fn arrives(
             shares = shares.saturating_sub(of(&after, step.amount_in));
         }
         if step.token_out == token {
-            // staking mints the shares of the ether; whatever else pays moves those of the amount
-            let mints = pool.mints_shares();
-            shares = shares.saturating_add(of(&after, if mints { step.amount_in } else { step.amount_out }));
+            let paid = pool.shares_paid(keeper, &after, token, (step.amount_in, step.amount_out));
+            shares = shares.saturating_add(paid.unwrap_or_default());
         }
         if pool.shares_state_at() == place
             && let Ok(swap) = pool.swap_after(at, &after, step.coin_in, step.coin_out, step.amount_in)

@@ -185,8 +185,7 @@ impl<'a> Replay<'a> {
                 Err(SwapError::ZeroOutput) if !last => {}
                 Err(error) => return Err(PlanError::Refused { flow: **flow, at_most: at_most(&error) }),
             }
-            let kept_as_ether = self.wants == (true, false) && !flows.iter().any(|flow| flow.from == Tokens::WETH.0);
-            if edge.to == Tokens::ETHER && !kept_as_ether {
+            if edge.to == Tokens::ETHER && !self.stays_ether(flows) {
                 self.wrap_all()?;
             }
         }
@@ -197,6 +196,18 @@ impl<'a> Replay<'a> {
             self.wrap_all()?;
         }
         self.unwrap_outputs()
+    }
+
+    /// Whether ether that a pool pays stays ether: as all of an output, or to go on to a pool that takes ether, where nothing joins
+    /// it. Wrapped, it could not be unwrapped again: see [`Replay::trade`].
+    fn stays_ether(&self, flows: &[Flow]) -> bool {
+        let mut leaving = flows.iter().filter(|flow| flow.from == Tokens::WETH.0 && flow.amount_in > 0.0);
+        if self.wants.0 {
+            return !self.wants.1 && leaving.next().is_none();
+        }
+        let joining = flows.iter().filter(|flow| flow.to == Tokens::WETH.0 && flow.amount_in > 0.0).count();
+        let alone = joining == 1 && self.balance(Tokens::WETH).is_zero();
+        alone && leaving.any(|flow| self.coins(flow).is_some_and(|edge| edge.from == Tokens::ETHER))
     }
 
     /// The pool and coins of a flow. The graph knows ether and wrapped ether as one; a pool has the one or the other.

@@ -57,6 +57,7 @@ pub(crate) async fn run(args: Args) -> eyre::Result<()> {
     let rpc = Rpc::new(&args.rpc.unwrap_or_else(|| local("DEMO_NODE_PORT", "8545")))?;
     let wallet = Wallet::new(&rpc, TAKER_KEY)?;
 
+    api.catch_up(&rpc).await?;
     let quote = api.quote((&sold, amount), &bought, wallet.address(), &args.protocols).await?;
     let quoted = integer(&quote, "/estimated_outputs/0/expected_amount")?;
     describe_route(&quote);
@@ -208,6 +209,28 @@ impl Api {
     fn new(args: &Args) -> Self {
         let url = args.api.clone().unwrap_or_else(|| local("BRAID_PORT", "8080"));
         Self { client: reqwest::Client::new(), url, key: args.api_key.clone() }
+    }
+
+    /// Waits until the service's market is that of the node's head: one that lags by a block, in which somebody traded, quotes what no
+    /// longer is.
+    async fn catch_up(&self, rpc: &Rpc) -> eyre::Result<()> {
+        let mut market_block = self.market_block().await?;
+        let head: U256 = rpc.get("eth_blockNumber", json!([])).await?;
+        for _ in 0..100 {
+            if market_block.is_some_and(|number| U256::from(number) >= head) {
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            market_block = self.market_block().await?;
+        }
+        bail!("the service's market does not get to block {head}, the node's head")
+    }
+
+    async fn market_block(&self) -> eyre::Result<Option<u64>> {
+        let ready = self.client.get(format!("{}/ready", self.url)).send().await;
+        let ready = ready.wrap_err_with(|| format!("{} does not answer: start it with `make demo`", self.url))?;
+        let body: Value = ready.json().await.wrap_err("/ready did not answer with JSON")?;
+        Ok(body.pointer("/block/number").and_then(Value::as_u64))
     }
 
     async fn quote(

@@ -32,13 +32,18 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
         set_code(rpc, address, &runtime(bundle, name)?).await?;
     }
     let mut placements = protocols();
-    placements.extend(TOKENS.iter().filter(|t| !matches!(t.kind, Kind::WrappedEther | Kind::Vault)).map(token));
+    placements.extend(
+        TOKENS.iter().filter(|t| !matches!(t.kind, Kind::WrappedEther | Kind::Vault | Kind::PoolShare)).map(token),
+    );
     place(rpc, bundle, &placements).await?;
     // these ask their assets for decimals and approve them as they are made
     place(rpc, bundle, &super::vaults::placements()).await?;
     for stage in super::balancer::placements().into_iter().chain(super::balancer_v3::placements()) {
         place(rpc, bundle, &stage).await?;
     }
+    place(rpc, bundle, &super::fluid::placements()).await?;
+    place(rpc, bundle, &super::vault_v2::vault_placements()).await?;
+    place(rpc, bundle, &super::vault_v2::adapter_placements()).await?;
     check_weth(rpc).await?;
     enable_lowest_fee(rpc).await
 }
@@ -104,7 +109,7 @@ fn token(token: &Token) -> Placement {
     (name, token.address, args)
 }
 
-async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) -> Result<(), DevnetError> {
+pub(super) async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) -> Result<(), DevnetError> {
     let mut runtimes = Vec::with_capacity(placements.len());
     let mut constructions = Batch::new(rpc);
     for (name, address, args) in placements {

@@ -2,11 +2,14 @@
 
 mod balancer;
 mod balancer_v3;
+mod curve;
 mod deploy;
+mod fluid;
 mod history;
 mod liquidity;
 pub mod pools;
 mod shape;
+mod vault_v2;
 mod vaults;
 
 use alloy::primitives::{Address, U256};
@@ -16,6 +19,7 @@ use crate::{
     DevnetError, accounts, addresses,
     kit::Bundle,
     rpc::{Rpc, Tx},
+    tokens::Kind,
 };
 
 /// The timestamp of the world's first block, in unix seconds: early enough to be in the past on any clock that works.
@@ -34,6 +38,8 @@ pub type Progress = std::sync::Arc<dyn Fn(usize, usize, &str) + Send + Sync>;
 const SUPPLY_USD: f64 = 20e9;
 /// Dollars' worth of each token that the taker holds.
 const TAKER_USD: f64 = 1e9;
+/// Dollars' worth of each pool's share that the taker holds.
+const TAKER_SHARES_USD: f64 = 1e7;
 
 /// Makes everything, on a node that mines only when told to.
 pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Result<(), DevnetError> {
@@ -45,6 +51,9 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     vaults::fill(rpc).await?;
     balancer::open(rpc).await?;
     balancer_v3::open(rpc).await?;
+    fluid::fill(rpc).await?;
+    vault_v2::fill(rpc).await?;
+    curve::build(rpc, bundle).await?;
     report(1, "filling the taker's purse");
     purse(rpc, accounts::TAKER, 1_000_000).await?;
     fund_taker(rpc).await?;
@@ -75,7 +84,7 @@ async fn wrap(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let wrap = crate::abi::IErc20::depositCall {};
     let mut deposit = Tx::call(accounts::MAKER, addresses::WETH9, &wrap).gas(100_000);
-    deposit.value_wei = U256::from(6_000_000) * U256::from(10).pow(U256::from(18));
+    deposit.value_wei = U256::from(8_000_000) * U256::from(10).pow(U256::from(18));
     batch.send("wrapping ether", deposit).await?;
     batch.mine().await
 }
@@ -84,7 +93,8 @@ async fn wrap(rpc: &Rpc) -> Result<(), DevnetError> {
 async fn fund_taker(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for token in crate::tokens::TOKENS {
-        let value = shape::whole(TAKER_USD / token.price_usd) * token.units(1);
+        let usd = if token.kind == Kind::PoolShare { TAKER_SHARES_USD } else { TAKER_USD };
+        let value = shape::whole(usd / token.price_usd) * token.units(1);
         let transfer = crate::abi::IErc20::transferCall { to: accounts::TAKER, value };
         batch.send(token.symbol, Tx::call(accounts::MAKER, token.address, &transfer).gas(200_000)).await?;
     }

@@ -120,6 +120,11 @@ struct LoanMarket {
     borrowed_usd: u64,
 }
 
+/// The markets' parameters, in that order.
+pub(super) fn market_params() -> [MarketParams; 3] {
+    markets().map(|market| market.params)
+}
+
 /// Below target, above target, and nearly idle.
 fn markets() -> [LoanMarket; 3] {
     let usdc = tokens::by_symbol("USDC").address;

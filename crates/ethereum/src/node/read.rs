@@ -2,7 +2,7 @@
 
 use alloy::primitives::U64;
 use braid_primitives::{Address, B256, Bytes, U256};
-use braid_protocols::{Call, lens};
+use braid_protocols::{Call, lens, storage};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -28,6 +28,41 @@ impl Node {
     /// # Errors
     /// [`NodeError`] when the node does not answer, or does not know the block.
     pub async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+        if calls.iter().any(|call| storage::slot_of(call).is_some()) {
+            return self.read_with_storage(block_hash, calls).await;
+        }
+        self.read_calls(block_hash, calls).await
+    }
+
+    /// As [`Node::read`], where words of storage are among the questions: those go in batches beside the aggregates.
+    async fn read_with_storage(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+        let is_word = |call: &Call| storage::slot_of(call).is_some();
+        let kinds: Vec<bool> = calls.iter().map(is_word).collect();
+        let (words, calls): (Vec<Call>, Vec<Call>) = calls.into_iter().partition(is_word);
+        let (words, calls) =
+            futures::try_join!(self.read_words(block_hash, &words), self.read_calls(block_hash, calls))?;
+        let (mut words, mut calls) = (words.into_iter(), calls.into_iter());
+        let next = |word: bool| if word { words.next() } else { calls.next() }.flatten();
+        Ok(kinds.into_iter().map(next).collect())
+    }
+
+    /// Words of storage, several to a message; one that the node refuses is `None`.
+    async fn read_words(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Option<Bytes>>, NodeError> {
+        let mut words = Vec::with_capacity(calls.len());
+        for chunk in calls.chunks(CALLS_PER_BATCH) {
+            let request = |call: &Call| {
+                let slot = storage::slot_of(call).unwrap_or_default();
+                Request { method: "eth_getStorageAt", params: json!([call.to, slot, at(block_hash)]) }
+            };
+            let requests: Vec<Request> = chunk.iter().map(request).collect();
+            let requests = requests.as_slice();
+            let work = |member| calls_of(member, block_hash, requests, false);
+            words.extend(self.inner.fleet.ask(Class::Heavy, false, work).await?);
+        }
+        Ok(words)
+    }
+
+    async fn read_calls(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
         let chunks: Vec<Vec<Call>> = multicall::chunks(&calls).into_iter().map(<[Call]>::to_vec).collect();
         let reads = chunks.into_iter().map(|chunk| self.read_chunk(block_hash, chunk));
         let chunks: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;

@@ -7,7 +7,7 @@ use braid_primitives::{Address, Block};
 use braid_protocols::Pool;
 
 use super::{POOLS_BETWEEN_BLOCKS, Synchronizer};
-use crate::{BlockLogs, FeeData, FollowError, apply_logs};
+use crate::{BlockLogs, FeeData, FollowError, apply_logs, state::Base};
 
 /// How many blocks' logs are asked for in one message when catching up.
 const BLOCKS_PER_MESSAGE: usize = 16;
@@ -33,14 +33,22 @@ impl Synchronizer {
             self.known.insert(pool, block.number);
         }
         let mut read: BTreeSet<Address> = change.stale;
-        read.extend(restless(&base));
+        let mut restless: BTreeSet<Address> = restless(&base).filter(|pool| !read.contains(pool)).collect();
+        read.extend(&restless);
         let (doubtful, mut changed) = self.doubt(change.changed);
-        read.extend(doubtful);
+        for pool in doubtful {
+            restless.remove(&pool);
+            read.insert(pool);
+        }
         changed.retain(|pool| !read.contains(&pool.address));
         read.extend(announced);
         read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
-        read.extend(self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied());
-        let joined = self.join(&read, base.tokens(), Some(&*base), block.hash).await?;
+        for pool in self.pending.iter().take(POOLS_BETWEEN_BLOCKS) {
+            restless.remove(pool);
+            read.insert(*pool);
+        }
+        let known = Base { market: &base, restless: &restless };
+        let joined = self.join(&read, base.tokens(), Some(known), block.hash).await?;
         let market = self.settle(&base, *block, changed, joined)?;
         let count = read.len();
         self.history.push(market, read);
@@ -55,7 +63,8 @@ impl Synchronizer {
     pub(crate) async fn absorb(&mut self) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
         let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
-        let joined = self.join(&read, base.tokens(), Some(&*base), base.block().hash).await?;
+        let known = Base { market: &base, restless: &BTreeSet::new() };
+        let joined = self.join(&read, base.tokens(), Some(known), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
         self.history.push(market, read);
         Ok(())

@@ -7,7 +7,11 @@ use braid_primitives::{Address, B256, Block, TokenId};
 use braid_protocols::{Discovered, Pool};
 
 use super::Synchronizer;
-use crate::{FollowError, metadata::read_tokens, state::read_states};
+use crate::{
+    FollowError,
+    metadata::read_tokens,
+    state::{Base, read_states},
+};
 
 /// Pools read at one block, and those that could not be.
 pub(super) struct Joined {
@@ -17,13 +21,13 @@ pub(super) struct Joined {
 }
 
 impl Synchronizer {
-    /// Reads known pools at a block. The answers of the node decide which of them make it. `base` is a market of an ancestor of the
-    /// block, if there is one: what never changes about its pools is taken from there.
+    /// Reads known pools at a block. The answers of the node decide which of them make it. `base` is what is known of
+    /// them, if there is anything.
     pub(super) async fn join(
         &self,
         addresses: &BTreeSet<Address>,
         tokens: &Arc<Tokens>,
-        base: Option<&Market>,
+        base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: Vec::new(), refused: Vec::new() };

@@ -12,8 +12,8 @@ use alloy::{
 };
 use braid_devnet::{Devnet, accounts, addresses, rpc::Tx};
 use braid_market::Market;
-use braid_primitives::WETH;
-use braid_protocols::{Pool, PoolState, Product};
+use braid_primitives::{NATIVE_ETHER, WETH};
+use braid_protocols::{Pool, PoolState, Product, curve::Model};
 
 sol! {
     function approve(address spender, uint256 value) external;
@@ -46,6 +46,19 @@ sol! {
     function positions(uint256 tokenId) external view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
     struct DecreaseParams { uint256 tokenId; uint128 liquidity; uint256 amount0Min; uint256 amount1Min; uint256 deadline; }
     function decreaseLiquidity(DecreaseParams params) external payable;
+
+    interface Stable {
+        function exchange(int128 i, int128 j, uint256 dx, uint256 least) external payable;
+        function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external;
+        function ramp_A(uint256 future, uint256 time) external;
+    }
+    interface Crypto {
+        function exchange(uint256 i, uint256 j, uint256 dx, uint256 least) external payable;
+        function ramp_A_gamma(uint256 amp, uint256 width, uint256 time) external;
+    }
+    interface OfTwo { function add_liquidity(uint256[2] amounts, uint256 least) external payable; }
+    interface OfThree { function add_liquidity(uint256[3] amounts, uint256 least) external; }
+    interface OfMany { function add_liquidity(uint256[] amounts, uint256 least) external; }
 }
 
 /// The one who acts, with plenty of every token.
@@ -100,6 +113,79 @@ impl<'a> Acts<'a> {
     pub(crate) async fn several(&mut self, market: &Market, count: usize) {
         for _ in 0..count {
             self.any(market).await;
+        }
+    }
+
+    /// A swap, a deposit or the begin of a ramp in every pool of Curve's, each a block.
+    pub(crate) async fn every_curve_pool(&mut self, market: &Market) {
+        let pools: Vec<Arc<Pool>> =
+            market.pools().iter().filter(|pool| pool.product.family() == "curve").cloned().collect();
+        for pool in pools {
+            self.curve(market, &pool).await;
+        }
+    }
+
+    async fn curve(&mut self, market: &Market, pool: &Pool) {
+        let PoolState::Curve(state) = &pool.state else { return };
+        let coins: Vec<Address> = pool.coins.iter().map(|coin| market.tokens().get(*coin).unwrap().address).collect();
+        // a metapool's own coins are two, and its base pool's follow
+        let own = if matches!(state.model, Model::Meta(_)) { 2 } else { coins.len() };
+        for coin in coins.iter().filter(|coin| **coin != NATIVE_ETHER) {
+            self.allow(pool.address, [*coin; 2]).await;
+        }
+        let part = U256::from(self.pick(90) + 10);
+        match (&state.model, self.pick(5)) {
+            (Model::Crypto(_), 0) => {
+                let (amp, width) = (U256::from(self.pick(1_000_000) + 500_000), U256::from(20_000_000_000_000_u64));
+                let time = U256::from(market.block().timestamp + 200_000);
+                self.try_to(ACTOR, pool.address, &Crypto::ramp_A_gammaCall { amp, width, time }).await;
+            }
+            (Model::Stable(_), 0) => {
+                let (future, time) =
+                    (U256::from(self.pick(1_000) + 100), U256::from(market.block().timestamp + 200_000));
+                self.try_to(ACTOR, pool.address, &Stable::ramp_ACall { future, time }).await;
+            }
+            (_, 1) if !coins.contains(&NATIVE_ETHER) => {
+                let mut amounts = Vec::new();
+                for coin in &coins[..own] {
+                    amounts.push(self.chain.balance_of(*coin, pool.address).await.unwrap() / part);
+                }
+                let least = U256::ZERO;
+                match (pool.product, amounts[..].try_into(), amounts[..].try_into()) {
+                    (Product::CurveStableswapNg, ..) => {
+                        self.try_to(ACTOR, pool.address, &OfMany::add_liquidityCall { amounts, least }).await;
+                    }
+                    (_, Ok(amounts), _) => {
+                        self.try_to(ACTOR, pool.address, &OfTwo::add_liquidityCall { amounts, least }).await;
+                    }
+                    (_, _, Ok(amounts)) => {
+                        self.try_to(ACTOR, pool.address, &OfThree::add_liquidityCall { amounts, least }).await;
+                    }
+                    _ => unreachable!("pools here have two coins or three"),
+                }
+            }
+            (model, _) => {
+                let i = self.pick(own);
+                let j = (i + 1 + self.pick(own - 1)) % own;
+                let dx = match coins[i] {
+                    NATIVE_ETHER => U256::from(1_000_000_000_000_000_000_u64),
+                    coin => self.chain.balance_of(coin, pool.address).await.unwrap() / part,
+                };
+                let (signed, least) = ([i as i128, j as i128], U256::ZERO);
+                let data = match model {
+                    Model::Crypto(_) => {
+                        Crypto::exchangeCall { i: U256::from(i), j: U256::from(j), dx, least }.abi_encode()
+                    }
+                    Model::Meta(_) if i == 0 => {
+                        let j = (1 + self.pick(3)) as i128;
+                        Stable::exchange_underlyingCall { i: 0, j, dx, least }.abi_encode()
+                    }
+                    _ => Stable::exchangeCall { i: signed[0], j: signed[1], dx, least }.abi_encode(),
+                };
+                let value_wei = if coins[i] == NATIVE_ETHER { dx } else { U256::ZERO };
+                let tx = Tx { from: ACTOR, to: pool.address, data: data.into(), value_wei, gas_units: None };
+                let _ = self.chain.send(&tx).await;
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod acts;
 mod faults;
 mod floods;
 mod following;
+mod lending;
 mod nodes;
 mod proxy;
 mod reading;

@@ -43,6 +43,12 @@ impl Meter {
         self.gas_units += gas_units;
     }
 
+    /// Work that is paid for and refunded.
+    pub(super) fn lend(&mut self, gas_units: u64) {
+        self.gas_units += gas_units;
+        self.refund_gas_units += i64::try_from(gas_units).unwrap_or(i64::MAX);
+    }
+
     /// An account that is warm from the start.
     pub(super) fn warm(&mut self, account: Address) {
         self.accounts.insert(account);

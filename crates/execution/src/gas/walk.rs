@@ -176,6 +176,7 @@ impl<'a> Walker<'a> {
                     None => (pool.address, 0),
                 };
                 self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS + saved));
+                self.meter.lend(pool.refunded_gas_units());
                 match pool.step_code(step.coin_in, step.coin_out).funding {
                     _ if place.prepaid => {}
                     Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, holder),

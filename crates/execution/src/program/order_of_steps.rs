@@ -1,5 +1,6 @@
 //! Which step pays whom, and in which order the steps run.
 
+use braid_primitives::NATIVE_ETHER;
 use braid_protocols::wrapped_ether::WRAP_OPCODE;
 
 use super::{Destination, Leg, ProgramStep};
@@ -43,6 +44,7 @@ fn heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     let wraps = leg.code.opcode == WRAP_OPCODE;
     let token = leg.token_out;
     if !(wraps || leg.code.pays_anyone)
+        || token == NATIVE_ETHER
         || order.tokens().any(|listed| listed == token)
         || legs.iter().filter(|l| l.token_out == token).count() != 1
     {
@@ -57,11 +59,12 @@ fn heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     (alone && met_once && next.step.share == 0 && able).then_some(heir)
 }
 
-/// The recipient, where the output is final and whole; else the proxy.
+/// The recipient, where the output is final and whole; else the proxy. Ether is counted where it leaves the proxy, and comes by.
 fn final_destination(order: &Order, legs: &[Leg], leg: &Leg) -> Destination {
     let is_output = order.outputs.iter().any(|output| output.token == leg.token_out);
     let is_spent = legs.iter().any(|other| other.token_in == leg.token_out);
-    if leg.code.pays_anyone && is_output && !is_spent && !order.has_output_fee() {
+    let comes_by = leg.token_out == NATIVE_ETHER || order.has_output_fee();
+    if leg.code.pays_anyone && is_output && !is_spent && !comes_by {
         Destination::Recipient
     } else {
         Destination::Proxy

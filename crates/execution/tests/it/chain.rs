@@ -50,10 +50,14 @@ impl Chain {
         chain
     }
 
-    /// Reads some pools again at the newest block.
+    /// Reads some pools again at the newest block, and those that listen to them.
     pub async fn refresh(&mut self, pools: &[Address]) {
-        let changed: Vec<Discovered> =
-            self.known.iter().filter(|pool| pools.contains(&pool.address)).cloned().collect();
+        let listens = |pool: &&std::sync::Arc<Pool>| {
+            pool.product.protocol().listens_to(&pool.state).iter().any(|to| pools.contains(to))
+        };
+        let listeners: Vec<Address> = self.market.pools().iter().filter(listens).map(|pool| pool.address).collect();
+        let is_changed = |pool: &&Discovered| pools.contains(&pool.address) || listeners.contains(&pool.address);
+        let changed: Vec<Discovered> = self.known.iter().filter(is_changed).cloned().collect();
         self.market = Arc::new(self.read(&changed, &self.market).await);
     }
 
@@ -164,6 +168,14 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     // of the listed vaults the local chain has some
     let exists = |coin: &Address| *coin == NATIVE_ETHER || tokens::TOKENS.iter().any(|token| token.address == *coin);
     found.retain(|pool| pool.coins.iter().all(exists));
+    // and of the listed pools too
+    let mut there = Vec::with_capacity(found.len());
+    for pool in found {
+        if !node.code(head.hash, pool.address).await.unwrap().is_empty() {
+            there.push(pool);
+        }
+    }
+    let found = there;
     assert!(found.len() > 60, "only {} pools", found.len());
     found
 }

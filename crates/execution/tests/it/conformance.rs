@@ -42,7 +42,8 @@ fn operand_bytes(cell: &str) -> usize {
         .sum()
 }
 
-/// Amounts in each direction that the pool takes: the smallest of a ladder that pays, and a hundred times as much if it takes that.
+/// An amount in each direction that the pool takes: of a ladder, the smallest that pays a hundred thousand times what the smallest
+/// of all pays, or the largest before it that does not drain the pool, of which a curve is a bound and no more.
 fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
     let count = u8::try_from(pool.coins.len()).unwrap();
     let mut found = Vec::new();
@@ -51,8 +52,16 @@ fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
         let mut pays = ladder.filter_map(|amount| Some((amount, pool.swap(at, coin_in, coin_out, amount).ok()?)));
         // the first that pays may be a crumb, whose rate rounding spoils
         let Some((first, crumb)) = pays.next() else { continue };
-        let larger = pays.find(|(_, swap)| swap.amount_out > crumb.amount_out * U256::from(100_000));
-        let (amount, swap) = larger.unwrap_or((first, crumb));
+        let rate = |amount: U256, out: U256| f64::from(out) / f64::from(amount);
+        let spot = rate(first, crumb.amount_out);
+        let fair = pays.take_while(|(amount, swap)| rate(*amount, swap.amount_out) > 0.9 * spot);
+        let (mut amount, mut swap) = (first, crumb.clone());
+        for (larger, paid) in fair {
+            (amount, swap) = (larger, paid);
+            if swap.amount_out > crumb.amount_out * U256::from(100_000) {
+                break;
+            }
+        }
         found.push((coin_in, coin_out, amount, swap));
     }
     found

@@ -20,11 +20,20 @@ use rand::{Rng, SeedableRng};
 use crate::chain::Chain;
 use crate::gas_table::{Measured, Table};
 
-/// Tokens that only vaults trade.
-pub const VAULTS_ALONE: [&str; 4] = ["stETH", "sDAI", "pufETH", "gtUSDCp"];
-/// Products whose amounts depend on the second.
-pub const VAULT_PRODUCTS: [Product; 4] =
-    [Product::Erc4626, Product::LidoSteth, Product::LidoWsteth, Product::Metamorpho];
+/// Tokens that only vaults, and pools of the products below, trade.
+pub const VAULTS_ALONE: [&str; 9] = ["stETH", "sDAI", "pufETH", "gtUSDCp", "3Crv", "fUSDC", "fUSDT", "fWETH", "v2USDC"];
+/// Products whose amounts depend on the second, or on another pool.
+pub const VAULT_PRODUCTS: [Product; 9] = [
+    Product::Erc4626,
+    Product::LidoSteth,
+    Product::LidoWsteth,
+    Product::Metamorpho,
+    Product::CurveMetapool,
+    Product::CurveStableswapNg,
+    Product::FluidDexT1,
+    Product::FluidFToken,
+    Product::MorphoVaultV2,
+];
 
 const ROUTES: usize = 500;
 const SEED: u64 = 20_260_702;

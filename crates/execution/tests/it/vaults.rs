@@ -57,10 +57,22 @@ async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) 
 /// A swap as a user makes it: approved, quoted for the next block, mined at that block's second. Gas modelled and used.
 pub async fn trade(
     chain: &mut Chain,
+    tokens: [Address; 2],
+    amount: U256,
+    products: &[Product],
+    recipient: Address,
+) -> (u64, u64) {
+    trade_later(chain, tokens, amount, products, recipient, 0).await
+}
+
+/// As [`trade`], mined some seconds later than quoted.
+pub async fn trade_later(
+    chain: &mut Chain,
     [token_in, token_out]: [Address; 2],
     amount: U256,
     products: &[Product],
     recipient: Address,
+    later_seconds: u64,
 ) -> (u64, u64) {
     chain.afford(token_in, amount).await;
     if token_in != NATIVE_ETHER {
@@ -85,7 +97,7 @@ pub async fn trade(
         inputs: vec![TokenAmount { token: token_in, amount }],
         outputs: vec![TokenAmount { token: token_out, amount: quoted }],
         recipient,
-        deadline: at.timestamp,
+        deadline: at.timestamp + later_seconds,
         partner_fee: None,
     };
     let program = braid_execution::encode_program(&chain.market, route, &order).unwrap();
@@ -93,7 +105,7 @@ pub async fn trade(
     let data = braid_execution::execute_calldata(&order, &program.bytes);
     let before = chain.balances(recipient, &[token_out]).await[0];
     let kept = chain.balances(proxy::address(), &[token_in, token_out]).await;
-    chain.rpc("evm_setNextBlockTimestamp", json!([U256::from(at.timestamp)])).await;
+    chain.rpc("evm_setNextBlockTimestamp", json!([U256::from(at.timestamp + later_seconds)])).await;
     let receipt = chain.send(proxy::address(), data.clone(), order.value_wei(), estimate.gas_limit).await;
     if !receipt.succeeded {
         panic!("{products:?}: {}", chain.why(proxy::address(), data, order.value_wei()).await);

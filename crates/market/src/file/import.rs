@@ -5,11 +5,12 @@
 //! code: right for benchmarks, and no claim that a route through them can be executed. Wrapped ether is always added.
 
 mod balancer;
+mod curve;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use braid_primitives::{Address, B256, Block, Token, TokenId, U256};
-use braid_protocols::{Pool, PoolState, Product, erc4626, pool::MAX_COINS, uniswap_v2, uniswap_v3};
+use braid_protocols::{Pool, PoolState, Product, erc4626, fluid::dex, pool::MAX_COINS, uniswap_v2, uniswap_v3};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -126,10 +127,17 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
         "erc4626" => (Product::Erc4626, PoolState::Erc4626(Box::new(vault(entry, tokens)?))),
         "balancer_weighted" => balancer::weighted(entry, tokens)?,
         "balancer_stable" => balancer::stable(entry)?,
+        kind if kind.starts_with("curve_") => curve::state(entry)?,
+        "fluid_t1" => {
+            let (addresses, decimals) = fluid_tokens(entry, tokens)?;
+            let snapshot = fluid_snapshot(entry, addresses, decimals)?;
+            (Product::FluidDexT1, PoolState::FluidDexT1(dex::State::Snapshot(Box::new(snapshot))))
+        }
         _ => return Err("kind not covered".into()),
     };
-    let coins: Vec<_> = list(entry, "tokens")?.iter().collect();
-    let most = if matches!(state, PoolState::BalancerV2(_)) { MAX_COINS } else { 2 };
+    let coins =
+        if product.family() == "curve" { curve::coins(entry)? } else { list(entry, "tokens")?.iter().collect() };
+    let most = if matches!(state, PoolState::BalancerV2(_) | PoolState::Curve(_)) { MAX_COINS } else { 2 };
     if coins.len() < 2 || coins.len() > most {
         return Err(format!("{} coins", coins.len()));
     }
@@ -194,6 +202,58 @@ fn vault(entry: &Value, tokens: &Tokens) -> Result<erc4626::State, Reason> {
     })
 }
 
+/// A pool's two tokens and their decimals.
+fn fluid_tokens(entry: &Value, tokens: &Tokens) -> Result<([Address; 2], [u8; 2]), Reason> {
+    let token = |coin| {
+        let id = parse::<Address>(coin).and_then(|address| tokens.id(address));
+        let token = id.and_then(|id| tokens.get(id)).ok_or("a coin that is no listed token")?;
+        Ok::<_, Reason>((token.address, token.decimals))
+    };
+    match list(entry, "tokens")? {
+        [first, second] => {
+            let (first, second) = (token(first)?, token(second)?);
+            Ok(([first.0, second.0], [first.1, second.1]))
+        }
+        other => Err(format!("{} coins", other.len())),
+    }
+}
+
+/// A pool of Fluid as a resolver showed it: reserves and limits of one moment.
+fn fluid_snapshot(entry: &Value, addresses: [Address; 2], decimals: [u8; 2]) -> Result<dex::Snapshot, Reason> {
+    let part = |key: &str| entry.get(key).ok_or_else(|| format!("{key} is missing"));
+    let side = |key: &str| {
+        let side = part(key)?;
+        let pair = |kind: &str| {
+            Ok::<_, Reason>([number(side, &format!("token0_{kind}"))?, number(side, &format!("token1_{kind}"))?])
+        };
+        Ok::<_, Reason>(dex::Side::open(pair("real")?, pair("imaginary")?))
+    };
+    let limits = |kind: &str| {
+        let limit = |token: u8| {
+            let limit = part("dex_limits")?.get(format!("{kind}_token{token}")).unwrap_or(&Value::Null);
+            Ok::<_, Reason>(dex::Limit {
+                available: number(limit, "available")?,
+                expands_to: number(limit, "expands_to")?,
+                expand_seconds: number(limit, "expand_duration")?,
+            })
+        };
+        Ok::<_, Reason>(Some([limit(0)?, limit(1)?]))
+    };
+    Ok(dex::Snapshot {
+        addresses,
+        reserves: dex::Reserves {
+            collateral: side("collateral_reserves")?,
+            debt: side("debt_reserves")?,
+            centre_price: number(entry, "center_price_1e27")?,
+            fees: dex::Fees { fee_pips: number(entry, "fee_1e6")?, revenue_cut_percent: 0 },
+        },
+        decimals,
+        withdrawable: limits("withdrawable")?,
+        borrowable: limits("borrowable")?,
+        taken_at: number(entry, "sync_time")?,
+    })
+}
+
 /// Ticks with their net liquidity, in ascending order. Recordings lack the gross liquidity, on which swaps do not depend;
 /// the least that it can be is assumed.
 fn ticks(entry: &Value) -> Result<Arc<[uniswap_v3::Tick]>, Reason> {
@@ -230,13 +290,18 @@ fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]
             state.max_deposit_assets = number(entry, "max_deposit").ok()?;
             state.max_redeem_shares = number(entry, "max_redeem").ok()?;
         }
+        PoolState::FluidDexT1(dex::State::Snapshot(snapshot)) => {
+            **snapshot = fluid_snapshot(entry, snapshot.addresses, snapshot.decimals).ok()?;
+        }
         PoolState::WrappedEther
         | PoolState::Lido(_)
         | PoolState::Metamorpho(_)
         | PoolState::BalancerV2(_)
-        | PoolState::BalancerV3(_) => {
-            return None;
-        }
+        | PoolState::BalancerV3(_)
+        | PoolState::FluidDexT1(_)
+        | PoolState::FluidFToken(_)
+        | PoolState::VaultV2(_)
+        | PoolState::Curve(_) => return None,
     }
     check_state(&next).ok()?;
     *pool = next.clone();

@@ -201,7 +201,11 @@ fn check_state(pool: &Pool) -> Result<(), &'static str> {
         PoolState::BalancerV2(state) => state.validate(),
         PoolState::BalancerV3(state) if state.coins.len() != pool.coins.len() => Err("balances for other coins"),
         PoolState::BalancerV3(state) => state.validate(),
-        PoolState::Erc4626(_) | PoolState::Lido(_) => Ok(()),
+        PoolState::Curve(state) if state.coins() != pool.coins.len() => Err("balances for other coins"),
+        PoolState::Curve(state) => state.validate(),
+        PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::FluidFToken(_) => Ok(()),
         PoolState::Metamorpho(vault) => vault.validate(),
+        PoolState::FluidDexT1(state) => state.validate(),
+        PoolState::VaultV2(vault) => vault.validate(),
     }
 }

@@ -1,4 +1,5 @@
-use braid_primitives::{Address, B256};
+use braid_primitives::{Address, B256, U256};
+use braid_protocols::fluid::dex;
 
 use super::*;
 
@@ -21,13 +22,37 @@ const SAMPLE: &str = r#"{
          "fee_pips": 3000, "tick_spacing": 60, "sqrt_price_x96": "79228162514264337593543950336", "tick": 0,
          "liquidity": "170141183460469231731687303715884105727",
          "ticks": [[60, "-170141183460469231731687303715884105727"], [-60, "170141183460469231731687303715884105727"]]},
-        {"kind": "fluid_t1", "dex": "fluid_t1", "address": "0x0000000000000000000000000000000000000013", "tokens": []},
+        {"kind": "fluid_t1", "dex": "fluid_t1", "address": "0x0000000000000000000000000000000000000013",
+         "tokens": ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "0x0000000000000000000000000000000000000000"],
+         "collateral_reserves": {"token0_real": "2295042598570000000", "token1_real": "1244915690476092",
+                                 "token0_imaginary": "23405089809239810283", "token1_imaginary": "11014459496827715"},
+         "debt_reserves": {"token0_real": "0", "token1_real": "0", "token0_imaginary": "0", "token1_imaginary": "0"},
+         "center_price_1e27": "462791187004722992119808", "fee_1e6": 1000,
+         "dex_limits": {
+             "borrowable_token0": {"available": "0", "expands_to": "0", "expand_duration": "0"},
+             "borrowable_token1": {"available": "0", "expands_to": "0", "expand_duration": "0"},
+             "withdrawable_token0": {"available": "1000000", "expands_to": "2295042598570", "expand_duration": "600"},
+             "withdrawable_token1": {"available": "7", "expands_to": "1244915690476092769722", "expand_duration": "0"}},
+         "sync_time": 1774283111},
+        {"kind": "fluid_t1", "dex": "fluid_t1", "address": "0x0000000000000000000000000000000000000015", "tokens": []},
+        {"kind": "order_book", "dex": "order_book", "address": "0x0000000000000000000000000000000000000016", "tokens": []},
         {"kind": "uniswap_v2", "dex": "uniswap_v2", "address": "0x0000000000000000000000000000000000000014",
          "tokens": ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "0xdac17f958d2ee523a2206206994597c13d831ec7"],
          "reserves": ["1", "1"], "fee_bps": 30}],
     "updates": [{"block": 8, "changed": [
         {"kind": "uniswap_v2", "address": "0x0000000000000000000000000000000000000011", "reserves": ["3000000000001", "2"]},
-        {"kind": "fluid_t1", "address": "0x0000000000000000000000000000000000000013"}]}]
+        {"kind": "fluid_t1", "address": "0x0000000000000000000000000000000000000013",
+         "collateral_reserves": {"token0_real": "2295042598570000000", "token1_real": "1244915690476092",
+                                 "token0_imaginary": "23405089809239810283", "token1_imaginary": "11014459496827715"},
+         "debt_reserves": {"token0_real": "0", "token1_real": "0", "token0_imaginary": "0", "token1_imaginary": "0"},
+         "center_price_1e27": "462791187004722992119808", "fee_1e6": 500,
+         "dex_limits": {
+             "borrowable_token0": {"available": "0", "expands_to": "0", "expand_duration": "0"},
+             "borrowable_token1": {"available": "0", "expands_to": "0", "expand_duration": "0"},
+             "withdrawable_token0": {"available": "1000000", "expands_to": "2295042598570", "expand_duration": "600"},
+             "withdrawable_token1": {"available": "7", "expands_to": "1244915690476092769722", "expand_duration": "0"}},
+         "sync_time": 1774283111},
+        {"kind": "fluid_t1", "address": "0x0000000000000000000000000000000000000015"}]}]
 }"#;
 
 #[test]
@@ -79,7 +104,7 @@ fn a_saved_file_replaces_the_old_one_and_leaves_nothing_else() {
     fs::write(&path, b"older").unwrap();
     sample().save(&path).unwrap();
     assert_eq!(Market::load(&path).unwrap().pools(), sample().pools());
-    assert_eq!(open(&path).unwrap().market.pools().len(), 3);
+    assert_eq!(open(&path).unwrap().market.pools().len(), 4);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -91,21 +116,36 @@ fn a_recorded_market_keeps_what_we_cover_and_counts_the_rest() {
     assert_eq!((market.block().number, market.block().hash), (7, B256::ZERO));
     assert_eq!(market.tokens().len(), 3, "the zero address is ether, WETH is known");
     let products: Vec<_> = market.pools().iter().map(|pool| pool.product.id()).collect();
-    assert_eq!(products, ["wrapped_ether", "sushiswap_v2", "uniswap_v3"]);
+    assert_eq!(products, ["wrapped_ether", "sushiswap_v2", "uniswap_v3", "fluid_dex_t1"]);
     let PoolState::UniswapV3(state) = &market.pools()[2].state else { panic!("a V3 pool") };
     assert_eq!(state.ticks.iter().map(|tick| tick.index).collect::<Vec<_>>(), [-60, 60], "sorted");
-    assert_eq!(imported.skipped.values().sum::<usize>(), 2);
-    assert!(imported.skipped.contains_key("fluid_t1: kind not covered"), "{:?}", imported.skipped);
+    let PoolState::FluidDexT1(dex::State::Snapshot(fluid)) = &market.pools()[3].state else { panic!("a Fluid pool") };
+    assert_eq!(
+        (fluid.decimals, fluid.reserves.debt),
+        ([6, 18], None),
+        "a side of which nothing is there does not trade"
+    );
+    let [usdc, ether] = fluid.withdrawable.unwrap();
+    assert_eq!((usdc.available, usdc.after(600)), (U256::from(1_000_000), U256::from(2_295_042_598_570_u64)));
+    assert_eq!(ether.after(0), ether.expands_to, "without a time to expand in, it has expanded");
+    let skipped: Vec<_> = imported.skipped.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
+    let expected = [
+        ("fluid_t1: 0 coins", 1),
+        ("order_book: kind not covered", 1),
+        ("uniswap_v2: a coin that is no listed token", 1),
+    ];
+    assert_eq!(skipped, expected);
 }
 
 #[test]
 fn updates_give_the_new_states_of_the_pools_we_cover() {
     let updates = import_json(SAMPLE.as_bytes()).unwrap().updates;
     assert_eq!(updates.len(), 1);
-    let [pool] = updates[0].changed.as_slice() else { panic!("one pool") };
+    let [pool, fluid] = updates[0].changed.as_slice() else { panic!("two pools") };
     assert_eq!(pool.address, Address::with_last_byte(0x11));
     let PoolState::UniswapV2(state) = &pool.state else { panic!("a pair") };
     assert_eq!((state.reserve0, state.reserve1, state.fee_bps), (3_000_000_000_001, 2, 30));
+    assert_eq!((fluid.address, fluid.fee_pips()), (Address::with_last_byte(0x13), Some(500)));
 }
 
 #[test]

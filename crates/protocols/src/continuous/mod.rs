@@ -14,4 +14,4 @@ mod sampled;
 
 pub use direction::{Direction, Stretch, Trade};
 pub use pair::PairCurve;
-pub use sampled::sampled;
+pub use sampled::{sampled, sampled_at};

@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{Direction, Stretch};
-use crate::{Pool, PoolState, Product, balancer, erc4626, lido, morpho, uniswap_v2, uniswap_v3};
+use crate::{Pool, PoolState, Product, balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3};
 
 /// The largest reserve that a V2 pair keeps: it reverts above 112 bits.
 const MAX_RESERVE: f64 = 5_192_296_858_534_827_628_530_496_329_220_095.0;
@@ -32,9 +32,13 @@ impl PairCurve {
             PoolState::UniswapV3(state) => concentrated(state),
             PoolState::BalancerV2(state) => balancer::v2::pair_curve(state, coins, at),
             PoolState::BalancerV3(state) => balancer::v3::pair_curve(state, coins, at)?,
+            PoolState::Curve(state) => curve::pair_curve(state, coins, at)?,
             PoolState::Erc4626(state) => erc4626::pair_curve(state, at)?,
             PoolState::Lido(state) => lido::pair_curve(state, pool.product == Product::LidoSteth, at)?,
             PoolState::Metamorpho(vault) => morpho::pair_curve(vault, at)?,
+            PoolState::FluidDexT1(state) => fluid::dex::pair_curve(state, at)?,
+            PoolState::FluidFToken(state) => fluid::ftoken::pair_curve(state, at)?,
+            PoolState::VaultV2(vault) => morpho::vault_v2::pair_curve(vault, at)?,
         };
         curve.directions.iter().any(Option::is_some).then_some(curve)
     }

@@ -2,10 +2,11 @@
 //!
 //! The pool is asked at amounts a factor of eight apart, then in the middle of every stretch that the segments through the
 //! answers do not predict. The answers' upper concave hull repairs what rounding (and fees that fall on the way to balance)
-//! bend the wrong way; a constant-product segment joins each two points of it. The whole is then raised by what the
-//! middles missed, so that exact quotes are below it: it plans and it bounds. That is measured, not proved: where a curve
-//! turns faster than the samples follow, a quote may be up to a ten-thousandth above. A certificate that rests on it must
-//! allow for as much.
+//! bend the wrong way; a constant-product segment joins each two points of it. What samples are left go where a concave curve through
+//! those at hand has the most room above them. The whole is then raised by what the middles missed and by a part of that room, so that
+//! exact quotes are below it: it plans and it bounds. A fixed rate leaves no room, and is not raised. The part is measured, not
+//! proved: no quote of any recorded mainnet pool is above its curve (`crates/market/tests/sampled.rs`), and none of those of random
+//! pools (`tests/it/sampled_bounds.rs`), but for what contracts round.
 
 use alloy_primitives::U256;
 
@@ -13,6 +14,8 @@ use super::{Direction, Stretch};
 
 /// The most exact quotes that refining spends on one direction, the first coarse ones included.
 const MAX_SAMPLES: usize = 72;
+/// The most that are spent altogether, but for those at peaks.
+const MOST_SAMPLES: usize = 88;
 /// Rounds of refining: neighbours are a factor of eight apart, then √8, …; a cliff wants many.
 const ROUNDS: usize = 16;
 /// Coarse samples at most: 8²⁰ between the largest amount and the smallest.
@@ -23,17 +26,30 @@ const MISSED: f64 = 4.0e-6;
 const MISSED_AT_THE_END: f64 = 2.0e-4;
 /// What a stretch may miss elsewhere, in terms of what it was seen to miss, and at least.
 const UNSEEN: f64 = 3.0;
-const UNSEEN_LEAST: f64 = 2.0e-6;
+const UNSEEN_LEAST: f64 = 6.0e-6;
+/// The same where some samples bend the wrong way.
+const UNSEEN_LEAST_WITH_BENDS: f64 = 5.0e-5;
+/// And in terms of the room that it leaves, which a smooth curve uses little of.
+const UNSEEN_OF_ROOM: f64 = 0.1;
+/// The same beside samples that bend the wrong way.
+const UNSEEN_OF_ROOM_AT_A_BEND: f64 = 0.3;
+/// Room in which no finer sample is wanted, as a share of the amount out.
+const NARROW: f64 = 1.0e-4;
+/// How fast what one place may miss fades from the places around it: with this power of the ratio of amounts in. Places that lie
+/// close together must be raised alike, or the slope between them would say nothing.
+const FADES: i32 = 4;
 /// Atomic units by which a contract's rounding may bend a curve.
 const ROUNDING_UNITS: f64 = 2.0;
-/// The same as a share of what the pool holds: the Newton loops of Curve's pools stop within 10⁻¹⁴.
-const ROUNDING_SHARE: f64 = 2.0e-14;
+/// The same as a share of what the pool holds: the Newton loops of Curve's pools stop within 10⁻¹⁴, and a metapool runs several.
+const ROUNDING_SHARE: f64 = 5.0e-14;
 /// From the first sample on, rounding shall not matter: this many atomic units out, or a thousandth of all in shallow pools.
 const ENOUGH_UNITS: f64 = 1.0e7;
 /// And the first sample need not be below this share of all.
 const SMALL_SHARE: f64 = 1.0e-7;
 /// Points nearer than this to the line between their neighbours say nothing of the curve's bend.
 const STRAIGHT: f64 = 1.0e-10;
+/// Samples further than this below the line between their neighbours, as a share, are bent the wrong way.
+const BENT: f64 = 1.0e-7;
 /// How much the root rate falls along a segment at least: division needs it.
 const LEAST_FALL: f64 = 1.0e-10;
 /// Bisections for where a pool refuses.
@@ -63,6 +79,17 @@ struct Segment {
 ///
 /// `None` where the pool pays nothing.
 pub fn sampled(most_in: U256, most_out: U256, quote: impl Fn(U256) -> Option<U256>) -> Option<Direction> {
+    sampled_at(most_in, most_out, &[], quote)
+}
+
+/// As [`sampled`], with some amounts in at which the pool is asked in any case: where a fee is least, which makes a peak that other
+/// samples may miss.
+pub fn sampled_at(
+    most_in: U256,
+    most_out: U256,
+    peaks: &[U256],
+    quote: impl Fn(U256) -> Option<U256>,
+) -> Option<Direction> {
     let ask = |x: U256| quote(x).filter(|y| !y.is_zero()).map(|y| Point { x: f64::from(x), y: f64::from(y) });
     let (top_in, refused) = largest(most_in, |x| ask(x).is_some())?;
     let mut top = ask(top_in)?;
@@ -70,7 +97,13 @@ pub fn sampled(most_in: U256, most_out: U256, quote: impl Fn(U256) -> Option<U25
     let mut samples = coarse(top_in, top, held, ask);
     let slack = ROUNDING_UNITS + held * ROUNDING_SHARE;
     let tolerance = |y: f64| MISSED + (MISSED_AT_THE_END - MISSED) * (y / held).powi(4);
-    let missed = refine(&mut samples, slack, tolerance, ask);
+    let mut missed = refine(&mut samples, slack, tolerance, ask);
+    for peak in peaks {
+        if let Some(point) = ask(*peak).filter(|point| point.x < top.x) {
+            include(&mut samples, &mut missed, point);
+        }
+    }
+    narrow(&mut samples, &mut missed, slack, ask);
     if refused {
         // it may take a little more than what it was seen to take
         let more = 1.0 + 2.0 / f64::from(1_u32 << BISECTIONS);
@@ -79,28 +112,89 @@ pub fn sampled(most_in: U256, most_out: U256, quote: impl Fn(U256) -> Option<U25
             *last = top;
         }
     }
-    let raised = raise(&samples, &missed, slack);
+    let raised = raise(&samples, &missed, slack, held);
     let segments = chain(&hull(raised.into_iter()));
     let beyond = if refused { 0.0 } else { held - top.y };
     direction(&segments, beyond)
 }
 
-/// The samples raised by what was missed around them, but never above the line through the two before: a concave curve is below
-/// that line, and a cliff that was missed must not lift the flat before it.
-fn raise(samples: &[Point], missed: &[f64], slack: f64) -> Vec<Point> {
-    let flat: Vec<Point> = hull(samples.iter().copied());
-    let mut raised: Vec<Point> = Vec::with_capacity(flat.len());
-    for point in flat.iter().skip(1) {
-        let miss = samples.iter().zip(missed).find(|(sample, _)| sample.x >= point.x).map_or(0.0, |(_, miss)| *miss);
-        let least = (point.y + slack) * (1.0 + UNSEEN_LEAST);
-        let lifted = (point.y + slack) * (1.0 + UNSEEN_LEAST + UNSEEN * miss);
-        let most = match raised[..] {
-            [.., a, b] => b.y + (b.y - a.y) / (b.x - a.x) * (point.x - b.x),
-            _ => f64::INFINITY,
-        };
-        raised.push(Point { x: point.x, y: lifted.min(most).max(least) });
+/// Spends what is left of the samples where a concave curve through those at hand has the most room.
+fn narrow(samples: &mut Vec<Point>, missed: &mut Vec<f64>, slack: f64, ask: impl Fn(U256) -> Option<Point>) {
+    for _ in samples.len()..MOST_SAMPLES {
+        let points = hull(samples.iter().copied());
+        let rooms = rooms(&points, samples.first().map_or(0.0, |first| first.x), slack);
+        let widest = rooms.iter().enumerate().skip(1).max_by(|a, b| a.1.total_cmp(b.1));
+        let Some((place, _)) = widest.filter(|(_, room)| **room > NARROW) else { return };
+        let (Some(from), Some(to)) = (points.get(place), points.get(place + 1)) else { return };
+        let middle = ask(U256::from((from.x * to.x).sqrt()));
+        match middle.filter(|middle| from.x < middle.x && middle.x < to.x) {
+            Some(middle) if include(samples, missed, middle) => {}
+            _ => return,
+        }
     }
-    raised
+}
+
+/// Puts a point among the samples, unless there is one for that amount.
+fn include(samples: &mut Vec<Point>, missed: &mut Vec<f64>, point: Point) -> bool {
+    let at = samples.partition_point(|sample| sample.x < point.x);
+    let is_new = samples.get(at).is_none_or(|sample| sample.x > point.x);
+    if is_new {
+        samples.insert(at, point);
+        missed.insert(at, missed.get(at).copied().unwrap_or(0.0));
+    }
+    is_new
+}
+
+/// How far above each stretch of a hull a concave curve through its points can be: up to where its neighbours, extended, meet. As a
+/// share of what would be paid there; what rounding may do is not counted. `first` is the first sample's amount in.
+fn rooms(points: &[Point], first: f64, slack: f64) -> Vec<f64> {
+    let rate = |k: usize| points.get(k..k + 2).map(|pair| (pair[1].y - pair[0].y) / (pair[1].x - pair[0].x));
+    let room = |(k, pair): (usize, &[Point])| {
+        let (this, next) = (rate(k).unwrap_or(0.0), rate(k + 1));
+        match k.checked_sub(1).and_then(rate) {
+            Some(last) if last > next.unwrap_or(0.0) => {
+                let next = next.unwrap_or(0.0);
+                let along = (pair[1].x - pair[0].x) * (this - next) / (last - next);
+                ((last - this) * along - slack).max(0.0) / (pair[0].y + last * along)
+            }
+            Some(_) => 0.0,
+            // up to the first sample the curve is a line; one beyond others on the way to it is on a line with them
+            None if pair[1].x > first => 0.0,
+            None => next.map_or(0.0, |next| 1.0 - next / this),
+        }
+    };
+    points.windows(2).enumerate().map(room).collect()
+}
+
+/// The samples raised by what may be missed around them.
+fn raise(samples: &[Point], missed: &[f64], slack: f64, held: f64) -> Vec<Point> {
+    let points = hull(samples.iter().copied());
+    let rooms = rooms(&points, samples.first().map_or(0.0, |first| first.x), slack);
+    let below = |pair: &[Point]| {
+        let rate = (pair[1].y - pair[0].y) / (pair[1].x - pair[0].x);
+        let between = samples.iter().filter(|sample| pair[0].x < sample.x && sample.x < pair[1].x);
+        let line = |x: f64| pair[0].y + rate * (x - pair[0].x);
+        between.into_iter().any(|sample| sample.y + slack < line(sample.x) * (1.0 - BENT))
+    };
+    let bends: Vec<bool> = points.windows(2).map(below).collect();
+    let is_concave = !bends.contains(&true);
+    let least = if is_concave { UNSEEN_LEAST } else { UNSEEN_LEAST_WITH_BENDS };
+    let most = |room: f64| if is_concave { room } else { room.max(least) };
+    let own = |(place, point): (usize, &Point)| {
+        let miss = samples.iter().zip(missed).find(|(sample, _)| sample.x >= point.x).map_or(0.0, |(_, miss)| *miss);
+        let room = rooms.iter().skip(place - 1).take(2).copied().fold(0.0, f64::max);
+        let bent = bends.iter().skip(place.saturating_sub(2)).take(4).any(|bent| *bent);
+        let rest = least + MISSED_AT_THE_END * (point.y / held).powi(4) + UNSEEN * miss;
+        // where the curve is not concave, the room is no bound
+        if bent { rest + UNSEEN_OF_ROOM_AT_A_BEND * room } else { most(room).min(rest + UNSEEN_OF_ROOM * room) }
+    };
+    let own: Vec<(f64, f64)> = points.iter().enumerate().skip(1).map(|at| (at.1.x, own(at))).collect();
+    let raised = |point: &Point| {
+        let faded = |(x, share): &(f64, f64)| share * (point.x / x).min(x / point.x).powi(FADES);
+        let share = own.iter().map(faded).fold(0.0, f64::max);
+        Point { x: point.x, y: (point.y + slack) * (1.0 + share) }
+    };
+    points.iter().skip(1).map(raised).collect()
 }
 
 /// The largest amount up to `most` that is taken, to one part in 2²⁰, and whether more than that is refused.

@@ -4,7 +4,25 @@
 //! its view says otherwise, the view is a function of its own. Whatever depends on time takes the block as an argument.
 
 mod arith;
+mod cold;
+mod continuous;
 pub mod crypto;
+mod events;
+pub mod gas;
+mod listed;
+mod partners;
+mod pool;
 pub mod presets;
 pub mod read;
+mod reader;
 pub mod stable;
+mod step;
+
+pub use cold::{
+    CURVE_CRYPTOSWAP, CURVE_METAPOOL, CURVE_STABLESWAP, CURVE_STABLESWAP_NG, CURVE_TRICRYPTO, CURVE_TRICRYPTO_NG,
+    CURVE_TWOCRYPTO_NG, Curve,
+};
+pub(crate) use continuous::pair_curve;
+pub use pool::{After, CryptoTrade, Model, State, Trades};
+pub(crate) use step::step_code;
+pub use step::{CRYPTO_OPCODE, STABLE_OPCODE, UNDERLYING_OPCODE};

@@ -2,12 +2,12 @@
 //!
 //! A call that a pool of some generation does not know reverts, which is an answer too.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, sol};
 use arrayvec::ArrayVec;
 
 use super::crypto::{self, AmpGamma, Kind, Repricing};
-use super::stable::{Amplification, Rate, Rates, Rules, State};
+use super::stable::{Amplification, ProductRule, Rate, Rates, Rules, State};
 use crate::pool::MAX_COINS;
 use crate::{Call, DecodeError};
 
@@ -99,24 +99,55 @@ pub struct StableReading {
     pub rules: Rules,
 }
 
+/// The pools that count their coins in another type. Source: their verified code.
+const FIRST: [Address; 3] = [
+    address!("93054188d876f558f4a66B2EF1d97d16eDf0895B"),
+    address!("7fC77b5c7614E1533320Ea6DDc2Eb61fa00A9714"),
+    address!("A5407eAE9Ba41422680e2e00537571bcC53efBfD"),
+];
+
 impl StableReading {
-    /// The calls, in the order in which [`Self::state`] takes their answers.
+    fn counts_as_the_first(&self) -> bool {
+        FIRST.contains(&self.pool)
+    }
+
+    /// The pools whose loops give what has not settled are those from before the amplification had a precision.
+    const fn is_precise(&self) -> bool {
+        !self.rules.gives_unsettled
+    }
+
+    /// The next generation's fee moves, and that of Aave's pools, which keep nothing back.
+    fn has_moving_fee(&self) -> bool {
+        self.rules.product == ProductRule::Whole || (self.is_precise() && !self.rules.exchange_keeps_one)
+    }
+
+    fn questions(&self) -> usize {
+        7 + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.has_moving_fee())
+    }
+
+    /// The calls, in the order in which [`Self::state`] takes their answers: none that a pool of these habits does not know, because
+    /// a call that reverts is asked again on its own.
     pub fn calls(&self) -> Vec<Call> {
         let call = |data: Vec<u8>| Call { to: self.pool, data: data.into() };
-        let mut calls = Vec::with_capacity(9 + 2 * self.rates.len());
+        let mut calls = Vec::with_capacity(self.questions());
         for coin in 0..u8::try_from(self.rates.len()).unwrap_or(u8::MAX) {
-            calls.push(call(balancesCall { coin: U256::from(coin) }.abi_encode()));
-            calls.push(call(First::balancesCall { coin: i128::from(coin) }.abi_encode()));
+            let first = First::balancesCall { coin: i128::from(coin) }.abi_encode();
+            let later = balancesCall { coin: U256::from(coin) }.abi_encode();
+            calls.push(call(if self.counts_as_the_first() { first } else { later }));
         }
         calls.push(call(ACall {}.abi_encode()));
-        calls.push(call(A_preciseCall {}.abi_encode()));
+        if self.is_precise() {
+            calls.push(call(A_preciseCall {}.abi_encode()));
+        }
         calls.push(call(initial_ACall {}.abi_encode()));
         calls.push(call(future_ACall {}.abi_encode()));
         calls.push(call(initial_A_timeCall {}.abi_encode()));
         calls.push(call(future_A_timeCall {}.abi_encode()));
         calls.push(call(feeCall {}.abi_encode()));
         calls.push(call(admin_feeCall {}.abi_encode()));
-        calls.push(call(offpeg_fee_multiplierCall {}.abi_encode()));
+        if self.has_moving_fee() {
+            calls.push(call(offpeg_fee_multiplierCall {}.abi_encode()));
+        }
         calls
     }
 
@@ -125,14 +156,13 @@ impl StableReading {
     /// # Errors
     /// [`DecodeError`] when a pool of this kind would not have answered so.
     pub fn state(&self, answers: &[Option<Bytes>]) -> Result<State, DecodeError> {
-        let mut answers = expect(self.pool, 9 + 2 * self.rates.len(), answers)?;
+        let mut answers = expect(self.pool, self.questions(), answers)?;
         let mut balances = ArrayVec::new();
         for _ in 0..self.rates.len() {
-            let (later, first) = (answers.word(), answers.word());
-            let got = "no number";
-            balances.push(later.or(first).ok_or(DecodeError::Call { pool: self.pool, call: "balances", got })?);
+            balances.push(answers.need("balances")?);
         }
-        let (plain, precise) = (answers.need("A")?, answers.word());
+        let plain = answers.need("A")?;
+        let precise = if self.is_precise() { answers.word() } else { None };
         let ramp = [answers.word(), answers.word(), answers.word(), answers.word()];
         let precision = if precise.is_some() { 100 } else { 1 };
         let amplification = match ramp {
@@ -151,7 +181,7 @@ impl StableReading {
             amplification,
             fee: answers.need_u64("fee")?,
             admin_fee: answers.word().map_or(5_000_000_000, |fee| fee.saturating_to()),
-            offpeg_fee_multiplier: answers.word().map_or(0, |multiplier| multiplier.saturating_to()),
+            offpeg_fee_multiplier: if self.has_moving_fee() { answers.need_u64("offpeg_fee_multiplier")? } else { 0 },
             rules: self.rules,
         })
     }
@@ -205,10 +235,12 @@ impl CryptoReading {
             mid_feeCall {}.abi_encode(),
             out_feeCall {}.abi_encode(),
             fee_gammaCall {}.abi_encode(),
-            last_prices_timestampCall {}.abi_encode(),
-            last_timestampCall {}.abi_encode(),
-            ma_half_timeCall {}.abi_encode(),
-            ma_timeCall {}.abi_encode(),
+            if self.packs_times() {
+                last_timestampCall {}.abi_encode()
+            } else {
+                last_prices_timestampCall {}.abi_encode()
+            },
+            if self.stores_half_time() { ma_half_timeCall {}.abi_encode() } else { ma_timeCall {}.abi_encode() },
             xcp_profitCall {}.abi_encode(),
             virtual_priceCall {}.abi_encode(),
             allowed_extra_profitCall {}.abi_encode(),
@@ -226,7 +258,7 @@ impl CryptoReading {
     /// [`DecodeError`] when a pool of this kind would not have answered so.
     pub fn state(&self, answers: &[Option<Bytes>]) -> Result<crypto::State, DecodeError> {
         let coins = self.kind.coins();
-        let mut answers = expect(self.pool, coins + 3 * (coins - 1) + 17, answers)?;
+        let mut answers = expect(self.pool, coins + 3 * (coins - 1) + 15, answers)?;
         let (mut balances, mut price_scale) = ([U256::ZERO; 3], [U256::ZERO; 2]);
         let (mut oracle, mut last_prices) = ([U256::ZERO; 2], [U256::ZERO; 2]);
         for balance in balances.iter_mut().take(coins) {
@@ -241,14 +273,13 @@ impl CryptoReading {
         let amp_gamma = self.amp_gamma(&mut answers)?;
         let (mid_fee, out_fee) = (answers.need_u64("mid_fee")?, answers.need_u64("out_fee")?);
         let fee_gamma = answers.need("fee_gamma")?;
-        let stamps = [answers.word(), answers.word()];
-        let [half_time, time] = [answers.word(), answers.word()];
+        let (stamp, time) = (answers.need("the time of prices")?, answers.need_u64("ma_time")?);
         let repricing = Repricing {
             price_oracle: self.stores_what_it_shows().then_some(oracle),
             last_prices,
             // Twocrypto keeps two times in one word: that of prices is the lower half
-            last_prices_timestamp: stamps.into_iter().flatten().next().map_or(0, |word| word.as_limbs()[0]),
-            averaging_seconds: half_time.or(time).map_or(0, |seconds| seconds.saturating_to()),
+            last_prices_timestamp: stamp.as_limbs()[0],
+            averaging_seconds: time,
             xcp_profit: answers.need("xcp_profit")?,
             virtual_price: answers.need("virtual_price")?,
             allowed_extra_profit: answers.need("allowed_extra_profit")?,
@@ -268,6 +299,14 @@ impl CryptoReading {
             fee_gamma,
             repricing: Some(repricing),
         })
+    }
+
+    const fn packs_times(&self) -> bool {
+        matches!(self.kind, Kind::TwocryptoNg | Kind::TwocryptoStable)
+    }
+
+    const fn stores_half_time(&self) -> bool {
+        matches!(self.kind, Kind::Cryptoswap(_) | Kind::Tricrypto)
     }
 
     /// Whether `price_oracle` answers with what is stored: only the pools of 2021, until the factory's.

@@ -45,6 +45,11 @@ const TIMES_HELD: f64 = 4.0;
 /// What a deposit may be however little the vault holds: a million whole tokens of 18 decimals, in atomic units.
 const LEAST_ROOM: f64 = 1.0e24;
 
+/// What the optimiser lets into a vault that holds so many assets and has no limit of its own.
+pub(crate) fn likely_room(total_assets: f64) -> f64 {
+    (TIMES_HELD * total_assets).max(LEAST_ROOM)
+}
+
 impl Conversion {
     fn shares_per_asset(&self) -> Option<f64> {
         let (shares, assets) = match *self {
@@ -64,7 +69,7 @@ impl Conversion {
     fn likely_most(&self) -> f64 {
         match self {
             Self::Rate { .. } => MOST,
-            Self::Ratio { total_assets, .. } => (TIMES_HELD * f64::from(*total_assets)).max(LEAST_ROOM),
+            Self::Ratio { total_assets, .. } => likely_room(f64::from(*total_assets)),
         }
     }
 

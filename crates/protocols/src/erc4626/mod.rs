@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use accrual::Accrual;
 pub use cold::Erc4626;
-pub(crate) use continuous::{fixed_rate, pair_curve};
+pub(crate) use continuous::{fixed_rate, likely_room, pair_curve};
 pub use listed::{Form, LISTED, Listed, MAKER_POT};
 pub(crate) use reader::MULTICALL3;
 pub(crate) use step::step_code;

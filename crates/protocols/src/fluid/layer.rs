@@ -16,8 +16,8 @@ const FOUR: u64 = 10_000;
 const SECONDS_PER_YEAR: u64 = 365 * 86_400;
 /// Bits of a stored amount's coefficient.
 const COEFFICIENT: usize = 56;
-/// Amounts below which the layer does not compare with the totals.
-const RATIO_FREE: usize = 80;
+/// Amounts up to which the layer does not compare with the totals: 2⁸⁰.
+const RATIO_FREE: U256 = U256::from_limbs([0, 1 << 16, 0, 0]);
 /// A deposit or loan is at most so many times what there is of its kind in all.
 const MOST_GROWTH: u64 = 10_000;
 
@@ -98,6 +98,13 @@ fn bears_interest(word: U256) -> bool {
 pub fn worth(word: U256, price: U256) -> U256 {
     let amount = stored(word);
     if bears_interest(word) { amount.saturating_mul(price) / PRICE_ONE } else { amount }
+}
+
+/// The most that a protocol can withdraw of its supply by its limit, in atomic units, rounded down.
+pub fn withdrawable(word: U256, price: U256, now: u64) -> U256 {
+    let amount = stored(word);
+    let raw = amount.saturating_sub(withdrawal_limit(word, amount, now));
+    if bears_interest(word) { raw.saturating_mul(price) / PRICE_ONE } else { raw }
 }
 
 /// Writes amount, limit and time into a word.
@@ -248,7 +255,7 @@ impl Token {
     fn add(&self, from: usize, interest: bool, raw: U256, round_up: bool) -> Result<U256, SwapError> {
         let (at, before) = total(self.total_amounts, from, interest);
         let most = before.saturating_mul(U256::from(MOST_GROWTH));
-        if raw.bit_len() > RATIO_FREE && raw > most {
+        if raw > RATIO_FREE && raw > most {
             return Err(SwapError::LimitExceeded { limit: most, amount: raw });
         }
         self.with_total(at, before.saturating_add(raw), round_up)
@@ -257,7 +264,7 @@ impl Token {
     fn take(&self, from: usize, interest: bool, raw: U256, round_up: bool) -> Result<U256, SwapError> {
         let (at, before) = total(self.total_amounts, from, interest);
         let most = before / U256::from(2);
-        if raw.bit_len() > RATIO_FREE && raw > most {
+        if raw > RATIO_FREE && raw > most {
             return Err(SwapError::LimitExceeded { limit: most, amount: raw });
         }
         self.with_total(at, before.saturating_sub(raw), round_up)

@@ -6,4 +6,12 @@
 
 mod arith;
 pub mod dex;
+pub mod ftoken;
 pub mod layer;
+mod reading;
+
+pub use reading::LIQUIDITY;
+
+/// What a further step at Fluid saves in a transaction, in gas units: the layer's account and status are warm, and so are the words of
+/// the token that both steps have, which one of them wrote (EIP-2929).
+pub const AGAIN_GAS_UNITS: u64 = 11_500;

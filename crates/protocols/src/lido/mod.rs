@@ -177,6 +177,13 @@ impl State {
         scale(ether_wei, self.total_shares, self.total_pooled_ether_wei)
     }
 
+    /// The shares that are worth an amount, where it is what shares are worth and a share is worth more than a wei.
+    pub(crate) fn shares_behind(&self, steth: U256) -> Result<U256, SwapError> {
+        let shares = self.shares_of(steth)?;
+        let short = self.pooled_ether_of(shares)? < steth;
+        Ok(if short { shares.saturating_add(U256::ONE) } else { shares })
+    }
+
     /// `getPooledEthByShares`.
     pub(crate) fn pooled_ether_of(&self, shares: U256) -> Result<U256, SwapError> {
         in_range(shares)?;

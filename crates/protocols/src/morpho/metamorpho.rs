@@ -200,6 +200,18 @@ impl Now<'_> {
         Ok(amount_out)
     }
 
+    /// Withdraws so many assets; the shares that it burns, rounded up. `None` where the contract reverts; interest is up to date.
+    pub(super) fn burn_for(&mut self, assets: U256) -> Option<U256> {
+        let all = self.total_shares.checked_add(self.vault.virtual_shares)?;
+        let per = self.total_assets.checked_add(U256::ONE)?;
+        let (quotient, rest) = assets.checked_mul(all)?.div_rem(per);
+        let shares = if rest.is_zero() { quotient } else { quotient.checked_add(U256::ONE)? };
+        self.total_shares = self.total_shares.checked_sub(shares)?;
+        self.withdraw(assets).ok()?;
+        self.total_assets = self.total_assets.saturating_sub(assets);
+        Some(shares)
+    }
+
     /// Along the supply queue, to each market up to its cap. Source: `_supplyMorpho`.
     fn supply(&mut self, amount: U256) -> Result<(), SwapError> {
         let overflow = || SwapError::Overflow { amount_in: amount };

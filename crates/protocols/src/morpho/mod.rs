@@ -9,6 +9,7 @@ pub mod gas;
 mod irm;
 mod metamorpho;
 mod reader;
+pub mod vault_v2;
 
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
@@ -20,6 +21,7 @@ pub use cold::{METAMORPHO, MorphoProtocol};
 pub(crate) use continuous::pair_curve;
 pub use irm::{ADAPTIVE_CURVE_IRM, Irm};
 pub use metamorpho::{MAX_QUEUE, MetaMorpho};
+pub use vault_v2::{VAULT_V2, VaultV2};
 
 /// The most trades with one vault in one route.
 const MAX_TRADES: usize = 4;

@@ -67,6 +67,11 @@ impl MetaMorphoReader {
         Self { vault: pool.address, asset, asked: Vec::new(), stage: Stage::Itself }
     }
 
+    /// The questions of the round that was asked last.
+    pub(super) fn asked(&self) -> &[Question] {
+        &self.asked
+    }
+
     fn itself(&self, answers: &mut Answers<'_>) -> Result<Stage, DecodeError> {
         let vault = self.vault;
         if answers.next::<assetCall>()? != self.asset {

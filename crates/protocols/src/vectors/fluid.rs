@@ -1,6 +1,6 @@
 //! Fluid's DEX T1 pools, as resolvers show them.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 use serde_json::Value;
 
@@ -39,6 +39,8 @@ pub(super) fn dex(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> 
         Ok::<_, EntryError>(Some([one(0)?, one(1)?]))
     };
     let snapshot = Snapshot {
+        // which coin is ether decides nothing here but gas
+        addresses: [Address::ZERO; 2],
         reserves: Reserves {
             collateral,
             debt,
@@ -98,7 +100,7 @@ impl Dex {
         if row.is_exact_out() {
             self.pool.swap_exact_out(&self.at, zero_for_one, given)
         } else {
-            self.pool.swap(&self.at, zero_for_one, given).map(|(out, _)| out)
+            self.pool.swap(&self.at, zero_for_one, given).map(|(out, ..)| out)
         }
     }
 }

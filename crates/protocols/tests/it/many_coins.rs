@@ -8,6 +8,7 @@ use braid_protocols::{
         Power,
         v2::{Model, VAULT},
     },
+    curve,
 };
 
 sol! {
@@ -157,4 +158,18 @@ fn a_composable_pool_changes_rates_when_they_run_out() {
     assert_eq!(paid(1), paid(1_000));
     // each unit of coin 1 is worth more: fewer are paid
     assert!(paid(1_001) < paid(1_000));
+}
+
+#[test]
+fn a_metapool_has_a_door_for_each_pair_that_trades() {
+    let listed = Product::CurveMetapool.protocol().fixed_pools();
+    let gusd = &listed[0];
+    assert_eq!(gusd.coins.len(), 5);
+    for product in Product::named("curve") {
+        for pool in product.protocol().fixed_pools() {
+            assert_eq!(pool.product, product);
+            assert!((2..=8).contains(&pool.coins.len()));
+        }
+    }
+    assert!(curve::presets::rules_of(address!("bEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7")).is_some());
 }

@@ -7,7 +7,7 @@ use braid_primitives::ExecutionBlock;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError};
 
-use super::{MAX_SAMPLES, sampled};
+use super::{MOST_SAMPLES, sampled};
 use crate::balancer::{Power, WeightedPool};
 use crate::continuous::Direction;
 use crate::curve::stable::{Amplification, ProductRule, Rates, Rules, State};
@@ -94,7 +94,7 @@ proptest! {
         let common = pool.balances.iter().zip([0, 1, 2, 3]).map(|(b, k)| f64::from(*b) * rate(&pool, k)).sum::<f64>();
         let most = U256::from(common * 100.0 / rate(&pool, 0));
         let direction = sampled(most, pool.balances[1], counted).unwrap();
-        prop_assert!(asked.get() <= MAX_SAMPLES + 3, "{} quotes", asked.get());
+        prop_assert!(asked.get() <= MOST_SAMPLES + 3, "{} quotes", asked.get());
         for at in at {
             let amount = spread(most, at);
             let Some(paid) = quote(amount) else { continue };
@@ -164,5 +164,5 @@ fn a_deep_pool_is_known_to_a_twentieth_of_a_basis_point() {
         let over = direction.quote(f64::from(amount)).0 / f64::from(quote(amount).unwrap()) - 1.0;
         assert!((0.0..1e-5).contains(&over), "{thousands} thousand: {over:e}");
     }
-    assert!(asked.get() <= MAX_SAMPLES + 3, "{} quotes", asked.get());
+    assert!(asked.get() <= MOST_SAMPLES + 3, "{} quotes", asked.get());
 }

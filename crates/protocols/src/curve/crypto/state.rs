@@ -188,6 +188,11 @@ impl State {
         if k == 0 { Ok(precise) } else { mul_div(precise, self.price_scale[k - 1], WAD) }
     }
 
+    /// As [`State::scale`], for whoever does not care why it fails.
+    pub(crate) fn scaled_amount(&self, k: usize, amount: U256) -> Option<U256> {
+        self.scale(k, amount).ok()
+    }
+
     /// Balances in the common unit.
     pub(super) fn scaled(&self, balances: &[U256; 3]) -> Maths<[U256; 3]> {
         let mut xp = [U256::ZERO; 3];
@@ -209,7 +214,7 @@ impl State {
     }
 
     /// Whether a swap in this block finds the invariant anew: during a ramp, and in the 2021 pools until one swap after it.
-    fn finds_d(&self, at: &ExecutionBlock) -> bool {
+    pub(crate) fn finds_d(&self, at: &ExecutionBlock) -> bool {
         let end = self.amp_gamma.future_time;
         if self.kind.is_classic() { end > 0 } else { end > at.timestamp }
     }

@@ -83,6 +83,11 @@ impl MetaState {
         }
     }
 
+    /// Whether a swap in this block asks the base pool for its shares' price.
+    pub(crate) fn asks_base(&self, at: &ExecutionBlock) -> bool {
+        self.cached_price.is_none_or(|cached| at.timestamp > cached.updated.saturating_add(CACHE_SECONDS))
+    }
+
     fn rates(&self, at: &ExecutionBlock) -> Maths<Balances> {
         let mut rates = self.pool.rates.at(at)?;
         rates[1] = self.share_price(at)?;

@@ -6,7 +6,8 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::Balances;
-use crate::curve::arith::{Maths, WAD, add, int, mul, mul_div, sub};
+use crate::curve::arith::{Fault, Maths, WAD, add, int, mul, mul_div, sub};
+use crate::erc4626;
 use crate::pool::MAX_COINS;
 
 /// The rates of all coins of a pool, in the pool's order.
@@ -21,6 +22,23 @@ pub enum Rate {
     Fixed(U256),
     /// A Compound market's share, whose worth grows with each block.
     Compound(Box<CompoundRate>),
+    /// A share of a vault, which the pool asks for its worth.
+    Vault(Box<VaultRate>),
+}
+
+/// A vault's share in a pool of the next generation.
+///
+/// Source: `_stored_rates` of StableSwap-NG, asset type 3.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VaultRate {
+    /// What an atomic unit would be worth if a share were worth one asset: `10^(36 − decimals)`.
+    pub multiplier: U256,
+    /// A whole share, in atomic units: what the pool asks the vault about.
+    pub whole_share: U256,
+    /// What brings the vault's answer to 18 decimals.
+    pub asset_scale: U256,
+    /// The vault.
+    pub vault: erc4626::State,
 }
 
 /// A Compound market as of its last accrual.
@@ -73,9 +91,27 @@ impl Rates {
 }
 
 impl Rate {
-    fn at(&self, at: &ExecutionBlock) -> Maths<U256> {
+    /// Whether it may be another one only because time has passed.
+    pub(crate) fn depends_on_time(&self) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            Self::Compound(_) => true,
+            Self::Vault(share) => share.vault.accrual != erc4626::Accrual::None,
+        }
+    }
+
+    /// Whether the pool asks another contract for it: what follows from decimals alone is a power of ten.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        match self {
+            Self::Fixed(rate) => (18..=36_u64).all(|power| *rate != int(10).wrapping_pow(int(power))),
+            Self::Compound(_) | Self::Vault(_) => true,
+        }
+    }
+
+    pub(crate) fn at(&self, at: &ExecutionBlock) -> Maths<U256> {
         match self {
             Self::Fixed(rate) => Ok(*rate),
+            Self::Vault(share) => share.at(at),
             Self::Compound(market) => mul(market.multiplier, market.current(at)?),
         }
     }
@@ -83,8 +119,17 @@ impl Rate {
     fn at_view(&self, at: &ExecutionBlock) -> Maths<U256> {
         match self {
             Self::Fixed(rate) => Ok(*rate),
+            Self::Vault(share) => share.at(at),
             Self::Compound(market) => mul(market.multiplier, market.projected(at)?),
         }
+    }
+}
+
+impl VaultRate {
+    fn at(&self, at: &ExecutionBlock) -> Maths<U256> {
+        // `convertToAssets` and `previewRedeem` agree where a vault takes no fee
+        let assets = self.vault.preview_redeem(at, self.whole_share).map_err(|_| Fault::Arithmetic)?;
+        mul_div(self.multiplier, mul(assets, self.asset_scale)?, WAD)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A pool as a resolver shows it: reserves at one moment and limits that grow. What recorded markets have of a pool.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,8 @@ impl Limit {
 /// A pool at one moment. Interest and the centre price stand still in it; only limits grow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
+    /// Both tokens, ether as `0xEeee…`.
+    pub addresses: [Address; 2],
     /// Reserves, twelve decimals.
     pub reserves: Reserves,
     /// Decimals of both tokens.
@@ -81,14 +83,19 @@ pub fn atomic(amount: U256, decimals: u8) -> Option<U256> {
 }
 
 impl Snapshot {
-    /// What a swap pays, in atomic units, and the pool afterwards. Source: `FluidDexT1._swapIn`.
+    /// What a swap pays, in atomic units, how it splits, and the pool afterwards. Source: `FluidDexT1._swapIn`.
     ///
     /// # Errors
     /// - [`SwapError::ZeroOutput`] below the least amount that the pool takes, or for nothing out.
     /// - [`SwapError::LimitExceeded`] beyond a limit, half of the reserves, or a twentieth of the price.
     /// - [`SwapError::InsufficientLiquidity`] where reserves would run low.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
-    pub fn swap(&self, at: &ExecutionBlock, zero_for_one: bool, amount_in: U256) -> Result<(U256, Self), SwapError> {
+    pub fn swap(
+        &self,
+        at: &ExecutionBlock,
+        zero_for_one: bool,
+        amount_in: U256,
+    ) -> Result<(U256, Parts, Self), SwapError> {
         let (decimals_in, decimals_out) = self.decimals_of(zero_for_one);
         let normal = normalised(amount_in, decimals_in).ok_or(SwapError::Overflow { amount_in })?;
         if normal < U256::from(LEAST_AMOUNT.0) || amount_in < U256::from(LEAST_AMOUNT.1) {
@@ -104,7 +111,7 @@ impl Snapshot {
         self.check_price(zero_for_one, &parts, amount_in)?;
         self.check_limits(at, zero_for_one, from_collateral, from_debt)?;
         let after = self.after(zero_for_one, &parts, (from_collateral, from_debt));
-        Ok((amount_out, after.ok_or(SwapError::Overflow { amount_in })?))
+        Ok((amount_out, parts, after.ok_or(SwapError::Overflow { amount_in })?))
     }
 
     /// The amount in that a swap for exactly `amount_out` asks, in atomic units. Source: `FluidDexT1._swapOut`.

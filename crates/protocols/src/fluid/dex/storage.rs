@@ -1,6 +1,6 @@
 //! A pool by the words that the chain stores of it: exact at any time.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ const PRICE_COEFFICIENT: usize = 32;
 /// What a pool and the liquidity layer store, as far as a swap reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
+    /// Both tokens, ether as `0xEeee…`.
+    pub addresses: [Address; 2],
     /// Decimals of both tokens.
     pub decimals: [u8; 2],
     /// `dexVariables`.
@@ -38,6 +40,8 @@ pub struct Storage {
     pub centre_shift: U256,
     /// What the pool's centre price contract says at this block, where it has one; 27 decimals.
     pub external_centre: Option<U256>,
+    /// The contract that says so.
+    pub centre_told_by: Option<Address>,
     /// Both tokens in the liquidity layer.
     pub tokens: [Token; 2],
     /// Whether the liquidity layer is paused.
@@ -100,7 +104,7 @@ impl Storage {
         }
     }
 
-    /// What a swap pays at a time, in atomic units, and the words that it changes. Source: `FluidDexT1._swapIn`.
+    /// What a swap pays at a time, in atomic units, how it splits, and the words that it changes. Source: `FluidDexT1._swapIn`.
     ///
     /// # Errors
     /// - [`SwapError::Closed`] for a pool, or a protocol in the layer, that is paused.
@@ -113,7 +117,7 @@ impl Storage {
         at: &ExecutionBlock,
         zero_for_one: bool,
         amount_in: U256,
-    ) -> Result<(U256, StorageAfter), SwapError> {
+    ) -> Result<(U256, Parts, StorageAfter), SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         if amount_in.bit_len() > 128 {
             return Err(overflow());
@@ -152,7 +156,7 @@ impl Storage {
             return Err(SwapError::LimitExceeded { limit, amount });
         }
         let variables = self.moved(now, &parts, reserves.centre_price, amount_in)?;
-        Ok((amount_out, StorageAfter { variables, tokens }))
+        Ok((amount_out, parts, StorageAfter { variables, tokens }))
     }
 
     /// `dexVariables` after a swap, if the price moved little enough. Source: `CoreHelpers._updateOracle`.

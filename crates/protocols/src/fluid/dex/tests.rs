@@ -1,6 +1,6 @@
 //! Pools by their words, against reserves that resolvers gave on mainnet.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 
 use super::{Fees, Limit, Reserves, Snapshot, Storage, reserves::PRICE_ONE};
@@ -106,12 +106,14 @@ fn storage(recorded: &Recorded) -> Storage {
         | (U256::from(1_000) << 228_usize)
         | (U256::from(1_000) << 238_usize);
     Storage {
+        addresses: [Address::ZERO; 2],
         decimals: recorded.decimals,
         variables: (pack(price, 32, false) << 41_usize) | (U256::from(NOW - 60) << 121_usize),
         variables2,
         shifts: U256::ZERO,
         centre_shift: U256::ZERO,
         external_centre: Some(U256::from(recorded.centre)),
+        centre_told_by: None,
         tokens: [token(supplied(0)), token(supplied(1))],
         layer_paused: false,
     }
@@ -135,6 +137,7 @@ fn words_and_reserves_pay_the_same() {
     for recorded in &RECORDED {
         let pool = storage(recorded);
         let snapshot = Snapshot {
+            addresses: pool.addresses,
             reserves: reserves(&pool, NOW),
             decimals: recorded.decimals,
             withdrawable: None,
@@ -145,8 +148,8 @@ fn words_and_reserves_pay_the_same() {
             let decimals = recorded.decimals[usize::from(!zero_for_one)];
             for power in 0..6_u8 {
                 let amount = ten_to(decimals + power) / U256::from(100);
-                let stored = pool.swap(&at(NOW), zero_for_one, amount).map(|(out, _)| out);
-                let shown = snapshot.swap(&at(NOW), zero_for_one, amount).map(|(out, _)| out);
+                let stored = pool.swap(&at(NOW), zero_for_one, amount).map(|(out, ..)| out);
+                let shown = snapshot.swap(&at(NOW), zero_for_one, amount).map(|(out, ..)| out);
                 if let (Ok(stored), Ok(shown)) = (stored, shown) {
                     assert_eq!(stored, shown);
                 }
@@ -162,11 +165,11 @@ fn a_second_swap_sees_the_first_and_a_way_back_earns_nothing() {
         let pool = storage(recorded);
         for zero_for_one in [true, false] {
             let amount = ten_to(recorded.decimals[usize::from(!zero_for_one)]);
-            let (out, after) = pool.swap(&at(NOW), zero_for_one, amount).unwrap();
+            let (out, _, after) = pool.swap(&at(NOW), zero_for_one, amount).unwrap();
             let after = pool.with(&after);
-            let (again, _) = after.swap(&at(NOW), zero_for_one, amount).unwrap();
+            let (again, ..) = after.swap(&at(NOW), zero_for_one, amount).unwrap();
             assert!(again <= out, "{again} after {out}");
-            let (back, _) = after.swap(&at(NOW), !zero_for_one, out).unwrap();
+            let (back, ..) = after.swap(&at(NOW), !zero_for_one, out).unwrap();
             assert!(back < amount, "{back} of {amount}");
         }
     }
@@ -177,7 +180,7 @@ fn more_in_never_pays_less_and_never_more_than_there_is() {
     let pool = storage(&RECORDED[0]);
     let mut last = U256::ZERO;
     for step in 1..200_u64 {
-        let Ok((out, _)) = pool.swap(&at(NOW), true, U256::from(step) * ten_to(9)) else { break };
+        let Ok((out, ..)) = pool.swap(&at(NOW), true, U256::from(step) * ten_to(9)) else { break };
         assert!(out >= last && out <= pool.tokens[1].held);
         last = out;
     }
@@ -187,7 +190,7 @@ fn more_in_never_pays_less_and_never_more_than_there_is() {
 #[test]
 fn what_is_too_small_too_large_or_paused_is_refused_with_its_reason() {
     let pool = storage(&RECORDED[0]);
-    let swap = |pool: &Storage, amount: U256| pool.swap(&at(NOW), true, amount).map(|(out, _)| out);
+    let swap = |pool: &Storage, amount: U256| pool.swap(&at(NOW), true, amount).map(|(out, ..)| out);
     assert_eq!(swap(&pool, U256::from(99)), Err(SwapError::ZeroOutput));
     assert!(matches!(swap(&pool, ten_to(6 + 8)), Err(SwapError::LimitExceeded { .. })));
     assert!(matches!(swap(&pool, U256::MAX), Err(SwapError::Overflow { .. })));

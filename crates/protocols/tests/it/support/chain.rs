@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, Log, U256, address, keccak256};
 use alloy_sol_types::{Revert, SolCall, SolError, SolValue};
-use braid_protocols::{Discovered, PoolState, Protocol, ReadProgress};
+use braid_protocols::{Discovered, PoolState, Protocol, ReadProgress, storage};
 use revm::{
     Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
     context::{BlockEnv, CfgEnv, TxEnv, result::ExecutionResult},
@@ -114,6 +114,11 @@ impl Chain {
         self.evm.ctx.journaled_state.database.insert_account_storage(contract, slot, value).unwrap();
     }
 
+    /// A word of a contract's storage.
+    pub fn word(&mut self, contract: Address, slot: U256) -> U256 {
+        revm::Database::storage(&mut self.evm.ctx.journaled_state.database, contract, slot).unwrap()
+    }
+
     /// As [`Self::set_word`], at one of the first slots.
     pub fn set_storage(&mut self, contract: Address, slot: u64, value: U256) {
         self.set_word(contract, U256::from(slot), value);
@@ -130,6 +135,13 @@ impl Chain {
         self.give_ether();
         let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), value, ..transaction() };
         done(self.evm.transact_commit(tx).unwrap())
+    }
+
+    /// As [`Self::send_ether`], and forgets the changes.
+    pub fn try_ether(&mut self, to: Address, call: &impl SolCall, value: U256) -> Result<Done, Reason> {
+        self.give_ether();
+        let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), value, ..transaction() };
+        done(self.evm.transact(tx).unwrap().result)
     }
 
     fn give_ether(&mut self) {
@@ -171,7 +183,10 @@ pub fn read_state(chain: &mut Chain, record: &dyn Protocol, pool: &Discovered) -
             ReadProgress::Calls(calls) => {
                 let answers: Vec<_> = calls
                     .into_iter()
-                    .map(|call| chain.try_data(call.to, call.data).ok().map(|done| done.output))
+                    .map(|call| match storage::slot_of(&call) {
+                        Some(slot) => Some(chain.word(call.to, slot.into()).to_be_bytes::<32>().into()),
+                        None => chain.try_data(call.to, call.data).ok().map(|done| done.output),
+                    })
                     .collect();
                 progress = reader.feed(&answers).unwrap();
             }

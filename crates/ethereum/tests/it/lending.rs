@@ -1,0 +1,141 @@
+//! Fluid's pools and shares and Morpho's Vault V2 stay equal to the chain: what moves money of one token in a shared layer is felt by
+//! everyone who has that token there.
+
+use std::time::Duration;
+
+use alloy::{
+    primitives::{Address, U256},
+    sol,
+    sol_types::SolCall,
+};
+use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
+use braid_ethereum::{Follower, FollowerConfig, Node};
+use braid_protocols::PoolState;
+
+use crate::support::*;
+
+sol! {
+    function swapIn(bool zeroForOne, uint256 amountIn, uint256 least, address to) external payable returns (uint256);
+    function shiftRange(uint256 upper, uint256 lower, uint256 duration) external;
+    function deposit(uint256 assets, address receiver) external returns (uint256);
+    function redeem(uint256 shares, address receiver, address owner) external returns (uint256);
+    function updateRates() external returns (uint256 tokenPrice, uint256 layerPrice);
+}
+
+/// Sends a transaction of the one who filled the pools; it must succeed.
+async fn act<C: SolCall>(chain: &Devnet, to: Address, call: &C, value_wei: U256) {
+    let mut tx = Tx::call(MAKER, to, call).gas(3_000_000);
+    tx.value_wei = value_wei;
+    chain.send(&tx).await.unwrap();
+}
+
+fn swap_in(zero_for_one: bool, amount: U256) -> swapInCall {
+    swapInCall { zeroForOne: zero_for_one, amountIn: amount, least: U256::ZERO, to: MAKER }
+}
+
+async fn funded() -> Devnet {
+    let chain = chain().await;
+    for symbol in ["USDC", "USDT", "wstETH", "WETH"] {
+        let token = tokens::by_symbol(symbol);
+        chain.fund(token.address, MAKER, token.units(5_000_000)).await.unwrap();
+    }
+    chain.fund_ether(MAKER, tokens::by_symbol("WETH").units(5_000)).await.unwrap();
+    chain
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_moves_at_fluid_and_in_a_vault_v2_is_in_the_market_of_its_block() {
+    let chain = funded().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    let market = at_head(&mut follower, &chain).await;
+    let mut last = content(&market);
+    let usdc = |whole: u64| tokens::by_symbol("USDC").units(whole);
+    let ether = |whole: u64| tokens::by_symbol("WETH").units(whole);
+    let shares = |symbol, whole: u64| tokens::by_symbol(symbol).units(whole);
+    let none = U256::ZERO;
+    let redeem = |shares| redeemCall { shares, receiver: MAKER, owner: MAKER };
+    // what is done, and whose state it changes
+    for act_number in 0..9 {
+        let changed: &[Address] = match act_number {
+            0 => {
+                act(&chain, at::FLUID_DEX_USDC_ETH, &swap_in(true, usdc(12_345)), none).await;
+                &[
+                    at::FLUID_DEX_USDC_ETH,
+                    at::FLUID_DEX_USDC_USDT,
+                    at::FLUID_DEX_WSTETH_ETH,
+                    at::FLUID_FUSDC,
+                    at::FLUID_FWETH,
+                ]
+            }
+            1 => {
+                act(&chain, at::FLUID_DEX_USDC_ETH, &swap_in(false, ether(3)), ether(3)).await;
+                &[at::FLUID_DEX_USDC_ETH, at::FLUID_FUSDC, at::FLUID_FWETH]
+            }
+            2 => {
+                act(&chain, at::FLUID_DEX_WSTETH_ETH, &swap_in(true, ether(5)), none).await;
+                &[at::FLUID_DEX_WSTETH_ETH, at::FLUID_DEX_USDC_ETH, at::FLUID_FWETH]
+            }
+            3 => {
+                act(&chain, at::FLUID_DEX_USDC_USDT, &swap_in(false, usdc(777)), none).await;
+                &[at::FLUID_DEX_USDC_USDT, at::FLUID_FUSDC, at::FLUID_FUSDT]
+            }
+            4 => {
+                act(&chain, at::FLUID_FUSDC, &depositCall { assets: usdc(9_999), receiver: MAKER }, none).await;
+                &[at::FLUID_FUSDC, at::FLUID_DEX_USDC_ETH]
+            }
+            5 => {
+                act(&chain, at::FLUID_FWETH, &redeem(shares("fWETH", 7)), none).await;
+                &[at::FLUID_FWETH, at::FLUID_DEX_WSTETH_ETH]
+            }
+            6 => {
+                chain.rpc().call("evm_increaseTime", serde_json::json!([86_400])).await.unwrap();
+                act(&chain, at::FLUID_FUSDT, &updateRatesCall {}, none).await;
+                &[at::FLUID_FUSDT]
+            }
+            7 => {
+                let [upper, lower, duration] = [250_000_u64, 230_000, 604_800].map(U256::from);
+                act(&chain, at::FLUID_DEX_USDC_ETH, &shiftRangeCall { upper, lower, duration }, none).await;
+                &[at::FLUID_DEX_USDC_ETH]
+            }
+            _ => {
+                act(&chain, at::VAULT_V2_USDC, &depositCall { assets: usdc(54_321), receiver: MAKER }, none).await;
+                act(&chain, at::VAULT_V2_USDC, &redeem(shares("v2USDC", 321)), none).await;
+                &[at::VAULT_V2_USDC]
+            }
+        };
+        let market = assert_faithful(&mut follower, &chain).await;
+        let now = content(&market);
+        for pool in changed {
+            assert_ne!(last[pool], now[pool], "act {act_number} changes {pool}");
+        }
+        last = now;
+    }
+    assert_eq!(follower.status.borrow().left_out, 0);
+}
+
+/// However many pools feel what moved, their words are asked for together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_in_which_fluid_moved_costs_one_read_more() {
+    let chain = funded().await;
+    let node = Node::connect(&chain.ws_url()).await.unwrap();
+    let config = FollowerConfig { silence: Duration::from_secs(600), ..quick() };
+    let mut follower = Follower::spawn(node.clone(), config);
+    let market = at_head(&mut follower, &chain).await;
+    let of_fluid = |state: &PoolState| matches!(state, PoolState::FluidDexT1(_) | PoolState::FluidFToken(_));
+    assert_eq!(market.pools().iter().filter(|pool| of_fluid(&pool.state)).count(), 6);
+    let mut calls = Vec::new();
+    for quiet in [true, false] {
+        let before = node.traffic();
+        if quiet {
+            chain.mine(1).await.unwrap();
+        } else {
+            act(&chain, at::FLUID_DEX_USDC_ETH, &swap_in(true, U256::from(12_345_678_901_u64)), U256::ZERO).await;
+        }
+        at_head(&mut follower, &chain).await;
+        let after = node.traffic();
+        println!("{} calls, {} bytes", after.calls - before.calls, after.bytes_received - before.bytes_received);
+        calls.push(after.calls - before.calls);
+    }
+    // five pools go along with what is read at every block; a word of storage for each of two shares is in a batch beside it
+    assert_eq!(calls[1] - calls[0], 2);
+}

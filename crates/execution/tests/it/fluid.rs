@@ -1,0 +1,119 @@
+//! Fluid on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei, of pools of collateral
+//! and debt with ether as a coin, and of lending shares, also after a day of interest and while a range is on its way.
+
+use std::sync::Arc;
+
+use braid_devnet::{accounts::MAKER, accounts::OTHER, addresses as at, rpc::Tx, tokens};
+use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_protocols::{Pool, PoolState, Product, SwapError, fluid::dex};
+use serde_json::json;
+
+use crate::chain::Chain;
+use crate::vaults::trade;
+
+/// How far the model of gas may be from the receipt.
+const TOLERANCE: f64 = 0.07;
+const E18: u128 = 1_000_000_000_000_000_000;
+
+alloy_sol_types::sol! {
+    function shiftRange(uint256 upper, uint256 lower, uint256 duration) external;
+    function writeToStorage(bytes32 slot, uint256 word) external;
+}
+
+/// What is sold for what, in atomic units, through which products alone.
+struct Case(&'static str, &'static str, u128, &'static [Product]);
+
+const POOLS: &[Product] = &[Product::FluidDexT1];
+const SHARES: &[Product] = &[Product::FluidFToken];
+
+const CASES: [Case; 18] = [
+    Case("USDC", "ETH", 123_456_789_012, POOLS),
+    Case("ETH", "USDC", 41 * E18 + 987_654_321, POOLS),
+    Case("wstETH", "ETH", 37 * E18 + 1_000_001, POOLS),
+    Case("ETH", "wstETH", 29 * E18 + 13, POOLS),
+    Case("USDC", "USDT", 76_543_210_987, POOLS),
+    Case("USDT", "USDC", 65_432_109_876, POOLS),
+    Case("USDC", "ETH", 1_000_003, POOLS),
+    Case("USDC", "fUSDC", 1_234_567_890_123, SHARES),
+    Case("fUSDC", "USDC", 765_432_109_876, SHARES),
+    Case("USDT", "fUSDT", 234_567_890_123, SHARES),
+    Case("fUSDT", "USDT", 65_432_109_876, SHARES),
+    Case("WETH", "fWETH", 321 * E18 + 17, SHARES),
+    Case("fWETH", "WETH", 123 * E18 + 19, SHARES),
+    // ether out of one pool into another, wrapped on the way out, unwrapped on the way in
+    Case("USDT", "wstETH", 43_210_987_654, POOLS),
+    Case("wstETH", "USDT", 11 * E18 + 7, POOLS),
+    Case("wstETH", "WETH", 17 * E18 + 3, POOLS),
+    Case("WETH", "wstETH", 13 * E18 + 5, POOLS),
+    Case("fUSDC", "ETH", 54_321_098_765, &[Product::FluidDexT1, Product::FluidFToken]),
+];
+
+fn address(symbol: &str) -> Address {
+    if symbol == "ETH" { NATIVE_ETHER } else { tokens::by_symbol(symbol).address }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fluid_pays_what_was_quoted_for_the_second() {
+    let mut chain = Chain::start().await;
+    chain.settle_in(OTHER).await;
+    let mut off = Vec::new();
+    for day in 0..2_u8 {
+        for (place, Case(sold, bought, amount, products)) in (0_u8..).zip(&CASES) {
+            let pair = [address(sold), address(bought)];
+            let fresh = Address::repeat_byte(0x60 + 32 * day + place);
+            trade(&mut chain, pair, U256::from(*amount), products, fresh).await;
+            let (modelled, used) = trade(&mut chain, pair, U256::from(*amount), products, OTHER).await;
+            let error = modelled as f64 / used as f64 - 1.0;
+            let row = format!("{sold:>8} → {bought:<8} {modelled:>7} modelled {used:>7} used {:>6.1}%", error * 100.0);
+            println!("{row}");
+            if error.abs() > TOLERANCE {
+                off.push(row);
+            }
+        }
+        // the range widens for a week, of which a day passes
+        let call =
+            shiftRangeCall { upper: U256::from(250_000), lower: U256::from(230_000), duration: U256::from(604_800) };
+        chain.devnet.send(&Tx::call(MAKER, at::FLUID_DEX_USDC_ETH, &call)).await.unwrap();
+        chain.rpc("evm_increaseTime", json!([86_400 + 77])).await;
+        chain.rpc("evm_mine", json!([])).await;
+    }
+    assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
+}
+
+fn pool(chain: &Chain, address: Address) -> Pool {
+    chain.market.pools().iter().find(|pool| pool.address == address).map(|pool| (**pool).clone()).unwrap()
+}
+
+/// Writes a word of a contract through its keeper, and reads the market again.
+async fn write(chain: &mut Chain, contract: Address, slot: U256, word: U256) {
+    let call = writeToStorageCall { slot: slot.into(), word };
+    chain.devnet.send(&Tx::call(MAKER, contract, &call)).await.unwrap();
+    chain.market = Arc::new(chain.read_everything().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fluid_pool_that_is_paused_or_asked_for_too_much_says_so() {
+    let mut chain = Chain::start().await;
+    let next = chain.market.block().next();
+    let usdc_eth = pool(&chain, at::FLUID_DEX_USDC_ETH);
+    let million = U256::from(1_000_000_000_000_u64);
+    let too_much = usdc_eth.swap(&next, 0, 1, million * U256::from(500));
+    assert!(matches!(too_much, Err(SwapError::LimitExceeded { .. })), "{too_much:?}");
+    let steep = usdc_eth.swap(&next, 0, 1, million * U256::from(30));
+    assert!(steep.is_err(), "a trade that moves the price by more than a twentieth: {steep:?}");
+    let share = pool(&chain, at::FLUID_FUSDC);
+    let limited = share.swap(&next, 1, 0, million * U256::from(2_500));
+    assert!(matches!(limited, Err(SwapError::LimitExceeded { .. })), "{limited:?}");
+    // the pool's own switch, then the layer's
+    let PoolState::FluidDexT1(dex::State::Storage(storage)) = &usdc_eth.state else { panic!("stored words") };
+    let second = storage.variables2;
+    write(&mut chain, at::FLUID_DEX_USDC_ETH, U256::ONE, second | (U256::ONE << 255_usize)).await;
+    let next = chain.market.block().next();
+    assert_eq!(pool(&chain, at::FLUID_DEX_USDC_ETH).swap(&next, 0, 1, million), Err(SwapError::Closed));
+    write(&mut chain, at::FLUID_DEX_USDC_ETH, U256::ONE, second).await;
+    assert!(pool(&chain, at::FLUID_DEX_USDC_ETH).swap(&next, 0, 1, million).is_ok());
+    write(&mut chain, at::FLUID_LIQUIDITY, U256::ONE, U256::from(2)).await;
+    for closed in [at::FLUID_DEX_USDC_ETH, at::FLUID_FUSDC] {
+        assert_eq!(pool(&chain, closed).swap(&next, 0, 1, million), Err(SwapError::Closed));
+    }
+}

@@ -1,0 +1,142 @@
+//! Curve's pools out of recorded markets.
+
+use std::sync::Arc;
+
+use braid_primitives::{Address, U256};
+use braid_protocols::{
+    PoolState, Product,
+    curve::{
+        Model, State,
+        crypto::{self, AmpGamma, ClassicTwo, Kind},
+        presets::rules_of,
+        stable::{
+            self, Amplification, BasePool, CachedPrice, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate,
+            Rates, Rules,
+        },
+    },
+};
+use serde_json::Value;
+
+use super::super::value::{Reason, list, number, parse, text};
+
+const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
+fn each(entry: &Value, key: &str) -> Result<Vec<U256>, Reason> {
+    let values = list(entry, key)?.iter().map(parse).collect::<Option<Vec<U256>>>();
+    values.ok_or_else(|| format!("{key} out of range"))
+}
+
+/// A number that may be missing or null.
+fn maybe<T: std::str::FromStr>(entry: &Value, key: &str) -> Option<T> {
+    entry.get(key).and_then(parse)
+}
+
+/// The pool's state, and the tokens of a pool of this kind in the order of its coins.
+pub(super) fn state(entry: &Value) -> Result<(Product, PoolState), Reason> {
+    let (product, model) = match text(entry, "kind") {
+        "curve_stableswap" | "curve_lending" => (Product::CurveStableswap, Model::Stable(pool(entry, false)?)),
+        "curve_stableswap_ng" => (Product::CurveStableswapNg, Model::Stable(pool(entry, true)?)),
+        "curve_meta" => (Product::CurveMetapool, Model::Meta(meta(entry, false)?)),
+        "curve_meta_ng" => (Product::CurveMetapool, Model::Meta(meta(entry, true)?)),
+        "curve_tricrypto2" => (Product::CurveTricrypto, Model::Crypto(crypto(entry, Kind::Tricrypto)?)),
+        "curve_tricrypto_ng" => (Product::CurveTricryptoNg, Model::Crypto(crypto(entry, Kind::TricryptoNg)?)),
+        "curve_twocrypto_ng" => (Product::CurveTwocryptoNg, Model::Crypto(crypto(entry, Kind::TwocryptoNg)?)),
+        "curve_twocrypto_stableswap_math" => {
+            (Product::CurveTwocryptoNg, Model::Crypto(crypto(entry, Kind::TwocryptoStable)?))
+        }
+        "curve_crypto_meta" => {
+            (Product::CurveCryptoswap, Model::Crypto(crypto(entry, Kind::Cryptoswap(ClassicTwo::Factory))?))
+        }
+        _ => return Err("kind not covered".into()),
+    };
+    let ether = braid_primitives::NATIVE_ETHER;
+    let is_ether = |coin: &Value| parse::<Address>(coin) == Some(ether);
+    let ether_coin = list(entry, "tokens")?.iter().position(is_ether).and_then(|coin| u8::try_from(coin).ok());
+    let base_pool = entry.get("base_pool").and_then(|base| maybe(base, "address"));
+    let state = State { model, ether_coin, base_pool, has_oracle: false, steth: None };
+    state.validate().map_err(|what| format!("impossible state, {what}"))?;
+    Ok((product, PoolState::Curve(Arc::new(state))))
+}
+
+/// The coins of a pool: a metapool's are its own, then its base pool's.
+pub(super) fn coins(entry: &Value) -> Result<Vec<&Value>, Reason> {
+    let mut coins: Vec<&Value> = list(entry, "tokens")?.iter().collect();
+    if text(entry, "kind").starts_with("curve_meta") {
+        coins.extend(list(entry.get("base_pool").unwrap_or(&Value::Null), "tokens")?);
+    }
+    Ok(coins)
+}
+
+fn pool(entry: &Value, next: bool) -> Result<stable::State, Reason> {
+    let mut rates = Rates::fixed(each(entry, "rates")?);
+    let source = entry.get("rate_source").filter(|source| text(source, "kind") == "compound");
+    if let Some(source) = source {
+        let multipliers = each(source, "underlying_mul")?;
+        for ((rate, token), multiplier) in rates.0.iter_mut().zip(list(source, "tokens")?).zip(multipliers) {
+            *rate = Rate::Compound(Box::new(CompoundRate {
+                multiplier,
+                exchange_rate_stored: number(token, "exchange_rate_stored")?,
+                supply_rate_per_block: number(token, "supply_rate_per_block")?,
+                accrual_block: number(token, "accrual_block")?,
+                accrual: None,
+            }));
+        }
+    }
+    with_rates(entry, rates, next)
+}
+
+fn with_rates(entry: &Value, rates: Rates, next: bool) -> Result<stable::State, Reason> {
+    let balances = each(entry, "balances")?;
+    if balances.len() != rates.0.len() || balances.len() > braid_protocols::pool::MAX_COINS {
+        return Err(format!("{} balances, {} rates", balances.len(), rates.0.len()));
+    }
+    let product = if next { ProductRule::Whole } else { ProductRule::TimesN };
+    let known = maybe::<Address>(entry, "address").and_then(rules_of);
+    Ok(stable::State {
+        balances: balances.into_iter().collect(),
+        rates,
+        amplification: Amplification::constant(number(entry, "A_precise")?, number(entry, "A_precision")?),
+        fee: number(entry, "fee")?,
+        offpeg_fee_multiplier: maybe(entry, "offpeg_fee_multiplier").unwrap_or(0),
+        admin_fee: maybe(entry, "admin_fee").unwrap_or(5_000_000_000),
+        rules: known.unwrap_or(Rules::standard(product)),
+    })
+}
+
+fn meta(entry: &Value, next: bool) -> Result<MetaState, Reason> {
+    let base = entry.get("base_pool").ok_or("base_pool is missing")?;
+    let base_is_next = maybe::<u64>(base, "offpeg_fee_multiplier").is_some();
+    let rates = Rates::fixed([number(entry, "rate_coin0")?, WAD]);
+    let cached = maybe(entry, "base_virtual_price_cached").zip(maybe(entry, "base_cache_updated"));
+    Ok(MetaState {
+        pool: with_rates(entry, rates, next)?,
+        base: BasePool { state: pool(base, base_is_next)?, total_supply: number(base, "total_supply")? },
+        cached_price: cached.map(|(value, updated)| CachedPrice { value, updated }),
+        generation: if next { MetaGeneration::Next } else { MetaGeneration::Classic },
+    })
+}
+
+fn crypto(entry: &Value, kind: Kind) -> Result<crypto::State, Reason> {
+    if entry.get("fee_policy").is_some_and(|policy| !policy.is_null()) && kind == Kind::TwocryptoStable {
+        return Err("a fee that another contract decides".into());
+    }
+    let (balances, precisions) = (each(entry, "balances")?, each(entry, "precisions")?);
+    let prices = each(entry, "price_scale")?;
+    let coins = kind.coins();
+    if balances.len() != coins || precisions.len() != coins || prices.len() + 1 != coins {
+        return Err("balances, precisions and prices of different lengths".into());
+    }
+    let at = |values: &[U256], place: usize| values.get(place).copied().unwrap_or_default();
+    Ok(crypto::State {
+        kind,
+        balances: std::array::from_fn(|place| at(&balances, place)),
+        precisions: std::array::from_fn(|place| at(&precisions, place)),
+        price_scale: std::array::from_fn(|place| at(&prices, place)),
+        d: number(entry, "D")?,
+        amp_gamma: AmpGamma::constant(number(entry, "A")?, number(entry, "gamma")?),
+        mid_fee: number(entry, "mid_fee")?,
+        out_fee: number(entry, "out_fee")?,
+        fee_gamma: number(entry, "fee_gamma")?,
+        repricing: None,
+    })
+}

@@ -1,0 +1,300 @@
+//! A Curve pool among the others: what a route asks of it.
+
+use alloy_primitives::{Address, U256};
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    crypto, gas,
+    stable::{self, Balances, MetaAfter, MetaState},
+};
+use crate::{Swap, SwapError, lido};
+
+/// What a swap through a pool depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// What the pool computes.
+    pub model: Model,
+    /// The coin that is ether itself, if one is.
+    pub ether_coin: Option<u8>,
+    /// The base pool of a metapool: its trades change what this one pays.
+    pub base_pool: Option<Address>,
+    /// Whether its coins' rates are an oracle's or a vault's, which move without the pool's knowing.
+    pub has_oracle: bool,
+    /// The coin that is stETH, if one is, and its rate: an amount of it moves as shares.
+    pub steth: Option<(u8, lido::State)>,
+}
+
+/// The kinds of pools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a state lives behind an `Arc`")]
+pub enum Model {
+    /// StableSwap of any generation.
+    Stable(stable::State),
+    /// A metapool. Its coins are its own, the base pool's share, and then the base pool's coins.
+    Meta(MetaState),
+    /// CryptoSwap of any generation.
+    Crypto(crypto::State),
+}
+
+/// A pool after a swap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack of a solve, where a box would have to be allocated"
+)]
+pub enum After {
+    /// Its balances.
+    Stable(Balances),
+    /// The pool's and the base pool's balances, and which metapool it is: several stand on one base pool.
+    Meta(Address, MetaAfter),
+    /// The swaps that a CryptoSwap pool has seen: what they leave takes longer to work out than what they pay, and is wanted only
+    /// where a route comes by again.
+    Crypto(Trades),
+    /// What cannot be known from what was read: a second swap in one route is refused.
+    Unknown,
+}
+
+/// Swaps of one pool in one route, in order.
+pub type Trades = ArrayVec<CryptoTrade, 3>;
+
+/// A swap of a CryptoSwap pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CryptoTrade {
+    /// Position of the coin sold.
+    pub coin_in: u8,
+    /// Position of the coin bought.
+    pub coin_out: u8,
+    /// Atomic units sold.
+    pub amount_in: U256,
+}
+
+/// The pool as these swaps leave it; `None` where there were none. Refused where the price scale may have moved: how far depends on
+/// the second in which they run, and a route is quoted for more than one.
+fn replayed(
+    pool: &crypto::State,
+    at: &ExecutionBlock,
+    trades: &[CryptoTrade],
+) -> Result<Option<crypto::State>, SwapError> {
+    let mut left: Option<crypto::State> = None;
+    for trade in trades {
+        let now = left.as_ref().unwrap_or(pool);
+        let swap = now.swap(at, trade.coin_in, trade.coin_out, trade.amount_in)?;
+        let after = swap.after.filter(|after| pool.keeps_its_scale(after)).ok_or(SwapError::Closed)?;
+        left = Some(now.with(&after));
+    }
+    Ok(left)
+}
+
+/// How a pool trades two of its coins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Between its own coins.
+    Own(u8, u8),
+    /// Through the base pool, by positions among the underlying coins.
+    Underlying(u8, u8),
+}
+
+impl State {
+    /// How many coins it has, the base pool's included.
+    pub fn coins(&self) -> usize {
+        match &self.model {
+            Model::Stable(pool) => pool.balances.len(),
+            Model::Meta(meta) => 2 + meta.base.state.balances.len(),
+            Model::Crypto(pool) => pool.kind.coins(),
+        }
+    }
+
+    /// Which function trades two coins; `None` for coins that do not trade with each other here: the base pool's own
+    /// coins and its share trade in the base pool.
+    pub(crate) fn door(&self, coin_in: u8, coin_out: u8) -> Option<Door> {
+        let coins = self.coins();
+        if coin_in == coin_out || usize::from(coin_in.max(coin_out)) >= coins {
+            return None;
+        }
+        match (&self.model, coin_in, coin_out) {
+            (Model::Stable(_) | Model::Crypto(_), i, j) | (Model::Meta(_), i @ 0..=1, j @ 0..=1) => {
+                Some(Door::Own(i, j))
+            }
+            (Model::Meta(_), 0, j) => Some(Door::Underlying(0, j - 1)),
+            (Model::Meta(_), i, 0) => Some(Door::Underlying(i - 1, 0)),
+            _ => None,
+        }
+    }
+
+    /// Whether a swap may pay something else only because time has passed.
+    pub fn depends_on_time(&self) -> bool {
+        let ramps = |pool: &stable::State| pool.amplification.initial != pool.amplification.future;
+        let accrues = |pool: &stable::State| pool.rates.0.iter().any(stable::Rate::depends_on_time);
+        match &self.model {
+            Model::Stable(pool) => ramps(pool) || accrues(pool),
+            Model::Meta(meta) => meta.cached_price.is_some() || ramps(&meta.pool) || ramps(&meta.base.state),
+            Model::Crypto(pool) => pool.amp_gamma.initial != pool.amp_gamma.future,
+        }
+    }
+
+    /// Whether the pool's balances are those of its coins, which may move without it.
+    pub fn asks_its_coins(&self) -> bool {
+        matches!(&self.model, Model::Stable(pool) if pool.rules.books == stable::Books::Held)
+    }
+
+    /// What the pool at this address pays for all of `amount_in`, as the route has left it; a metapool and its base pool may
+    /// have left it for each other. stETH is what the shares that move are worth, at a holder of none.
+    ///
+    /// # Errors
+    /// Those of [`stable::State::swap`], [`MetaState::swap`], [`MetaState::swap_underlying`] and [`crypto::State::swap`];
+    /// [`SwapError::Closed`] for a second swap where what the first left cannot be known.
+    pub fn swap(
+        &self,
+        pool: Address,
+        at: &ExecutionBlock,
+        before: Option<&After>,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<Swap, SwapError> {
+        let door = self.door(coin_in, coin_out).ok_or(SwapError::UnknownCoin { coin_in, coin_out })?;
+        if before == Some(&After::Unknown) {
+            return Err(SwapError::Closed);
+        }
+        let mut gas_units = self.gas_units(at, coin_out, door);
+        let (amount_out, after) = match (&self.model, door) {
+            (Model::Stable(own), Door::Own(i, j) | Door::Underlying(i, j)) => match before {
+                Some(After::Stable(balances)) => {
+                    let left = stable::State { balances: balances.clone(), ..own.clone() };
+                    let swap = left.swap(at, i, j, amount_in)?;
+                    (swap.amount_out, swap.balances.map(After::Stable))
+                }
+                // what the metapool holds would be forgotten: a third swap is refused
+                Some(After::Meta(_, meta)) => {
+                    let left = stable::State { balances: meta.base.balances.clone(), ..own.clone() };
+                    (left.swap(at, i, j, amount_in)?.amount_out, None)
+                }
+                _ => {
+                    let swap = own.swap(at, i, j, amount_in)?;
+                    (swap.amount_out, swap.balances.map(After::Stable))
+                }
+            },
+            (Model::Meta(meta), door) => {
+                let left = match before {
+                    Some(After::Meta(same, after)) if *same == pool => Some(meta.with(after)),
+                    Some(After::Meta(..)) => return Err(SwapError::Closed),
+                    Some(After::Stable(balances)) => {
+                        let mut left = meta.clone();
+                        left.base.state.balances = balances.clone();
+                        Some(left)
+                    }
+                    _ => None,
+                };
+                let meta = left.as_ref().unwrap_or(meta);
+                let swap = match door {
+                    Door::Own(i, j) => meta.swap(at, i, j, amount_in)?,
+                    Door::Underlying(i, j) => meta.swap_underlying(at, i, j, amount_in)?,
+                };
+                (swap.amount_out, swap.after.map(|after| After::Meta(pool, after)))
+            }
+            (Model::Crypto(own), Door::Own(i, j) | Door::Underlying(i, j)) => {
+                let mut trades = if let Some(After::Crypto(trades)) = before { trades.clone() } else { Trades::new() };
+                let left = replayed(own, at, &trades)?;
+                let now = left.as_ref().unwrap_or(own);
+                let costs = gas::crypto(own.kind);
+                gas_units += if now.seeks_scale() { costs.seek_scale } else { 0 };
+                gas_units += if now.finds_d(at) { costs.find_d } else { 0 };
+                let amount_out = now.amount_out(at, i, j, amount_in)?;
+                let noted = trades.try_push(CryptoTrade { coin_in: i, coin_out: j, amount_in }).is_ok();
+                (amount_out, noted.then_some(After::Crypto(trades)))
+            }
+        };
+        let amount_out = match &self.steth {
+            Some((coin, lido)) if *coin == coin_out => lido.arrives(amount_out)?,
+            _ => amount_out,
+        };
+        if amount_out.is_zero() {
+            return Err(SwapError::ZeroOutput);
+        }
+        let after = crate::After::Curve(after.unwrap_or(After::Unknown));
+        Ok(Swap { amount_out, gas_units, after })
+    }
+
+    /// The most that a metapool can pay in a coin of its base pool: what withdrawing all of its shares would.
+    pub(crate) fn most_through_base(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8) -> Option<U256> {
+        let (Model::Meta(meta), Some(Door::Underlying(0, place))) = (&self.model, self.door(coin_in, coin_out)) else {
+            return None;
+        };
+        let shares = *meta.pool.balances.get(1)?;
+        let coin = usize::from(place).checked_sub(1)?;
+        meta.base.withdraw(at, coin, shares).ok().map(|(amount, _)| amount)
+    }
+
+    /// The amount alone, for sampling: what follows the swap is not worked out.
+    pub(crate) fn amount_out(
+        &self,
+        at: &ExecutionBlock,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<U256, SwapError> {
+        match &self.model {
+            Model::Crypto(pool) => pool.amount_out(at, coin_in, coin_out, amount_in),
+            _ => {
+                let swap = self.swap(Address::ZERO, at, None, coin_in, coin_out, amount_in);
+                swap.map(|swap| swap.amount_out)
+            }
+        }
+    }
+
+    /// Gas units of a swap, but for what a CryptoSwap pool does only now and then.
+    pub(crate) fn gas_units(&self, at: &ExecutionBlock, coin_out: u8, door: Door) -> u64 {
+        let more = |coins: usize, each: u64| each * (coins as u64).saturating_sub(2);
+        match (&self.model, door) {
+            (Model::Stable(pool), _) => {
+                let next = pool.rules.product == stable::ProductRule::Whole;
+                let base = if next { gas::STABLE_NG_SWAP_GAS_UNITS } else { gas::STABLE_SWAP_GAS_UNITS };
+                let asked =
+                    if self.has_oracle { pool.rates.0.iter().filter(|rate| rate.is_asked_for()).count() } else { 0 };
+                let pays_shares = self.steth.is_some_and(|(coin, _)| coin == coin_out);
+                base + more(pool.balances.len(), gas::MORE_COINS_GAS_UNITS)
+                    + asked as u64 * gas::RATE_GAS_UNITS
+                    + if pays_shares { gas::PAY_STETH_GAS_UNITS } else { 0 }
+            }
+            (Model::Meta(meta), door) => {
+                let coins = meta.base.state.balances.len();
+                let own = gas::META_SWAP_GAS_UNITS
+                    + if meta.asks_base(at) {
+                        gas::VIRTUAL_PRICE_GAS_UNITS + more(coins, gas::MORE_COINS_GAS_UNITS)
+                    } else {
+                        0
+                    };
+                own + match door {
+                    Door::Own(..) => 0,
+                    Door::Underlying(0, _) => gas::WITHDRAW_GAS_UNITS + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS),
+                    Door::Underlying(..) => gas::DEPOSIT_GAS_UNITS + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS),
+                }
+            }
+            (Model::Crypto(pool), _) => gas::crypto(pool.kind).swap,
+        }
+    }
+
+    /// What no pool can be in, in words.
+    ///
+    /// # Errors
+    /// The first thing found.
+    pub fn validate(&self) -> Result<(), &'static str> {
+        let whole = match &self.model {
+            Model::Stable(pool) => pool.is_whole(),
+            Model::Meta(meta) => meta.pool.is_whole() && meta.pool.balances.len() == 2 && meta.base.state.is_whole(),
+            Model::Crypto(_) => true,
+        };
+        match self.ether_coin {
+            _ if !whole => Err("balances and rates of different lengths"),
+            _ if self.coins() > crate::pool::MAX_COINS => Err("too many coins"),
+            Some(coin) if usize::from(coin) >= self.coins() => Err("a coin out of range is ether"),
+            _ if self.steth.is_some_and(|(coin, _)| usize::from(coin) >= self.coins()) => {
+                Err("a coin out of range is stETH")
+            }
+            _ => Ok(()),
+        }
+    }
+}

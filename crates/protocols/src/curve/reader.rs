@@ -1,0 +1,325 @@
+//! Reads a pool of any kind, in one round or two: what it is and holds, then what it stands on.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::{SolCall, SolValue, sol};
+
+use braid_primitives::NATIVE_ETHER;
+
+use super::{
+    crypto::{ClassicTwo, Kind},
+    pool::{Model, State},
+    presets::rules_of,
+    read::{CryptoReading, StableReading},
+    stable::{BasePool, CachedPrice, MetaGeneration, MetaState, ProductRule, Rate, Rates, Rules},
+};
+use crate::{
+    Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, answers::impossible, pool::MAX_COINS,
+};
+
+sol! {
+    function decimals() external view returns (uint8);
+    function totalSupply() external view returns (uint256);
+    function stored_rates() external view returns (uint256[]);
+    function base_pool() external view returns (address);
+    function base_virtual_price() external view returns (uint256);
+    function base_cache_updated() external view returns (uint256);
+    function token() external view returns (address);
+    function version() external view returns (string);
+}
+
+const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
+/// The two-coin pools of 2021 that are not the factory's, by what their contracts do differently. Source: their verified code.
+const TWO_COINS: &[(Address, ClassicTwo)] = &[
+    (alloy_primitives::address!("9838eCcC42659FA8AA7daF2aD134b53984c9427b"), ClassicTwo::Early),
+    (alloy_primitives::address!("98a7F18d4E56Cfe84E3D081B40001B3d5bD3eB8B"), ClassicTwo::Early),
+    (alloy_primitives::address!("B576491F1E6e5E62f1d8F26062Ee822B40B0E0d4"), ClassicTwo::Tenth),
+    (alloy_primitives::address!("98638FAcf9a3865cd033F36548713183f6996122"), ClassicTwo::Tenth),
+    (alloy_primitives::address!("752eBeb79963cf0732E9c0fec72a49FD1DEfAEAC"), ClassicTwo::Tenth),
+    (alloy_primitives::address!("AdCFcf9894335dC340f6Cd182aFA45999F45Fc44"), ClassicTwo::TenthLoose),
+    (alloy_primitives::address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
+];
+
+/// Reads one pool.
+#[derive(Clone, Debug)]
+pub(super) struct PoolReader {
+    pool: Discovered,
+    second: Option<Second>,
+}
+
+/// What the second round is about.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each pool that is being read")]
+enum Second {
+    /// The base pool of a metapool, and the metapool itself.
+    Base { base: Address, pool: Box<super::stable::State>, cached_price: Option<CachedPrice>, reading: StableReading },
+    /// A CryptoSwap pool, once its share is known.
+    Crypto(CryptoReading),
+}
+
+/// The share of the pool of three dollars, and the pool: what nearly all metapools stand on.
+const THREE_DOLLARS: (Address, Address) = (
+    alloy_primitives::address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490"),
+    alloy_primitives::address!("bEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7"),
+);
+
+/// CryptoSwap pools of 2021 and their shares: asking for the number of shares along with the rest saves a round.
+const SHARES: &[(Address, Address)] = &[
+    (
+        alloy_primitives::address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"),
+        alloy_primitives::address!("c4AD29ba4B3c580e6D59105FFf484999997675Ff"),
+    ),
+    (
+        alloy_primitives::address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"),
+        alloy_primitives::address!("Ed4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d"),
+    ),
+    (
+        alloy_primitives::address!("0f3159811670c117c372428D4E69AC32325e4D0F"),
+        alloy_primitives::address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C"),
+    ),
+];
+
+fn word(answer: Option<&Option<Bytes>>) -> Option<U256> {
+    U256::try_from_be_slice(answer?.as_ref()?.get(..32)?)
+}
+
+fn address_of(answer: Option<&Option<Bytes>>) -> Option<Address> {
+    word(answer).filter(|word| word.bit_len() <= 160).map(|word| Address::from_word(word.into()))
+}
+
+impl PoolReader {
+    pub(super) fn new(pool: &Discovered) -> Self {
+        Self { pool: pool.clone(), second: None }
+    }
+
+    fn impossible(&self, what: &'static str) -> DecodeError {
+        impossible(self.pool.address, what)
+    }
+
+    /// Coins whose decimals are asked for: ether has no contract.
+    fn asked_coins(&self) -> impl Iterator<Item = &Address> {
+        self.pool.coins.iter().filter(|coin| **coin != NATIVE_ETHER)
+    }
+
+    /// What the product adds to the first round, before the pool's own questions.
+    fn extra(&self) -> Vec<Call> {
+        let to = self.pool.address;
+        let call = |data: Vec<u8>| Call { to, data: data.into() };
+        match self.pool.product {
+            Product::CurveStableswapNg => vec![call(stored_ratesCall {}.abi_encode())],
+            Product::CurveMetapool => vec![
+                call(base_poolCall {}.abi_encode()),
+                call(base_virtual_priceCall {}.abi_encode()),
+                call(base_cache_updatedCall {}.abi_encode()),
+            ],
+            Product::CurveStableswap => Vec::new(),
+            Product::CurveTricryptoNg | Product::CurveTwocryptoNg => vec![call(versionCall {}.abi_encode())],
+            _ => vec![call(tokenCall {}.abi_encode())],
+        }
+    }
+
+    fn is_crypto(&self) -> bool {
+        !matches!(self.pool.product, Product::CurveStableswap | Product::CurveStableswapNg | Product::CurveMetapool)
+    }
+
+    /// A reading of some coins at a pool; rates are those of decimals.
+    fn reading(&self, pool: Address, rates: &[U256], rules: Rules) -> StableReading {
+        StableReading { pool, rates: rates.iter().copied().take(MAX_COINS).collect(), rules }
+    }
+
+    fn own_coins(&self) -> usize {
+        if self.pool.product == Product::CurveMetapool { 2 } else { self.pool.coins.len() }
+    }
+
+    fn rules(&self, pool: Address) -> Rules {
+        let next = self.pool.product == Product::CurveStableswapNg;
+        let standard = if next { ProductRule::Whole } else { ProductRule::TimesN };
+        rules_of(pool).unwrap_or(Rules::standard(standard))
+    }
+
+    fn first_round(&self) -> Vec<Call> {
+        let decimals = |coin: &Address| Call { to: *coin, data: decimalsCall {}.abi_encode().into() };
+        let mut calls: Vec<Call> = self.asked_coins().map(decimals).collect();
+        calls.extend(self.extra());
+        if !self.is_crypto() {
+            let rates = vec![WAD; self.own_coins()];
+            calls.extend(self.reading(self.pool.address, &rates, self.rules(self.pool.address)).calls());
+        }
+        calls.extend(self.guessed());
+        calls
+    }
+
+    /// What a second round would ask, where it is known in advance what that will be about.
+    fn guessed(&self) -> Vec<Call> {
+        if let Some(reading) = self.guessed_crypto() {
+            return reading.calls();
+        }
+        if self.pool.product != Product::CurveMetapool || self.pool.coins.get(1) != Some(&THREE_DOLLARS.0) {
+            return Vec::new();
+        }
+        self.base_calls(&self.reading(THREE_DOLLARS.1, &[WAD; 3], self.rules(THREE_DOLLARS.1)))
+    }
+
+    fn guessed_crypto(&self) -> Option<CryptoReading> {
+        let pool = self.pool.address;
+        let (kind, shares) = match self.pool.product {
+            Product::CurveTricryptoNg => (Kind::TricryptoNg, pool),
+            Product::CurveTwocryptoNg => (Kind::TwocryptoNg, pool),
+            Product::CurveTricrypto => (Kind::Tricrypto, self.listed_share()?),
+            Product::CurveCryptoswap => (Kind::Cryptoswap(self.generation()), self.listed_share()?),
+            _ => return None,
+        };
+        Some(CryptoReading { pool, shares, kind, precisions: [U256::ONE; 3] })
+    }
+
+    fn listed_share(&self) -> Option<Address> {
+        SHARES.iter().find(|(pool, _)| *pool == self.pool.address).map(|(_, share)| *share)
+    }
+
+    fn generation(&self) -> ClassicTwo {
+        let known = TWO_COINS.iter().find(|(pool, _)| *pool == self.pool.address);
+        known.map_or(ClassicTwo::Factory, |(_, two)| *two)
+    }
+
+    /// The base pool's questions, and how many shares it has.
+    fn base_calls(&self, reading: &StableReading) -> Vec<Call> {
+        let mut calls = reading.calls();
+        let share = self.pool.coins.get(1).copied().unwrap_or_default();
+        calls.push(Call { to: share, data: totalSupplyCall {}.abi_encode().into() });
+        calls
+    }
+
+    /// What one atomic unit of each coin is worth by its decimals, `10^(36 − decimals)`.
+    fn rates(&self, answers: &[Option<Bytes>]) -> Result<Vec<U256>, DecodeError> {
+        let mut answers = answers.iter();
+        let rate = |coin: &Address| {
+            let decimals = if *coin == NATIVE_ETHER { Some(U256::from(18)) } else { word(answers.next()) };
+            let power = U256::from(36).checked_sub(decimals.filter(|decimals| *decimals <= U256::from(18))?)?;
+            U256::from(10).checked_pow(power)
+        };
+        let rates: Option<Vec<U256>> = self.pool.coins.iter().map(rate).collect();
+        rates.ok_or_else(|| self.impossible("a coin without decimals, or with more than 18"))
+    }
+
+    fn state(&self, model: Model) -> State {
+        let ether = self.pool.coins.iter().position(|coin| *coin == NATIVE_ETHER);
+        let base_pool = match &self.second {
+            Some(Second::Base { base, .. }) => Some(*base),
+            _ => None,
+        };
+        let ether_coin = ether.and_then(|coin| u8::try_from(coin).ok());
+        State { model, ether_coin, base_pool, has_oracle: false, steth: None }
+    }
+
+    fn done(&self, state: State) -> Result<ReadProgress, DecodeError> {
+        state.validate().map_err(|what| self.impossible(what))?;
+        if state.coins() != self.pool.coins.len() {
+            return Err(self.impossible("balances for other coins"));
+        }
+        Ok(ReadProgress::Done(PoolState::Curve(state.into())))
+    }
+
+    fn understand(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let (of_coins, rest) = answers.split_at(self.asked_coins().count().min(answers.len()));
+        let rates = self.rates(of_coins)?;
+        let (extra, rest) = rest.split_at(self.extra().len().min(rest.len()));
+        let (of_pool, guessed) = rest.split_at(rest.len().saturating_sub(self.guessed().len()));
+        let address = self.pool.address;
+        if self.is_crypto() {
+            return self.ask_crypto(&rates, extra, guessed);
+        }
+        let own = rates.get(..self.own_coins()).unwrap_or(&rates);
+        let mut pool = self.reading(address, own, self.rules(address)).state(of_pool)?;
+        match self.pool.product {
+            Product::CurveStableswapNg => {
+                let said = extra.first().and_then(Option::as_ref).and_then(|said| Vec::<U256>::abi_decode(said).ok());
+                let said = said.filter(|said| said.len() == rates.len());
+                let said = said.ok_or_else(|| self.impossible("stored rates that do not fit its coins"))?;
+                pool.rates = Rates::fixed(said.iter().copied());
+                let mut state = self.state(Model::Stable(pool));
+                state.has_oracle = said != rates;
+                self.done(state)
+            }
+            Product::CurveMetapool => {
+                let base = address_of(extra.first()).filter(|base| !base.is_zero());
+                let base = base.ok_or_else(|| self.impossible("a metapool without a base pool"))?;
+                let cached_price = match (word(extra.get(1)), word(extra.get(2))) {
+                    (Some(value), Some(updated)) => Some(CachedPrice { value, updated: updated.saturating_to() }),
+                    _ => None,
+                };
+                if let Some(rate) = pool.rates.0.get_mut(1) {
+                    *rate = Rate::Fixed(WAD);
+                }
+                let reading = self.reading(base, rates.get(2..).unwrap_or_default(), self.rules(base));
+                let calls = self.base_calls(&reading);
+                self.second = Some(Second::Base { base, pool: Box::new(pool), cached_price, reading });
+                let answered = base == THREE_DOLLARS.1 && guessed.len() == calls.len();
+                if answered { self.feed(guessed) } else { Ok(ReadProgress::Calls(calls)) }
+            }
+            _ => self.done(self.state(Model::Stable(pool))),
+        }
+    }
+
+    /// Asks a CryptoSwap pool for all that it holds, unless it was asked already.
+    fn ask_crypto(
+        &mut self,
+        rates: &[U256],
+        extra: &[Option<Bytes>],
+        guessed: &[Option<Bytes>],
+    ) -> Result<ReadProgress, DecodeError> {
+        let address = self.pool.address;
+        let said = || extra.first().and_then(Option::as_ref).and_then(|said| String::abi_decode(said).ok());
+        let kind = match self.pool.product {
+            Product::CurveTricrypto => Some(Kind::Tricrypto),
+            Product::CurveCryptoswap => Some(Kind::Cryptoswap(self.generation())),
+            Product::CurveTricryptoNg => (said().as_deref() == Some("v2.0.0")).then_some(Kind::TricryptoNg),
+            Product::CurveTwocryptoNg => match said().as_deref() {
+                Some("v2.0.0" | "v2.1.0" | "v2.1.1") => Some(Kind::TwocryptoNg),
+                Some("v2.1.0d") => Some(Kind::TwocryptoStable),
+                _ => None,
+            },
+            _ => None,
+        };
+        let kind = kind.ok_or_else(|| self.impossible("a version whose rounding or fee is not known"))?;
+        let own_share = matches!(kind, Kind::TricryptoNg | Kind::TwocryptoNg | Kind::TwocryptoStable);
+        let shares = if own_share { Some(address) } else { address_of(extra.first()) };
+        let shares = shares.ok_or_else(|| self.impossible("a pool without shares"))?;
+        if rates.len() != kind.coins() {
+            return Err(self.impossible("another number of coins than its kind has"));
+        }
+        let mut precisions = [U256::ZERO; 3];
+        precisions.iter_mut().zip(rates).for_each(|(precision, rate)| *precision = *rate / WAD);
+        let reading = CryptoReading { pool: address, shares, kind, precisions };
+        let calls = reading.calls();
+        self.second = Some(Second::Crypto(reading));
+        let answered = guessed.len() == calls.len() && (own_share || self.listed_share() == Some(shares));
+        if answered { self.feed(guessed) } else { Ok(ReadProgress::Calls(calls)) }
+    }
+}
+
+impl StateReader for PoolReader {
+    fn start(&mut self) -> ReadProgress {
+        ReadProgress::Calls(self.first_round())
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        match &self.second {
+            None => {
+                let expected = self.first_round().len();
+                if answers.len() != expected {
+                    return Err(DecodeError::AnswerCount { expected, got: answers.len() });
+                }
+                self.understand(answers)
+            }
+            Some(Second::Crypto(reading)) => self.done(self.state(Model::Crypto(reading.state(answers)?))),
+            Some(Second::Base { pool, cached_price, reading, .. }) => {
+                let (last, of_base) = answers.split_last().ok_or(DecodeError::AnswerCount { expected: 1, got: 0 })?;
+                let supply = word(Some(last)).ok_or_else(|| self.impossible("a base pool without shares"))?;
+                let base = BasePool { state: reading.state(of_base)?, total_supply: supply };
+                let generation = MetaGeneration::Classic;
+                let meta = MetaState { pool: (**pool).clone(), base, cached_price: *cached_price, generation };
+                self.done(self.state(Model::Meta(meta)))
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Discovery and following of DEX T1 pools.
+
+use alloy_primitives::{Address, B256, Log, address};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::{
+    State,
+    reader::{CentreReader, DexReader},
+};
+use crate::{
+    DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader,
+    fluid::reading::{self, LIQUIDITY},
+};
+
+sol! {
+    event DexT1Deployed(address indexed dex, uint256 dexId, address indexed supplyToken, address indexed borrowToken);
+
+    // of a pool; what moves money is told by the liquidity layer
+    event Swap(bool swap0to1, uint256 amountIn, uint256 amountOut, address to);
+    event LogTurnOnSmartCol(uint256 token0Amt);
+    event LogTurnOnSmartDebt(uint256 token0Amt);
+    event LogUpdateFeeAndRevenueCut(uint256 fee, uint256 revenueCut);
+    event LogUpdateRangePercents(uint256 upperPercent, uint256 lowerPercent, uint256 shiftTime);
+    event LogUpdateThresholdPercent(uint256 upperThresholdPercent, uint256 lowerThresholdPercent, uint256 thresholdShiftTime, uint256 shiftTime);
+    event LogUpdateCenterPriceAddress(uint256 centerPriceAddress, uint256 percent, uint256 time);
+    event LogUpdateCenterPriceLimits(uint256 maxCenterPrice, uint256 minCenterPrice);
+    event LogUpdateUtilizationLimit(uint256 token0UtilizationLimit, uint256 token1UtilizationLimit);
+    event LogPauseSwapAndArbitrage();
+    event LogUnpauseSwapAndArbitrage();
+}
+
+/// Events after which a pool's state is read again.
+const TOPICS: &[B256] = &[
+    Swap::SIGNATURE_HASH,
+    LogTurnOnSmartCol::SIGNATURE_HASH,
+    LogTurnOnSmartDebt::SIGNATURE_HASH,
+    LogUpdateFeeAndRevenueCut::SIGNATURE_HASH,
+    LogUpdateRangePercents::SIGNATURE_HASH,
+    LogUpdateThresholdPercent::SIGNATURE_HASH,
+    LogUpdateCenterPriceAddress::SIGNATURE_HASH,
+    LogUpdateCenterPriceLimits::SIGNATURE_HASH,
+    LogUpdateUtilizationLimit::SIGNATURE_HASH,
+    LogPauseSwapAndArbitrage::SIGNATURE_HASH,
+    LogUnpauseSwapAndArbitrage::SIGNATURE_HASH,
+    reading::OPERATE,
+    reading::EXCHANGE_PRICES_UPDATED,
+    reading::REVENUE_COLLECTED,
+    reading::STATUS_CHANGED,
+    reading::TOKENS_CONFIGURED,
+    reading::SUPPLY_CONFIGURED,
+    reading::BORROW_CONFIGURED,
+    reading::USER_PAUSED,
+    reading::USER_UNPAUSED,
+    reading::RATES_V1_UPDATED,
+    reading::RATES_V2_UPDATED,
+    reading::LIMIT_UPDATED,
+];
+
+/// The factory on mainnet. Source: Fluid's deployment list.
+static SOURCES: [Source; 1] = [Source {
+    emitter: address!("91716C4EDA1Fb55e84Bf8b4c7085f84285c19085"),
+    topic0: DexT1Deployed::SIGNATURE_HASH,
+    deployment_block: 21_015_648,
+}];
+
+/// The record of DEX T1 pools.
+///
+/// A pool is followed by its own logs and by those of the liquidity layer about its tokens; one whose centre another contract tells
+/// is read at every block.
+#[derive(Clone, Copy, Debug)]
+pub struct DexT1;
+
+impl Protocol for DexT1 {
+    fn product(&self) -> Product {
+        Product::FluidDexT1
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        &SOURCES
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = DecodeError::Log { event: "DexT1Deployed", emitter: log.address };
+        let Ok(event) = DexT1Deployed::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        // the constructor refuses tokens that are not in order
+        if event.supplyToken >= event.borrowToken || event.supplyToken == Address::ZERO || event.dex == Address::ZERO {
+            return Err(malformed);
+        }
+        Ok(Discovered {
+            address: event.dex,
+            product: Product::FluidDexT1,
+            coins: vec![event.supplyToken, event.borrowToken],
+            fee_pips: 0,
+            tick_spacing: 0,
+        })
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        TOPICS
+    }
+
+    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+        vec![LIQUIDITY]
+    }
+
+    fn reads_each_block(&self, state: &PoolState) -> bool {
+        matches!(state, PoolState::FluidDexT1(State::Storage(storage)) if storage.external_centre.is_some())
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let PoolState::FluidDexT1(State::Storage(storage)) = state else {
+            return Err(DecodeError::State { pool: log.address, what: "not a Fluid pool as the chain stores it" });
+        };
+        let known = log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0));
+        let stale = known && (log.address != LIQUIDITY || reading::matters(log, &storage.addresses));
+        Ok(if stale { Freshness::Stale } else { Freshness::Unaffected })
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(DexReader::new(pool.address, coins(pool), None))
+    }
+
+    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        let was = match &was.state {
+            PoolState::FluidDexT1(State::Storage(storage)) => Some(storage.clone()),
+            _ => None,
+        };
+        Box::new(DexReader::new(pool.address, coins(pool), was))
+    }
+
+    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        match &was.state {
+            PoolState::FluidDexT1(State::Storage(storage)) => {
+                Box::new(CentreReader::new(pool.address, storage.clone()))
+            }
+            _ => self.reader_again(pool, was),
+        }
+    }
+}
+
+fn coins(pool: &Discovered) -> [Address; 2] {
+    [0, 1].map(|place: usize| pool.coins.get(place).copied().unwrap_or_default())
+}

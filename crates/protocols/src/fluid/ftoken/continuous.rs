@@ -1,0 +1,22 @@
+//! The share as the optimiser sees it: a rate each way, up to what can be withdrawn.
+
+use braid_primitives::ExecutionBlock;
+
+use super::{State, gas};
+use crate::{
+    continuous::PairCurve,
+    erc4626::{fixed_rate, likely_room},
+};
+
+/// Both directions in a block; `None` while nothing can be traded.
+pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
+    let price = f64::from(state.price(at.timestamp).ok()?) / 1e12;
+    if state.layer_paused || !price.is_finite() || price <= 0.0 {
+        return None;
+    }
+    let supply = f64::from(state.total_shares);
+    let redeemable = (f64::from(state.withdrawable(at.timestamp)) / price).min(supply);
+    let depositable = likely_room(supply * price);
+    let gas_units = [gas::gas_units(state, true), gas::gas_units(state, false)];
+    Some(fixed_rate(1.0 / price, depositable, redeemable, gas_units))
+}

@@ -1,0 +1,149 @@
+//! What both kinds of pools read of the liquidity layer, and which of its logs change that.
+
+use alloy_primitives::{Address, B256, Log, U256, address, keccak256};
+use alloy_sol_types::{SolEvent, SolValue, sol};
+
+use super::layer::Token;
+use crate::{
+    DecodeError,
+    answers::{Answers, Question, ask, impossible},
+};
+
+sol! {
+    struct TokenConfig { address token; uint256 fee; uint256 threshold; uint256 maxUtilization; }
+    struct UserSupplyConfig { address user; address token; uint8 mode; uint256 expandPercent; uint256 expandDuration; uint256 baseWithdrawalLimit; }
+    struct UserBorrowConfig { address user; address token; uint8 mode; uint256 expandPercent; uint256 expandDuration; uint256 baseDebtCeiling; uint256 maxDebtCeiling; }
+    struct RateDataV1Params { address token; uint256 kink; uint256 rateAtUtilizationZero; uint256 rateAtUtilizationKink; uint256 rateAtUtilizationMax; }
+    struct RateDataV2Params { address token; uint256 kink1; uint256 kink2; uint256 rateAtUtilizationZero; uint256 rateAtUtilizationKink1; uint256 rateAtUtilizationKink2; uint256 rateAtUtilizationMax; }
+
+    event LogOperate(address indexed user, address indexed token, int256 supplyAmount, int256 borrowAmount, address withdrawTo, address borrowTo, uint256 totalAmounts, uint256 exchangePricesAndConfig);
+    event LogUpdateExchangePrices(address indexed token, uint256 indexed supplyExchangePrice, uint256 indexed borrowExchangePrice, uint256 borrowRate, uint256 utilization);
+    event LogCollectRevenue(address indexed token, uint256 indexed amount);
+    event LogChangeStatus(uint256 indexed newStatus);
+    event LogUpdateTokenConfigs(TokenConfig[] tokenConfigs);
+    event LogUpdateUserSupplyConfigs(UserSupplyConfig[] userSupplyConfigs);
+    event LogUpdateUserBorrowConfigs(UserBorrowConfig[] userBorrowConfigs);
+    event LogPauseUser(address user, address[] supplyTokens, address[] borrowTokens);
+    event LogUnpauseUser(address user, address[] supplyTokens, address[] borrowTokens);
+    event LogUpdateRateDataV1s(RateDataV1Params[] tokenRateDatas);
+    event LogUpdateRateDataV2s(RateDataV2Params[] tokenRateDatas);
+    event LogUpdateUserWithdrawalLimit(address user, address token, uint256 newLimit);
+
+    function readFromStorage(bytes32 slot) external view returns (uint256 result);
+    function decimals() external view returns (uint8);
+    function balanceOf(address owner) external view returns (uint256);
+    function getEthBalance(address owner) external view returns (uint256);
+    function getCurrentBlockTimestamp() external view returns (uint256);
+}
+
+/// The liquidity layer on mainnet. Source: Fluid's deployment list.
+pub const LIQUIDITY: Address = address!("52Aa899454998Be5b000Ad077a46Bbe360F4e497");
+/// Multicall3, which tells an account's ether.
+pub(super) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
+/// Native ether, as Fluid writes it.
+pub(super) const ETHER: Address = address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
+
+/// Logs of the layer that are about one token, which is their first topic but one (the second of `LogOperate`).
+pub(super) const OPERATE: B256 = LogOperate::SIGNATURE_HASH;
+pub(super) const EXCHANGE_PRICES_UPDATED: B256 = LogUpdateExchangePrices::SIGNATURE_HASH;
+pub(super) const REVENUE_COLLECTED: B256 = LogCollectRevenue::SIGNATURE_HASH;
+/// Rare logs of the layer, after which everything is read again.
+pub(super) const STATUS_CHANGED: B256 = LogChangeStatus::SIGNATURE_HASH;
+pub(super) const TOKENS_CONFIGURED: B256 = LogUpdateTokenConfigs::SIGNATURE_HASH;
+pub(super) const SUPPLY_CONFIGURED: B256 = LogUpdateUserSupplyConfigs::SIGNATURE_HASH;
+pub(super) const BORROW_CONFIGURED: B256 = LogUpdateUserBorrowConfigs::SIGNATURE_HASH;
+pub(super) const USER_PAUSED: B256 = LogPauseUser::SIGNATURE_HASH;
+pub(super) const USER_UNPAUSED: B256 = LogUnpauseUser::SIGNATURE_HASH;
+pub(super) const RATES_V1_UPDATED: B256 = LogUpdateRateDataV1s::SIGNATURE_HASH;
+pub(super) const RATES_V2_UPDATED: B256 = LogUpdateRateDataV2s::SIGNATURE_HASH;
+pub(super) const LIMIT_UPDATED: B256 = LogUpdateUserWithdrawalLimit::SIGNATURE_HASH;
+
+/// Slots of the layer: status, and the mappings by token or by protocol and token. Source: `LiquiditySlotsLink`.
+const STATUS: u64 = 1;
+const EXCHANGE_PRICES: u64 = 5;
+const TOTAL_AMOUNTS: u64 = 7;
+const USER_SUPPLY: u64 = 8;
+const USER_BORROW: u64 = 9;
+const CONFIGS: u64 = 11;
+/// The layer's status while it is paused.
+const PAUSED: u64 = 2;
+
+/// Whether a log of the layer changes what these tokens, or every protocol, may do there.
+pub(super) fn matters(log: &Log, tokens: &[Address]) -> bool {
+    let topics = log.topics();
+    let about = |place: usize| topics.get(place).is_some_and(|topic| tokens.contains(&Address::from_word(*topic)));
+    match topics.first() {
+        Some(&OPERATE) => about(2),
+        Some(&EXCHANGE_PRICES_UPDATED | &REVENUE_COLLECTED) => about(1),
+        _ => true,
+    }
+}
+
+/// The slot of a mapping's value.
+fn mapped(slot: B256, key: Address) -> B256 {
+    keccak256((key, slot).abi_encode())
+}
+
+pub(super) fn slot(number: u64) -> B256 {
+    B256::from(U256::from(number))
+}
+
+/// Asks for a word of a contract's storage.
+pub(super) fn ask_word(contract: Address, slot: B256) -> Question {
+    ask(contract, &readFromStorageCall { slot })
+}
+
+/// Asks whether the layer is paused.
+pub(super) fn ask_status() -> Question {
+    ask_word(LIQUIDITY, slot(STATUS))
+}
+
+pub(super) fn paused(answers: &mut Answers<'_>) -> Result<bool, DecodeError> {
+    Ok(answers.next::<readFromStorageCall>()? == U256::from(PAUSED))
+}
+
+/// Asks what a protocol has of a token in the layer, and its decimals where they are not known; [`token`] takes the answers.
+pub(super) fn ask_token(token: Address, user: Address, decimals: Option<u8>) -> Vec<Question> {
+    let of_user = |number| ask_word(LIQUIDITY, mapped(mapped(slot(number), user), token));
+    let of_token = |number| ask_word(LIQUIDITY, mapped(slot(number), token));
+    let mut asked = vec![
+        of_token(EXCHANGE_PRICES),
+        of_token(TOTAL_AMOUNTS),
+        of_token(CONFIGS),
+        of_user(USER_SUPPLY),
+        of_user(USER_BORROW),
+    ];
+    if token == ETHER {
+        asked.push(ask(MULTICALL3, &getEthBalanceCall { owner: LIQUIDITY }));
+    } else {
+        asked.push(ask(token, &balanceOfCall { owner: LIQUIDITY }));
+        asked.extend(decimals.is_none().then(|| ask(token, &decimalsCall {})));
+    }
+    asked
+}
+
+/// A token in the layer, and its decimals.
+pub(super) fn token(
+    pool: Address,
+    token: Address,
+    decimals: Option<u8>,
+    answers: &mut Answers<'_>,
+) -> Result<(Token, u8), DecodeError> {
+    let mut word = || answers.next::<readFromStorageCall>();
+    let (exchange_prices, total_amounts, configs) = (word()?, word()?, word()?);
+    let (supply, borrow) = (word()?, word()?);
+    let held = if token == ETHER { answers.next::<getEthBalanceCall>()? } else { answers.next::<balanceOfCall>()? };
+    let decimals = match decimals {
+        Some(known) => known,
+        None if token == ETHER => 18,
+        None => answers.next::<decimalsCall>()?,
+    };
+    if !(6..=18).contains(&decimals) {
+        return Err(impossible(pool, "decimals that the liquidity layer does not list"));
+    }
+    // the flag says whether the token has a limit of its own
+    let own = exchange_prices.bit(249);
+    let limit = if own { u16::try_from(configs & U256::from(0x3fff)).unwrap_or(10_000) } else { 10_000 };
+    let token = Token { exchange_prices, total_amounts, max_utilization: limit, supply, borrow, held };
+    Ok((token, decimals))
+}

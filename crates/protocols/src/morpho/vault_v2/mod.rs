@@ -1,0 +1,410 @@
+//! Vault V2: one asset, spread over adapters, each of markets of Morpho Blue or of a MetaMorpho vault.
+//!
+//! Sources: `VaultV2.sol`, `MorphoMarketV1Adapter.sol` in both versions, `MorphoVaultV1Adapter.sol`. Interest is taken note of once in
+//! a transaction, and no faster than the vault's highest rate.
+
+mod cold;
+mod continuous;
+pub mod gas;
+mod reader;
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, U256};
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::{Holding, MetaMorpho, Trades, blue::WAD, metamorpho};
+use crate::{After, Swap, SwapError, erc4626::ASSET_COIN};
+
+pub use cold::VAULT_V2;
+pub(crate) use continuous::pair_curve;
+
+/// Caps that one allocation counts towards: those of the adapter, of the collateral and of the market.
+pub const MAX_CAPS: usize = 3;
+
+/// A vault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VaultV2 {
+    /// Shares in circulation.
+    pub total_shares: U256,
+    /// Virtual shares beside one virtual asset.
+    pub virtual_shares: U256,
+    /// What the vault held when interest was last taken note of, `_totalAssets`.
+    pub total_assets: U256,
+    /// When that was, unix seconds.
+    pub last_update: u64,
+    /// How fast the total may grow, in wad a second.
+    pub max_rate_wad: u64,
+    /// The owner's part of the interest, in wad.
+    pub performance_fee_wad: U256,
+    /// The owner's part of everything, in wad a second.
+    pub management_fee_wad: U256,
+    /// What lies in the vault itself.
+    pub idle_assets: U256,
+    /// Where the rest is.
+    pub adapters: Arc<[Adapter]>,
+    /// Where deposits go, and redemptions come from when what is idle is not enough.
+    pub liquidity: Option<Liquidity>,
+    /// What lies in Morpho Blue of the asset.
+    pub morpho_balance_assets: U256,
+    /// Whether a gate lets only some deposit.
+    pub deposits_gated: bool,
+    /// Whether a gate lets only some redeem.
+    pub redemptions_gated: bool,
+}
+
+/// Where a vault's assets are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Adapter {
+    /// Lent on markets of Morpho Blue.
+    Markets(Arc<[Holding]>),
+    /// In a MetaMorpho vault.
+    Vault {
+        /// Its address.
+        address: Address,
+        /// That vault.
+        vault: Arc<MetaMorpho>,
+        /// The adapter's shares of it.
+        shares: U256,
+        /// Whether the vault counts them at all: it does once it allocated something.
+        allocated: bool,
+    },
+}
+
+/// Where deposits go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Liquidity {
+    /// The adapter's position.
+    pub adapter: u8,
+    /// The market's position within it; zero for a MetaMorpho vault.
+    pub market: u8,
+    /// What deposits there count towards.
+    pub caps: ArrayVec<Cap, MAX_CAPS>,
+}
+
+/// A cap, and what counts towards it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cap {
+    /// What counted when it was last allocated or taken back.
+    pub allocation: U256,
+    /// The most of it, in assets.
+    pub absolute_assets: U256,
+    /// The most of it as a part of all assets, in wad; one is no limit.
+    pub relative_wad: U256,
+}
+
+/// What the liquidity adapter has, at a time.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a box would be made for every quote")]
+enum Source<'a> {
+    Nothing,
+    Market(Holding),
+    Vault { now: metamorpho::Now<'a>, shares: U256 },
+}
+
+/// A vault at a time, on the way through trades.
+#[derive(Clone, Debug)]
+pub(super) struct Now<'a> {
+    vault: &'a VaultV2,
+    total_assets: U256,
+    total_shares: U256,
+    /// The total at the transaction's first accrual, on which relative caps are taken.
+    first_total_assets: U256,
+    idle_assets: U256,
+    at_hand: U256,
+    source: Source<'a>,
+    /// The last of them is what the source had when it was counted last.
+    caps: ArrayVec<Cap, MAX_CAPS>,
+    /// Whether assets moved to or from the source.
+    moved: bool,
+}
+
+fn times(a: U256, b: U256, denominator: U256) -> Option<U256> {
+    a.checked_mul(b)?.checked_div(denominator)
+}
+
+impl VaultV2 {
+    /// What a deposit (or a redemption) pays in a block, after trades of the same transaction, and whether assets move to or from an
+    /// adapter.
+    ///
+    /// # Errors
+    /// - [`SwapError::Closed`] behind a gate.
+    /// - [`SwapError::LimitExceeded`] above a cap.
+    /// - [`SwapError::InsufficientLiquidity`] above what can be taken out.
+    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
+    /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
+    pub fn swap(
+        &self,
+        at: &ExecutionBlock,
+        before: &Trades,
+        deposits: bool,
+        amount_in: U256,
+    ) -> Result<(U256, bool, Trades), SwapError> {
+        let mut now = self.at(at.timestamp).ok_or(SwapError::Overflow { amount_in })?;
+        for trade in before.list() {
+            now.trade(trade.deposits, trade.amount_in)?;
+        }
+        now.moved = false;
+        let amount_out = now.trade(deposits, amount_in)?;
+        Ok((amount_out, now.moved, before.with(deposits, amount_in)?))
+    }
+
+    /// A deposit for coin 0 in, a redemption for coin 1.
+    pub(crate) fn step(
+        &self,
+        at: &ExecutionBlock,
+        before: &Trades,
+        coin_in: u8,
+        amount_in: U256,
+    ) -> Result<Swap, SwapError> {
+        let deposits = coin_in == ASSET_COIN;
+        let (amount_out, moved, after) = self.swap(at, before, deposits, amount_in)?;
+        Ok(Swap { amount_out, gas_units: gas::gas_units(self, deposits, moved), after: After::VaultV2(after) })
+    }
+
+    /// Whether a vault can be in this state.
+    ///
+    /// # Errors
+    /// What is impossible about it.
+    pub fn validate(&self) -> Result<(), &'static str> {
+        for adapter in self.adapters.iter() {
+            if let Adapter::Vault { vault, .. } = adapter {
+                vault.validate()?;
+            }
+        }
+        let Some(liquidity) = &self.liquidity else { return Ok(()) };
+        let there = match self.adapters.get(usize::from(liquidity.adapter)) {
+            Some(Adapter::Markets(holdings)) => usize::from(liquidity.market) < holdings.len(),
+            Some(Adapter::Vault { .. }) => true,
+            None => false,
+        };
+        if there && !liquidity.caps.is_empty() { Ok(()) } else { Err("a liquidity adapter that is not there") }
+    }
+
+    /// The vault with interest and fee shares up to a time. Source: `accrueInterestView`.
+    pub(super) fn at(&self, now: u64) -> Option<Now<'_>> {
+        let elapsed = U256::from(now.checked_sub(self.last_update)?);
+        let mut real = self.idle_assets;
+        let mut source = Source::Nothing;
+        let chosen = self.liquidity.as_ref().map(|liquidity| (usize::from(liquidity.adapter), liquidity.market));
+        for (place, adapter) in self.adapters.iter().enumerate() {
+            let market = chosen.filter(|(adapter, _)| *adapter == place).map(|(_, market)| usize::from(market));
+            match adapter {
+                Adapter::Markets(holdings) => {
+                    for (index, holding) in holdings.iter().enumerate() {
+                        let holding = holding.accrued(now)?;
+                        real = real.checked_add(held(&holding)?)?;
+                        if market == Some(index) {
+                            source = Source::Market(holding);
+                        }
+                    }
+                }
+                Adapter::Vault { vault, shares, allocated, .. } => {
+                    let then = vault.at(now)?;
+                    if *allocated {
+                        real = real.checked_add(then.assets_of(*shares)?)?;
+                    }
+                    if market.is_some() {
+                        source = Source::Vault { now: then, shares: *shares };
+                    }
+                }
+            }
+        }
+        let grown = times(self.total_assets.checked_mul(elapsed)?, U256::from(self.max_rate_wad), WAD)?;
+        let total = real.min(self.total_assets.checked_add(grown)?);
+        let interest = total.saturating_sub(self.total_assets);
+        let performance = times(interest, self.performance_fee_wad, WAD)?;
+        let management = times(total.checked_mul(elapsed)?, self.management_fee_wad, WAD)?;
+        let rest = total.checked_sub(performance)?.checked_sub(management)?.checked_add(U256::ONE)?;
+        let shares = self.total_shares.checked_add(self.virtual_shares)?;
+        let minted = times(performance, shares, rest)?.checked_add(times(management, shares, rest)?)?;
+        Some(Now {
+            vault: self,
+            total_assets: total,
+            total_shares: self.total_shares.checked_add(minted)?,
+            first_total_assets: total,
+            idle_assets: self.idle_assets,
+            at_hand: self.morpho_balance_assets,
+            source,
+            caps: self.liquidity.as_ref().map(|liquidity| liquidity.caps.clone()).unwrap_or_default(),
+            moved: false,
+        })
+    }
+}
+
+/// What a holding is worth, rounded down; without shares nothing.
+fn held(holding: &Holding) -> Option<U256> {
+    if holding.shares == 0 { Some(U256::ZERO) } else { holding.assets() }
+}
+
+impl Now<'_> {
+    /// `previewDeposit`.
+    pub(super) fn shares_of(&self, assets: U256) -> Option<U256> {
+        let shares = self.total_shares.checked_add(self.vault.virtual_shares)?;
+        times(assets, shares, self.total_assets.checked_add(U256::ONE)?)
+    }
+
+    /// `previewRedeem`.
+    pub(super) fn assets_of(&self, shares: U256) -> Option<U256> {
+        let all = self.total_shares.checked_add(self.vault.virtual_shares)?;
+        times(shares, self.total_assets.checked_add(U256::ONE)?, all)
+    }
+
+    /// Assets that the liquidity adapter has now.
+    fn allocated(&self) -> Option<U256> {
+        match &self.source {
+            Source::Nothing => Some(U256::ZERO),
+            Source::Market(holding) => held(holding),
+            Source::Vault { now, shares } => {
+                let mut now = now.clone();
+                now.accrue()?;
+                now.assets_of(*shares)
+            }
+        }
+    }
+
+    /// The most that can be deposited, in assets.
+    pub(super) fn suppliable(&self) -> Option<U256> {
+        if self.vault.deposits_gated {
+            return Some(U256::ZERO);
+        }
+        let mut most = match &self.source {
+            Source::Vault { now, .. } => now.suppliable()?,
+            Source::Nothing | Source::Market(_) => U256::from(u128::MAX),
+        };
+        let drifted = self.allocated()?;
+        let last = self.caps.last().map(|cap| cap.allocation).unwrap_or_default();
+        for cap in &self.caps {
+            let counted = cap.allocation.checked_add(drifted)?.saturating_sub(last);
+            let limit = self.limit(cap)?;
+            most = most.min(limit.saturating_sub(counted));
+        }
+        Some(most)
+    }
+
+    /// The most that can be taken out, in assets.
+    pub(super) fn withdrawable(&self) -> Option<U256> {
+        if self.vault.redemptions_gated {
+            return Some(U256::ZERO);
+        }
+        let from_source = match &self.source {
+            Source::Nothing => U256::ZERO,
+            Source::Market(holding) => holding.withdrawable(self.at_hand)?,
+            Source::Vault { now, shares } => now.withdrawable()?.min(now.assets_of(*shares)?),
+        };
+        self.idle_assets.checked_add(from_source).map(|all| all.min(self.total_assets))
+    }
+
+    fn limit(&self, cap: &Cap) -> Option<U256> {
+        if cap.relative_wad == WAD {
+            return Some(cap.absolute_assets);
+        }
+        Some(cap.absolute_assets.min(times(self.first_total_assets, cap.relative_wad, WAD)?))
+    }
+
+    /// Deposits assets or redeems shares; interest is up to date.
+    fn trade(&mut self, deposits: bool, amount_in: U256) -> Result<U256, SwapError> {
+        let overflow = || SwapError::Overflow { amount_in };
+        let gated = if deposits { self.vault.deposits_gated } else { self.vault.redemptions_gated };
+        if gated {
+            return Err(SwapError::Closed);
+        }
+        let amount_out = if deposits { self.shares_of(amount_in) } else { self.assets_of(amount_in) };
+        let amount_out = amount_out.ok_or_else(overflow)?;
+        if amount_out.is_zero() {
+            return Err(SwapError::ZeroOutput);
+        }
+        if deposits {
+            self.total_assets = self.total_assets.checked_add(amount_in).ok_or_else(overflow)?;
+            self.total_shares = self.total_shares.checked_add(amount_out).ok_or_else(overflow)?;
+            if self.total_assets.bit_len() > 128 {
+                return Err(overflow());
+            }
+            if self.first_total_assets.is_zero() {
+                // an empty vault takes note again when it allocates
+                self.first_total_assets = self.total_assets;
+            }
+            self.idle_assets = self.idle_assets.saturating_add(amount_in);
+            self.allocate(amount_in)?;
+        } else {
+            let short = SwapError::InsufficientLiquidity { consumed: self.total_shares, amount_in };
+            let left = self.total_shares.checked_sub(amount_in).ok_or(short)?;
+            if amount_out > self.idle_assets && !self.deallocate(amount_out - self.idle_assets) {
+                let most = self.withdrawable().and_then(|most| self.shares_of(most)).unwrap_or_default();
+                return Err(SwapError::InsufficientLiquidity { consumed: most.min(amount_in), amount_in });
+            }
+            self.total_shares = left;
+            self.total_assets = self.total_assets.checked_sub(amount_out).ok_or_else(overflow)?;
+            self.idle_assets -= amount_out;
+        }
+        Ok(amount_out)
+    }
+
+    /// Puts assets where deposits go, up to the caps. Source: `allocateInternal`.
+    fn allocate(&mut self, assets: U256) -> Result<(), SwapError> {
+        let overflow = || SwapError::Overflow { amount_in: assets };
+        match &mut self.source {
+            Source::Nothing => return Ok(()),
+            Source::Market(holding) => {
+                let minted = holding.supply(assets).ok_or_else(overflow)?;
+                if minted < assets {
+                    return Err(SwapError::Closed);
+                }
+            }
+            Source::Vault { now, shares } => {
+                let minted = now.trade(true, assets)?;
+                *shares = shares.checked_add(minted).ok_or_else(overflow)?;
+            }
+        }
+        self.idle_assets = self.idle_assets.saturating_sub(assets);
+        self.at_hand = self.at_hand.saturating_add(assets);
+        self.recount().ok_or_else(overflow)?;
+        for cap in &self.caps {
+            let limit = self.limit(cap).ok_or_else(overflow)?;
+            if cap.absolute_assets.is_zero() || cap.allocation > limit {
+                let over = cap.allocation.saturating_sub(limit);
+                return Err(SwapError::LimitExceeded { limit: assets.saturating_sub(over), amount: assets });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes assets back; false where the contracts refuse. Source: `deallocateInternal`.
+    fn deallocate(&mut self, assets: U256) -> bool {
+        if assets > self.at_hand || self.caps.iter().any(|cap| cap.allocation.is_zero()) {
+            return false;
+        }
+        let taken = match &mut self.source {
+            Source::Nothing => None,
+            Source::Market(holding) => holding.withdraw(assets),
+            Source::Vault { now, shares } => take(now, shares, assets),
+        };
+        if taken.is_none() {
+            return false;
+        }
+        self.idle_assets = self.idle_assets.saturating_add(assets);
+        self.at_hand = self.at_hand.saturating_sub(assets);
+        self.recount().is_some()
+    }
+
+    /// What the source has now counts towards the caps, for what it had when it was counted last.
+    fn recount(&mut self) -> Option<()> {
+        self.moved = true;
+        let fresh = self.allocated()?;
+        let last = self.caps.last()?.allocation;
+        for cap in &mut self.caps {
+            cap.allocation = cap.allocation.checked_add(fresh)?.checked_sub(last)?;
+        }
+        Some(())
+    }
+}
+
+/// A withdrawal of so many assets from a MetaMorpho vault, for shares rounded up.
+fn take(now: &mut metamorpho::Now<'_>, shares: &mut U256, assets: U256) -> Option<()> {
+    let burnt = now.burn_for(assets)?;
+    *shares = shares.checked_sub(burnt)?;
+    Some(())
+}

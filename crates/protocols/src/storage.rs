@@ -1,0 +1,41 @@
+//! Words of a contract's storage, for what no view tells. A reader asks for one like for a call; whoever makes the calls
+//! knows such a question by its data and reads the slot (`eth_getStorageAt`) instead of calling.
+
+use alloy_primitives::{Address, B256, U256};
+use alloy_sol_types::{SolCall, sol};
+
+use crate::{
+    Call,
+    answers::{Question, ask},
+};
+
+sol! {
+    /// No contract has this function.
+    function storageAt(bytes32 slotReadByBraid) external view returns (uint256 word);
+}
+
+/// Asks for a word of a contract's storage.
+pub(crate) fn ask_storage(contract: Address, slot: u64) -> Question {
+    ask(contract, &storageAtCall { slotReadByBraid: B256::from(U256::from(slot)) })
+}
+
+/// The slot that a call asks for, if it is such a question.
+pub fn slot_of(call: &Call) -> Option<B256> {
+    let asked = call.data.starts_with(&storageAtCall::SELECTOR) && call.data.len() == 36;
+    asked.then(|| B256::from_slice(call.data.get(4..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_question_tells_its_slot_and_a_call_none() {
+        let question = ask_storage(Address::repeat_byte(1), 8);
+        assert_eq!(slot_of(&question.call), Some(B256::from(U256::from(8))));
+        let call = Call { to: Address::ZERO, data: Bytes::from_static(&[1, 2, 3, 4]) };
+        assert_eq!(slot_of(&call), None);
+    }
+}
