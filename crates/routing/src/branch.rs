@@ -50,8 +50,9 @@ impl<'p> FlowSearch<'_, 'p> {
                 let mut half = leaf.clone();
                 let list = if is_used { &mut half.used } else { &mut half.unused };
                 list.push(pair);
+                let kept = self.bound_of(&problem, sub, &half);
                 self.relax_leaf(sub, &mut half, gas);
-                let bound = self.bound_of(&problem, sub, &half);
+                let bound = self.bound_of(&problem, sub, &half).min(kept);
                 half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
                 leaves.push(half);
             }
