@@ -30,6 +30,15 @@ pub(crate) struct Worth<'a> {
     pub(crate) quotes: usize,
 }
 
+impl<'a> Worth<'a> {
+    /// At a board's prices, at which the dual has the value `dual`: what a unit costs there is what it can become, but for what
+    /// pools earn.
+    pub(crate) fn of_board(problem: &Problem<'_>, dual: f64, board: &'a PriceBoard, cap: &'a [f64]) -> Self {
+        let spare = (dual - board.price[problem.source] * problem.amount).max(0.0);
+        Self { unit: &board.price, spare, gas_left_out: 0.0, cap, quotes: QUOTES }
+    }
+}
+
 /// A bound on every route over the problem's pools; `None` when the search for the best chain does not end in time.
 ///
 /// `net` is the value of the best chain known. Routes of many pools are bounded at each of the `boards`.

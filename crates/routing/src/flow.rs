@@ -29,8 +29,8 @@ pub(crate) struct Found {
     pub(crate) bound: f64,
     /// Prices of all tokens at the flow found.
     pub(crate) prices: Vec<f64>,
-    /// Prices of all tokens at which the dual was least, where that is below the bound known before.
-    pub(crate) tightest: Option<PriceBoard>,
+    /// The least value of the dual over the whole market, and the prices of all tokens at which it has it.
+    pub(crate) tightest: (f64, PriceBoard),
 }
 
 /// One problem on the way to its flow.
@@ -55,7 +55,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut members = self.first_tokens(chain, net, bound);
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
-        let mut tightest = None;
+        let mut tightest = (f64::INFINITY, PriceBoard::new(0));
         let mut sub = Subproblem::default();
         for round in 0..ROUNDS {
             let pools = self.pools_among(&members);
@@ -66,8 +66,9 @@ impl<'p> FlowSearch<'_, 'p> {
                 prices[*token as usize] = *price;
             }
             let (found, board) = self.bound_at(&sub, &local);
-            if found.bound < least {
-                (least, tightest) = (found.bound, Some(board.clone()));
+            least = least.min(found.bound);
+            if found.bound < tightest.0 {
+                tightest = (found.bound, board.clone());
             }
             if round + 1 == ROUNDS || self.newton.is_spent(RELAX_BUDGET) {
                 break;
@@ -90,8 +91,9 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         board.fill(self.problem, self.alive, self.start);
         let last = certify::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
-        if last.bound < least {
-            (least, tightest) = (last.bound, Some(board.clone()));
+        least = least.min(last.bound);
+        if last.bound < tightest.0 {
+            tightest = (last.bound, board.clone());
         }
         if dear.is_none() {
             // A flow that balances only roughly may promise more than there is.

@@ -54,8 +54,7 @@ impl Single<'_> {
         let least = boards.iter().map(|board| (evaluated(board), board)).min_by(|a, b| a.0.total_cmp(&b.0));
         let worth = if let Some((evaluated, board)) = least {
             bound = bound.min(evaluated);
-            let spare = (evaluated - board.price[universe.source] * universe.amount).max(0.0);
-            Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: caps, quotes: few::QUOTES_BELOW_GAS }
+            Worth { quotes: few::QUOTES_BELOW_GAS, ..Worth::of_board(universe, evaluated, board, caps) }
         } else {
             let gas_left_out = potentials.gas_left_out();
             Worth { unit: &potentials.worth, spare: 0.0, gas_left_out, cap: caps, quotes: few::QUOTES_BELOW_GAS }
@@ -142,26 +141,24 @@ impl Single<'_> {
             board.set(token, *price);
         }
         board.fill(universe, &alive, &start);
-        let mut bound = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
-        if bound - net > FAR_OFF * bound.abs()
+        let mut dual = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
+        if dual - net > FAR_OFF * dual.abs()
             && let Some(standing) = few::standing_prices(universe, &alive)
         {
             let evaluated = certify::evaluate(universe, &alive, &potentials.cap, &standing, f64::INFINITY).bound;
-            if evaluated < bound {
+            if evaluated < dual {
                 // Stale pools spoilt the potentials.
-                (bound, board) = (evaluated, standing);
+                (dual, board) = (evaluated, standing);
                 start.clone_from(&board.price);
             }
         }
-        bound = bound.min(first);
+        let mut bound = dual.min(first);
         if self.is_close(bound, best) {
             return Split { bound, prices: board.price, caps: potentials.cap };
         }
         let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
         if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
-            let spare = (bound - board.price[universe.source] * universe.amount).max(0.0);
-            let worth =
-                Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: &potentials.cap, quotes: few::QUOTES };
+            let worth = Worth::of_board(universe, dual, &board, &potentials.cap);
             let boards: Vec<PriceBoard> = few::chain_prices(universe, &alive, &chain).into_iter().collect();
             let few = few::bound(universe, worth, &alive, &boards, net);
             bound = few.map_or(bound, |few| few.min(bound));
@@ -184,15 +181,13 @@ impl Single<'_> {
         self.offer(best, &found.flows);
         let (mut bound, caps) = (found.bound, potentials.cap);
         let known = best.as_ref().map_or(0.0, |found| found.net);
-        if let Some(board) = &found.tightest
-            && bound - known > (UNCLEAR * bound.abs()).max(0.0)
-            && GAS_WEIGHS * universe.gas_price > bound - known
-        {
+        let (dual, board) = &found.tightest;
+        let unclear = bound - known > UNCLEAR * bound.abs() && GAS_WEIGHS * universe.gas_price > bound - known;
+        if unclear && dual.is_finite() {
             let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-            let spare = (bound - board.price[universe.source] * universe.amount).max(0.0);
-            let worth = Worth { unit: &board.price, spare, gas_left_out: 0.0, cap: &caps, quotes: few::QUOTES };
-            let boards: Vec<PriceBoard> =
-                few::chain_prices(universe, &alive, &chain).into_iter().chain([board.clone()]).collect();
+            let boards = [Some(board.clone()), few::chain_prices(universe, &alive, &chain)];
+            let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
+            let worth = Worth::of_board(universe, *dual, board, &caps);
             let few = few::bound(universe, worth, &alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
