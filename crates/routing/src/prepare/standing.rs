@@ -44,9 +44,11 @@ impl Standing {
             deepest: vec![0.0; count],
             ..Self::default()
         };
-        let mut settle = Settle { graph, curves, stale: vec![true; count], queue: Vec::new(), live: Vec::new() };
+        let (stale, queue, live) = (vec![true; count], Vec::new(), Vec::new());
+        let mut settle = Settle { graph, curves, stale, queue, live, tolerance: FINEST };
         settle.order(reference);
         for level in LEVELS {
+            settle.tolerance = (level / DEEP_WEI).sqrt().max(FINEST);
             for _ in 0..ROUNDS {
                 settle.run(&mut state);
                 if !state.remove_above(graph, curves, level, &mut settle.stale) {
@@ -54,6 +56,8 @@ impl Standing {
                 }
             }
         }
+        settle.tolerance = FINEST;
+        settle.stale.fill(true);
         settle.run(&mut state);
         state.measure(graph, curves);
         let above_zero =
@@ -165,6 +169,8 @@ struct Settle<'a> {
     queue: Vec<u32>,
     /// The pools of the token that is being balanced.
     live: Vec<Live>,
+    /// The change of a price, as a share, that the tokens around it answer.
+    tolerance: f64,
 }
 
 /// A pool of the token that is being balanced, as its price moves.
@@ -182,8 +188,13 @@ struct Live {
 /// Sweeps of one run, and chords of one balance.
 const SWEEPS: usize = 3;
 const CHORDS: usize = 16;
-/// Where a balance is good enough: what is left of the bracket, or of the excess, as a share.
-const SETTLED: f64 = 1e-7;
+/// Where a balance is good enough: what is left of the bracket, or of the excess, as a share of the tolerance.
+const SETTLED: f64 = 0.1;
+/// The change of a price, as a share, that the tokens around it have to answer in the end …
+const FINEST: f64 = 1e-6;
+/// … and, as long as only larger profits count, the root of that profit's share of this: a price that is off by `x` makes a
+/// pool of depth `d` earn about `d·x²`.
+const DEEP_WEI: f64 = 1e22;
 
 impl Settle<'_> {
     fn order(&mut self, reference: &Prices) {
@@ -208,7 +219,7 @@ impl Settle<'_> {
                 }
                 let before = state.prices[token];
                 let after = self.balance(state, token, before);
-                if (after / before - 1.0).abs() > 1e-6 {
+                if (after / before - 1.0).abs() > self.tolerance {
                     state.prices[token] = after;
                     for arrow in self.graph.arrows(token) {
                         self.stale[arrow.to as usize] = true;
@@ -265,7 +276,8 @@ impl Settle<'_> {
                 excess_near *= if near_stayed { 0.5 } else { 1.0 };
                 (near_stayed, far_stayed) = (true, false);
             }
-            if (far / near - 1.0).abs() < SETTLED || excess.abs() < SETTLED * here.abs() {
+            let settled = SETTLED * self.tolerance;
+            if (far / near - 1.0).abs() < settled || excess.abs() < settled * here.abs() {
                 break;
             }
         }
