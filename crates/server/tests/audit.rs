@@ -131,6 +131,8 @@ struct Layer {
     refuses: Vec<Selector>,
     /// Words of the calldata, by their offset, that are passed on a hundredth less.
     told_less: Vec<(Selector, u8)>,
+    /// Words of the calldata that are passed on a unit less.
+    told_a_unit_less: Vec<(Selector, u8)>,
     /// Words of the answer that are given a hundredth less.
     tells_less: Vec<(Selector, u8)>,
 }
@@ -145,6 +147,9 @@ impl Layer {
         code.extend([0x36, 0x5f, 0x5f, 0x37]);
         for (selector, at) in &self.told_less {
             when(&mut code, selector, &less(*at));
+        }
+        for (selector, at) in &self.told_a_unit_less {
+            when(&mut code, selector, &a_unit_less(*at));
         }
         // delegatecall(gas, beneath, 0, calldatasize, 0, 0), and the answer to memory
         code.extend([0x5f, 0x5f, 0x36, 0x5f, 0x73]);
@@ -174,6 +179,11 @@ fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
 /// `memory[at] = memory[at] * 99 / 100`
 fn less(at: u8) -> [u8; 13] {
     [0x60, at, 0x51, 0x60, 99, 0x02, 0x60, 100, 0x90, 0x04, 0x60, at, 0x52]
+}
+
+/// `memory[at] = memory[at] - 1`
+fn a_unit_less(at: u8) -> [u8; 9] {
+    [0x60, 1, 0x60, at, 0x51, 0x03, 0x60, at, 0x52]
 }
 
 fn units(symbol: &str, whole: u64) -> U256 {
@@ -290,4 +300,24 @@ async fn a_token_that_blocks_transfers_is_told_as_such() {
     let fault = world.app.audit.quarantine.records().remove(0).token.unwrap();
     assert_eq!(fault.token, link);
     assert!(fault.does.starts_with("refuses to be transferred"), "{}", fault.does);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_rebases_is_told_by_what_its_shares_round_away() {
+    let mut world = World::start().await;
+    let link = token("LINK");
+    world.quote(link, units("LINK", 20), token("USDC")).await;
+    let rounds = Layer { told_a_unit_less: vec![(TRANSFER, 36), (TRANSFER_FROM, 68)], ..Layer::default() };
+    let honest = world.put_over(link, rounds).await;
+    world.next_block().await;
+    world.audit_until(1).await;
+    let fault = world.app.audit.quarantine.records().remove(0).token.unwrap();
+    assert_eq!(fault.token, link);
+    assert!(fault.does.starts_with("rebases"), "{}", fault.does);
+    let (status, problem) = world.quote(link, units("LINK", 20), token("USDC")).await;
+    assert_eq!((status, problem["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{problem:#}");
+
+    world.chain.set_code(link, &honest).await.unwrap();
+    world.next_block().await;
+    world.audit_until(0).await;
 }

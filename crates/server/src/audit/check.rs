@@ -5,7 +5,7 @@ use braid_execution::gas::MAX_GAS_LIMIT;
 use braid_execution::{MAX_AMOUNT, Order, TokenAmount, encode_program, execute_calldata, proxy, revert};
 use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
-use braid_protocols::Pool;
+use braid_protocols::{After, Pool};
 use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Fork, Grant, SimulationError, Status, Transaction, evm, simulate};
@@ -131,7 +131,7 @@ pub(super) fn check(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
             format!("for {amount_in} of {token_in} it should pay {expected} of {token_out}, and halts: {reason}")
         }
     };
-    match faults(fork, pool, [(token_in, amount_in), (token_out, swap.amount_out)]) {
+    match faults(fork, market, pool, [(token_in, amount_in), (token_out, swap.amount_out)]) {
         Ok(token) => Verdict::Differs(Difference { why, token }),
         Err(error) => unknown(&error),
     }
@@ -142,47 +142,69 @@ fn unknown(error: &SimulationError) -> Verdict {
 }
 
 /// The first of a swap's tokens that does not move as amounts say.
-fn faults(fork: &Fork, pool: &Pool, tokens: [(Address, U256); 2]) -> Result<Option<TokenAtFault>, SimulationError> {
+fn faults(
+    fork: &Fork,
+    market: &Market,
+    pool: &Pool,
+    tokens: [(Address, U256); 2],
+) -> Result<Option<TokenAtFault>, SimulationError> {
     for (token, amount) in tokens.into_iter().filter(|(token, _)| *token != NATIVE_ETHER) {
         let held = balance(fork, token, pool.address)?;
         // What the pool does not hold itself comes from elsewhere: such a pool says nothing of its token.
         let leaves = amount.min(held);
         let ways = [(pool.address, AUDITOR, leaves), (AUDITOR, pool.address, amount)];
         for (from, to, value) in ways.into_iter().filter(|(.., value)| !value.is_zero()) {
-            if let Some(does) = moves_otherwise(fork, token, from, to, value)? {
-                return Ok(Some(TokenAtFault { token, does }));
+            match moves(fork, token, from, to, value)? {
+                Moves::Whole => {}
+                Moves::Rounded if rounds_as_modelled(market, token, value) => {}
+                Moves::Rounded => {
+                    let does = "rebases: it counts in shares, and a transfer moves a unit or two less".into();
+                    return Ok(Some(TokenAtFault { token, does }));
+                }
+                Moves::Otherwise(does) => return Ok(Some(TokenAtFault { token, does })),
             }
         }
     }
     Ok(None)
 }
 
-/// What a transfer does other than to move the amount, if anything.
-fn moves_otherwise(
-    fork: &Fork,
-    token: Address,
-    from: Address,
-    to: Address,
-    value: U256,
-) -> Result<Option<String>, SimulationError> {
+/// What a transfer moved.
+enum Moves {
+    /// The amount, or what it moves could not be told.
+    Whole,
+    /// A unit or two less, as of tokens that count in shares.
+    Rounded,
+    /// Something else, in words that finish a sentence about the token.
+    Otherwise(String),
+}
+
+/// Whether amounts of a token that counts in shares are modelled as such.
+fn rounds_as_modelled(market: &Market, token: Address, amount: U256) -> bool {
+    let Some(token) = market.tokens().id(token) else { return false };
+    let mut pools = market.pools_of(token).iter().filter_map(|id| market.pool(*id));
+    pools.any(|pool| pool.shares_of(&After::Unchanged, token, amount).is_some())
+}
+
+fn moves(fork: &Fork, token: Address, from: Address, to: Address, value: U256) -> Result<Moves, SimulationError> {
     let data = Bytes::from([&TRANSFER, to.into_word().as_slice(), &value.to_be_bytes::<32>()].concat());
     let transaction = Transaction { from, to: token, data, value_wei: U256::ZERO, gas_limit: 3_000_000 };
     let outcome = simulate(fork, &transaction, &[Grant::Balance { token, owner: from, amount: value }], to, &[token])?;
     if outcome.grants.iter().any(|(_, granted)| *granted == Granted::NotFound) {
-        return Ok(None);
+        return Ok(Moves::Whole);
     }
     let moved = outcome.gains.first().map_or(U256::ZERO, |(_, gain)| *gain);
     Ok(match outcome.status {
-        Status::Success if moved == value => None,
-        // Tokens that count in shares round by a unit or two.
-        Status::Success if moved < value && value - moved <= U256::from(2) => None,
+        Status::Success if moved == value => Moves::Whole,
+        Status::Success if moved < value && value - moved <= U256::from(2) => Moves::Rounded,
         Status::Success if moved < value => {
             let taken = f64::from(value - moved) / f64::from(value) * 100.0;
-            Some(format!("takes {taken:.2}% of a transfer"))
+            Moves::Otherwise(format!("takes {taken:.2}% of a transfer"))
         }
-        Status::Success => Some("moves more than it is told to".into()),
-        Status::Reverted(data) => Some(format!("refuses to be transferred: {}", revert::decode(&data).message)),
-        Status::Halted(reason) => Some(format!("refuses to be transferred: {reason}")),
+        Status::Success => Moves::Otherwise("moves more than it is told to".into()),
+        Status::Reverted(data) => {
+            Moves::Otherwise(format!("refuses to be transferred: {}", revert::decode(&data).message))
+        }
+        Status::Halted(reason) => Moves::Otherwise(format!("refuses to be transferred: {reason}")),
     })
 }
 
