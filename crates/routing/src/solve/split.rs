@@ -24,6 +24,9 @@ const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
 const REOPEN_GAP: f64 = 0.2;
+/// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
+const TEMPTING: f64 = 2e-4;
+const SMALL_MARKET: usize = 3_000;
 /// Shares of the trade that are sent on top of the flow to see whether a chain through such pools pays.
 const TRIALS: [f64; 2] = [0.3, 0.03];
 /// Most pools priced by each.
@@ -75,6 +78,8 @@ impl Single<'_> {
         let earning = certify::earning_outside(&self.problem, &universe, &first.caps, &first.prices);
         let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
         let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
+        let small = self.prepared.pair_count() <= SMALL_MARKET;
+        self.tempted.set(small && sum > gap.max(TEMPTING * first.bound));
         if sum <= (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
             return (universe, first.bound);
         }
@@ -85,7 +90,6 @@ impl Single<'_> {
         if !self.pays_to_widen(&universe, &wider, potentials, best.as_ref()) {
             return (universe, first.bound);
         }
-        self.tempted.set(true);
         let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
         let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
         let second = self.split(&wider, best);
