@@ -78,40 +78,54 @@ impl Baseline {
 /// Parts of the grid, and most chains at once.
 const PARTS: usize = 20;
 const CHAINS: usize = 7;
-/// Chains considered, and combinations kept at each step.
+/// Chains considered for each of four amounts, so that all fit in a set of bits, and combinations kept at each step.
 const CANDIDATES: usize = 20;
 const BEAM: usize = 60;
 
 /// Some parts of the grid given to some chains.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Combination {
     value: f64,
     left: usize,
-    given: Vec<(usize, usize)>,
+    /// Chains that share no pool with those that were given something, as a set of bits.
+    free: u128,
+    /// Chains with their parts; those with none are not given.
+    given: [(usize, usize); CHAINS],
 }
 
 fn grid(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
     let chains = candidates(problem, potentials);
     let table: Vec<Vec<f64>> =
         chains.iter().map(|chain| (1..=PARTS).map(|k| value(problem, chain, k)).collect()).collect();
-    let mut beam = vec![Combination { value: 0.0, left: PARTS, given: Vec::new() }];
+    // For each number of parts the chains, best first.
+    let ranked: Vec<Vec<usize>> = (0..PARTS)
+        .map(|k| {
+            let mut order: Vec<usize> = (0..chains.len()).collect();
+            order.sort_by(|a, b| table[*b][k].total_cmp(&table[*a][k]).then(b.cmp(a)));
+            order
+        })
+        .collect();
+    let with = |chain: &Vec<Flow>| {
+        let apart = (0..chains.len()).filter(|at| disjoint(&chains[*at], chain));
+        apart.fold(0_u128, |set, at| set | 1 << at)
+    };
+    let apart: Vec<u128> = chains.iter().map(with).collect();
+    let mut beam = vec![Combination { value: 0.0, left: PARTS, free: u128::MAX, given: [(0, 0); CHAINS] }];
     let mut best: Option<Combination> = None;
-    for _ in 0..CHAINS {
+    for place in 0..CHAINS {
         let mut next = Vec::new();
         for combination in &beam {
             for parts in 1..=combination.left {
-                let free = (0..chains.len())
-                    .filter(|at| combination.given.iter().all(|(o, _)| disjoint(&chains[*at], &chains[*o])));
-                let Some(at) = free.max_by(|a, b| table[*a][parts - 1].total_cmp(&table[*b][parts - 1])) else {
-                    continue;
-                };
-                let mut grown = combination.clone();
+                let is_free = |at: &&usize| combination.free & (1 << **at) != 0;
+                let Some(&at) = ranked[parts - 1].iter().find(is_free) else { continue };
+                let mut grown = *combination;
                 grown.value += table[at][parts - 1];
                 grown.left -= parts;
-                grown.given.push((at, parts));
+                grown.free &= apart[at];
+                grown.given[place] = (at, parts);
                 if grown.left > 0 {
                     next.push(grown);
-                } else if best.as_ref().is_none_or(|known| grown.value > known.value) {
+                } else if best.is_none_or(|known| grown.value > known.value) {
                     best = Some(grown);
                 }
             }
@@ -123,7 +137,7 @@ fn grid(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
         beam = next;
     }
     let mut flows = Vec::new();
-    for (at, parts) in best?.given {
+    for (at, parts) in best?.given.into_iter().filter(|(_, parts)| *parts > 0) {
         flows.extend(amounts(problem, &chains[at], parts));
     }
     Some(flows)
@@ -149,9 +163,8 @@ fn candidates(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Vec<Flow>> 
 }
 
 /// A chain with the amounts of so many parts.
-#[allow(clippy::cast_precision_loss, reason = "twenty parts")]
 fn amounts(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> Vec<Flow> {
-    let mut amount = problem.amount * parts as f64 / PARTS as f64;
+    let mut amount = of_parts(problem, parts);
     let step = |flow: &Flow| {
         let amount_in = amount;
         amount = problem.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(amount_in).0);
@@ -160,17 +173,20 @@ fn amounts(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> Vec<Flow> {
     chain.iter().map(step).collect()
 }
 
+#[allow(clippy::cast_precision_loss, reason = "twenty parts")]
+fn of_parts(problem: &Problem<'_>, parts: usize) -> f64 {
+    problem.amount * parts as f64 / PARTS as f64
+}
+
 fn value(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> f64 {
-    let flows = amounts(problem, chain, parts);
-    let mut gas = 0.0;
-    let mut out = 0.0;
-    for flow in &flows {
+    let (mut amount, mut gas) = (of_parts(problem, parts), 0.0);
+    for flow in chain {
         let Some((curve, direction)) = problem.direction(flow.pair, flow.side) else { continue };
-        let (paid, on_the_way) = direction.quote(flow.amount_in);
+        let (paid, on_the_way) = direction.quote(amount);
         gas += curve.gas_units + on_the_way;
-        out = paid;
+        amount = paid;
     }
-    out * problem.price_out - gas * problem.gas_price
+    amount * problem.price_out - gas * problem.gas_price
 }
 
 fn disjoint(a: &[Flow], b: &[Flow]) -> bool {

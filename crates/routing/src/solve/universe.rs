@@ -55,7 +55,9 @@ impl Single<'_> {
         bound: f64,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
-        for baseline in Baseline::ALL {
+        // Where searches were not cut short, the best chains were asked already.
+        let searched = self.problem.awake.is_empty();
+        for baseline in Baseline::ALL.into_iter().filter(|baseline| !searched || *baseline != Baseline::SingleChain) {
             let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);
         }
