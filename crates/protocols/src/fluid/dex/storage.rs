@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// The most that a pool may bring to the layer, as a share of what is booked.
+const MOST_BROUGHT_BPS: U256 = U256::from_limbs([10_100, 0, 0, 0]);
+
 /// One, in the decimals of price differences.
 const DIFFERENCE_ONE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 /// The centre may move by one part in so many between two swaps of a block.
@@ -143,6 +146,10 @@ impl Storage {
         let (withdraw, borrow) = (paid(parts.collateral.1)?, paid(parts.debt.1)?);
         let amount_out = withdraw.saturating_add(borrow);
         if amount_out.is_zero() || (deposit.is_zero() && payback.is_zero()) {
+            return Err(SwapError::ZeroOutput);
+        }
+        // The layer refuses to be brought a hundredth more than is booked, which rounding leaves of the smallest amounts.
+        if amount_in > deposit.saturating_add(payback).saturating_mul(MOST_BROUGHT_BPS) / U256::from(10_000) {
             return Err(SwapError::ZeroOutput);
         }
         let now = at.timestamp;
