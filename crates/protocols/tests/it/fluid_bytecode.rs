@@ -213,10 +213,13 @@ fn ten(power: u8) -> U256 {
     U256::from(10).pow(U256::from(power))
 }
 
+/// Worlds in which the layer refuses dust because rounding books too little of what the pool brings.
+const REFUSED_DUST: [u64; 2] = [23, 43];
+
 #[test]
 fn a_fluid_pool_pays_what_the_model_says() {
     let (mut paid, mut refused, mut second) = (0, 0, 0);
-    for seed in 0..worlds(12, 1_600) {
+    for seed in (0..worlds(12, 1_600)).chain(REFUSED_DUST) {
         let mut world = World::new(seed);
         for turn in 0..40 {
             world.live();
