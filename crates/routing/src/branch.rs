@@ -4,6 +4,8 @@
 //! not, the pool earns nothing. Each half has a dual bound of its own, and the larger of the two bounds every route. The
 //! pools to ask about are those that the relaxed dual uses in part: there the plain bound is loose, by up to their gas.
 
+use std::rc::Rc;
+
 use crate::certify::{self, PriceBoard};
 use crate::dual::{Member, Stage, Subproblem, Tolerance};
 use crate::flow::{FlowSearch, SWAP_GAS_UNITS};
@@ -25,13 +27,22 @@ struct Leaf {
     used: Vec<u32>,
     unused: Vec<u32>,
     bound: f64,
-    /// Prices of the subproblem's tokens.
+    /// Prices of the subproblem's tokens, and the dual there.
     prices: Vec<f64>,
+    at: Rc<Judged>,
+}
+
+/// Prices of all tokens, and the dual over the whole market at these.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) board: PriceBoard,
+    pub(crate) dual: f64,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
     /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle.
-    pub(crate) fn branch(&mut self, sub: &Subproblem<'p>, relaxed: &[f64], net: f64, bound: f64) -> f64 {
+    /// `at` is the dual at the `relaxed` prices.
+    pub(crate) fn branch(&mut self, sub: &Subproblem<'p>, relaxed: &[f64], at: Judged, net: f64, bound: f64) -> f64 {
         let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
         let least = if is_large(self.problem.prepared) { WORTHWHILE_IN_LARGE } else { WORTHWHILE };
         let gas = SWAP_GAS_UNITS * self.problem.gas_price;
@@ -40,7 +51,8 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         // The questions are about bounds of which a witness would have to tell the answers.
         let problem = Problem { recorder: None, ..self.problem.clone() };
-        let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices: relaxed.to_vec() }];
+        let at = Rc::new(at);
+        let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices: relaxed.to_vec(), at }];
         for _ in 0..QUESTIONS {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
@@ -50,9 +62,10 @@ impl<'p> FlowSearch<'_, 'p> {
                 let mut half = leaf.clone();
                 let list = if is_used { &mut half.used } else { &mut half.unused };
                 list.push(pair);
-                let kept = self.bound_of(&problem, sub, &half);
+                let kept = self.bound_of(&problem, &half, &leaf.at);
                 self.relax_leaf(sub, &mut half, gas);
-                let bound = self.bound_of(&problem, sub, &half).min(kept);
+                half.at = Rc::new(self.judged(&problem, sub, &half.prices, self.start));
+                let bound = self.bound_of(&problem, &half, &half.at).min(kept);
                 half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
                 leaves.push(half);
             }
@@ -87,22 +100,23 @@ impl<'p> FlowSearch<'_, 'p> {
         }
     }
 
-    /// The bound over the whole market at a leaf's prices.
-    fn bound_of(&self, problem: &Problem<'_>, sub: &Subproblem<'p>, leaf: &Leaf) -> f64 {
+    /// The dual over the whole market at some prices; tokens beyond the subproblem are near `guess`.
+    fn judged(&self, problem: &Problem<'_>, sub: &Subproblem<'p>, prices: &[f64], guess: &[f64]) -> Judged {
         let mut board = PriceBoard::new(self.local.len());
-        for (token, price) in sub.tokens.iter().zip(&leaf.prices) {
+        for (token, price) in sub.tokens.iter().zip(prices) {
             board.set(*token as usize, *price);
         }
-        board.fill(problem, self.alive, self.start);
-        let caps = &self.potentials.cap;
-        let mut bound = certify::evaluate(problem, self.alive, caps, &board, f64::INFINITY).bound;
-        let counted = |pair: u32| certify::terms(problem, self.alive, caps, &board, pair);
-        for (free, used) in leaf.used.iter().filter_map(|pair| counted(*pair)) {
-            bound += used - free;
-        }
-        for (free, _) in leaf.unused.iter().filter_map(|pair| counted(*pair)) {
-            bound -= free;
-        }
+        board.fill(problem, self.alive, guess);
+        let dual = certify::evaluate(problem, self.alive, &self.potentials.cap, &board, f64::INFINITY).bound;
+        Judged { board, dual }
+    }
+
+    /// The bound that a leaf's answers leave of the dual at some prices.
+    fn bound_of(&self, problem: &Problem<'_>, leaf: &Leaf, at: &Judged) -> f64 {
+        let counted = |pair: u32| certify::terms(problem, self.alive, &self.potentials.cap, &at.board, pair);
+        let used = leaf.used.iter().filter_map(|pair| counted(*pair)).map(|(free, used)| used - free);
+        let unused = leaf.unused.iter().filter_map(|pair| counted(*pair)).map(|(free, _)| -free);
+        let bound = used.chain(unused).fold(at.dual, |bound, term| bound + term);
         bound + 1e-12 * bound.abs()
     }
 }

@@ -1,5 +1,6 @@
 //! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
 
+use crate::branch::Judged;
 use crate::certify::{self, PriceBoard};
 use crate::dual::{Member, Newton, RELAX_BUDGET, Stage, Subproblem, Tolerance};
 use crate::fixed::Fixed;
@@ -57,6 +58,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut least = bound;
         let mut tightest = (f64::INFINITY, PriceBoard::new(0));
         let mut sub = Subproblem::default();
+        let mut at = Judged { board: PriceBoard::new(0), dual: f64::INFINITY };
         for round in 0..ROUNDS {
             let pools = self.pools_among(&members);
             sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
@@ -66,6 +68,7 @@ impl<'p> FlowSearch<'_, 'p> {
                 prices[*token as usize] = *price;
             }
             let (found, board) = self.bound_at(&sub, &local);
+            at = Judged { board: board.clone(), dual: found.bound };
             least = least.min(found.bound);
             if found.bound < tightest.0 {
                 tightest = (found.bound, board.clone());
@@ -98,9 +101,23 @@ impl<'p> FlowSearch<'_, 'p> {
         if dear.is_none() {
             // A flow that balances only roughly may promise more than there is.
             let known = if fixed.net < least { net.max(fixed.net) } else { net };
-            least = self.branch(&sub, &relaxed, known, least);
+            least = self.branch(&sub, &relaxed, at, known, least);
         }
         Found { flows: fixed.flows, bound: least, prices: board.price, tightest }
+    }
+
+    /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
+    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Vec<Flow> {
+        let mut members = vec![false; self.local.len()];
+        for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {
+            members[token] = true;
+        }
+        let pools = self.pools_among(&members);
+        let sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+        let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| self.guess(*token)).collect();
+        self.relax(&sub, &mut relaxed, false);
+        let dear = self.dearer(&sub, &relaxed);
+        rounding::round(self, &sub, &relaxed, dear.as_ref(), chain).map_or_else(Vec::new, |fixed| fixed.flows)
     }
 
     /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.

@@ -65,6 +65,15 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
+/// The best chain for the whole amount that is worth more than `floor`, within so many pools priced.
+pub(crate) fn better_path(problem: &Problem<'_>, potentials: &Potentials, floor: f64, quotes: usize) -> Option<Path> {
+    let used = Support::default();
+    let search = Search::new(problem, potentials, problem.amount, &used, 1);
+    let mut search = Search { left: quotes, least: floor, ..search };
+    search.run();
+    search.paths().pop()
+}
+
 /// A chain for an amount that swamps the market: of each token the smallest amount is kept, so that a pool further on that
 /// cannot take more is still reached.
 pub(crate) fn narrowest_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize) -> Vec<Path> {
@@ -82,6 +91,8 @@ struct Search<'a, 'p> {
     keep: usize,
     /// Whether the smallest amount of a token is the best.
     narrow: bool,
+    /// What a chain has to be worth.
+    least: f64,
     labels: Vec<Label>,
     /// Ends at the output, best first.
     ends: Vec<u32>,
@@ -101,6 +112,7 @@ impl<'a, 'p> Search<'a, 'p> {
             used,
             keep,
             narrow: false,
+            least: f64::NEG_INFINITY,
             labels: Vec::new(),
             ends: Vec::new(),
             newest,
@@ -155,8 +167,8 @@ impl<'a, 'p> Search<'a, 'p> {
     /// The promise below which a label is of no use.
     fn floor(&self) -> f64 {
         match self.ends.len() {
-            n if n < self.keep || self.narrow => f64::NEG_INFINITY,
-            n => self.labels[self.ends[n - 1] as usize].promise,
+            n if n < self.keep || self.narrow => self.least,
+            n => self.labels[self.ends[n - 1] as usize].promise.max(self.least),
         }
     }
 

@@ -154,3 +154,22 @@ fn text_that_is_no_market_is_refused() {
         assert!(matches!(import_json(text.as_bytes()), Err(FileError::Body { .. })), "{text}");
     }
 }
+
+#[test]
+fn a_generated_stable_pool_is_one_of_curves() {
+    let pool = r#"{"tokens": [
+        {"address": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "symbol": "USDC", "decimals": 6},
+        {"address": "0x6b175474e89094c44da98b954eedeac495271d0f", "symbol": "DAI", "decimals": 18}],
+      "pools": [{"kind": "curve_stable", "address": "0x0000000000000000000000000000000000000017",
+        "tokens": ["0x6b175474e89094c44da98b954eedeac495271d0f", "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"],
+        "balances": ["1000000000000000000000000", "1000000000000"],
+        "rates": ["1000000000000000000", "1000000000000000000000000000000"],
+        "a": "200000", "a_precision": 100, "fee": "1000000"}]}"#;
+    let imported = import_json(pool.as_bytes()).unwrap();
+    assert!(imported.skipped.is_empty(), "{:?}", imported.skipped);
+    let market = imported.market;
+    let pool = market.pools().iter().find(|pool| pool.product == braid_protocols::Product::CurveStableswap).unwrap();
+    // A thousand in the middle of a deep pool: the fee of one in ten thousand, and five in ten million of slippage.
+    let swap = pool.swap(&market.block().next(), 0, 1, U256::from(10).pow(U256::from(21))).unwrap();
+    assert_eq!(swap.amount_out, U256::from(999_899_500));
+}

@@ -5,11 +5,9 @@ use crate::certify::{self, PriceBoard};
 use crate::dual::Newton;
 use crate::few::{self, Worth};
 use crate::flow::FlowSearch;
-use crate::path;
 use crate::potentials::Potentials;
-use crate::problem::Problem;
+use crate::problem::{Flow, Problem};
 use crate::reach::reachable;
-use crate::support::Support;
 
 /// Gap, as a share of the bound, below which nothing more is tried.
 const CLOSE: f64 = 5e-8;
@@ -23,20 +21,16 @@ const UNCLEAR: f64 = 1e-4;
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
-const REOPEN_GAP: f64 = 0.2;
+const REOPEN_GAP: f64 = 0.05;
 /// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
 const TEMPTING: f64 = 2e-4;
 const SMALL_MARKET: usize = 3_000;
-/// Shares of the trade that are sent on top of the flow to see whether a chain through such pools pays.
-const TRIALS: [f64; 2] = [0.3, 0.03];
-/// Most pools priced by each.
-const TRIAL_QUOTES: usize = 500;
 
 /// What a split left: a bound, and the prices and caps that go with it.
 pub(super) struct Split {
     pub(super) bound: f64,
     prices: Vec<f64>,
-    caps: Vec<f64>,
+    potentials: Potentials,
 }
 
 impl Single<'_> {
@@ -66,59 +60,53 @@ impl Single<'_> {
         few.map_or(bound, |few| few.min(bound))
     }
 
-    /// Splits over the universe; then, if pools that were set aside would earn their gas at the prices found, over the
-    /// universe with those. Returns the universe that the best flow needs, and a bound over it.
+    /// Splits over the universe; then, if pools that were set aside would earn their gas at the prices found, looks for a
+    /// better flow with those. Gives the universe that the best flow needs, and a bound over it.
     pub(super) fn split_and_reopen<'u>(
         &'u self,
         universe: Problem<'u>,
-        potentials: &Potentials,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         let first = self.split(&universe, best);
-        let earning = certify::earning_outside(&self.problem, &universe, &first.caps, &first.prices);
-        let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
+        let tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
+        let sum: f64 = tempting.iter().map(|(earned, _)| earned).sum();
         let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
         let small = self.prepared.pair_count() <= SMALL_MARKET;
         self.tempted.set(small && sum > gap.max(TEMPTING * first.bound));
         if sum <= (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
             return (universe, first.bound);
         }
-        let mut wider = universe.clone();
-        for (_, pair) in earning {
-            wider.closed[pair as usize] = false;
-        }
-        if !self.pays_to_widen(&universe, &wider, potentials, best.as_ref()) {
-            return (universe, first.bound);
-        }
-        let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
-        let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
-        let second = self.split(&wider, best);
-        match best {
-            Some(found) if found.net > before => (wider, second.bound),
-            _ => {
-                if let Some(recorder) = self.problem.recorder {
-                    recorder.replace(witness);
-                }
-                (universe, first.bound)
-            }
-        }
+        let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
+        self.offer(best, &flows);
+        self.covered(universe, first.bound, best)
     }
 
-    /// Whether some more of the input, on top of the best flow, would go through a pool that only the wider universe has.
-    fn pays_to_widen(
+    /// A flow over the tokens of the best route and of pools that tempt, with these open.
+    fn flow_through(
         &self,
         universe: &Problem<'_>,
-        wider: &Problem<'_>,
-        potentials: &Potentials,
+        first: &Split,
+        tempting: &[(f64, u32)],
         best: Option<&Candidate>,
-    ) -> bool {
-        let flows = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        let Some(used) = Support::default().with(&flows, usize::MAX) else { return true };
-        TRIALS.iter().any(|share| {
-            let more = share * universe.amount;
-            let chains = path::best_paths_within(wider, potentials, more, &used, 1, TRIAL_QUOTES);
-            chains.iter().flat_map(|chain| &chain.flows).any(|flow| !universe.is_open(flow.pair))
-        })
+    ) -> Vec<Flow> {
+        let mut wider = universe.clone();
+        for (_, pair) in tempting {
+            wider.closed[*pair as usize] = false;
+        }
+        let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
+        let ends = tempting.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
+        let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]).chain(ends);
+        let mut search = FlowSearch {
+            problem: &wider,
+            potentials: &first.potentials,
+            alive: &[],
+            start: &first.prices,
+            scale: first.bound.max(wider.gas_price),
+            max_pools: usize::from(self.request.max_steps).saturating_sub(2).max(1),
+            newton: Newton::default(),
+            local: vec![u32::MAX; first.prices.len()],
+        };
+        search.among(tokens, &chain)
     }
 
     /// Looks for a better flow over the universe, and for a bound on every route over it.
@@ -135,7 +123,7 @@ impl Single<'_> {
             self.note(universe, &potentials);
             self.tighten(universe, &mut potentials, net);
             let prices = potentials.start_prices(universe);
-            return Split { bound: first, prices, caps: potentials.cap };
+            return Split { bound: first, prices, potentials };
         }
         self.tighten(universe, &mut potentials, net);
         let alive = reachable(universe);
@@ -158,7 +146,7 @@ impl Single<'_> {
         }
         let mut bound = dual.min(first);
         if self.is_close(bound, best) {
-            return Split { bound, prices: board.price, caps: potentials.cap };
+            return Split { bound, prices: board.price, potentials };
         }
         let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
         if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
@@ -167,7 +155,7 @@ impl Single<'_> {
             let few = few::bound(universe, worth, &alive, &boards, net);
             bound = few.map_or(bound, |few| few.min(bound));
             if self.is_close(bound, best) {
-                return Split { bound, prices: board.price, caps: potentials.cap };
+                return Split { bound, prices: board.price, potentials };
             }
         }
         self.settle_guesses(universe, &mut start);
@@ -183,7 +171,7 @@ impl Single<'_> {
         };
         let found = search.run(&chain, net, bound);
         self.offer(best, &found.flows);
-        let (mut bound, caps) = (found.bound, potentials.cap);
+        let mut bound = found.bound;
         let known = best.as_ref().map_or(0.0, |found| found.net);
         let (dual, board) = &found.tightest;
         let unclear = bound - known > UNCLEAR * bound.abs() && GAS_WEIGHS * universe.gas_price > bound - known;
@@ -191,21 +179,21 @@ impl Single<'_> {
             let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
             let boards = [Some(board.clone()), few::chain_prices(universe, &alive, &chain)];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
-            let worth = Worth::of_board(universe, *dual, board, &caps);
+            let worth = Worth::of_board(universe, *dual, board, &potentials.cap);
             let few = few::bound(universe, worth, &alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
         if !universe.awake.is_empty() && bound - known > LOOSE * bound.abs() {
             // Potentials through all tokens are a bound by themselves, if a slow one.
             let all = Problem { awake: Vec::new(), ..universe.clone() };
-            let mut potentials = Potentials::with_first_slippage(&all, 1.0);
-            self.tighten(&all, &mut potentials, known);
-            if potentials.bound(&all) < bound {
-                bound = potentials.bound(&all);
-                self.note(&all, &potentials);
+            let mut through_all = Potentials::with_first_slippage(&all, 1.0);
+            self.tighten(&all, &mut through_all, known);
+            if through_all.bound(&all) < bound {
+                bound = through_all.bound(&all);
+                self.note(&all, &through_all);
             }
         }
-        Split { bound, prices: found.prices, caps }
+        Split { bound, prices: found.prices, potentials }
     }
 
     /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow whichever pool

@@ -2,12 +2,33 @@
 
 use super::{Candidate, Single};
 use crate::baseline::Baseline;
+use crate::certify;
+use crate::path;
 use crate::potentials::Potentials;
 use crate::problem::Problem;
 
 /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
 const OUT_OF_LINE: f64 = 0.02;
 const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
+
+/// Most pools priced to see whether a chain was missed, and by what share it has to be better.
+const MISSED_QUOTES: usize = 3_000;
+const MATTERS_OF_TRADE: f64 = 1e-7;
+/// What another swap costs at least.
+const ANOTHER_SWAP_GAS_UNITS: f64 = 60_000.0;
+
+/// The best prices at which a universe's pools buy and sell a token.
+fn market_prices(universe: &Problem<'_>, prices: &[f64], token: usize) -> [f64; 2] {
+    let (mut bid, mut ask) = (0.0_f64, f64::INFINITY);
+    for arrow in universe.prepared.graph().arrows(token).iter().filter(|arrow| universe.is_open(arrow.pair)) {
+        let other = prices[arrow.to as usize];
+        if other > 0.0 {
+            bid = bid.max(other * arrow.spot);
+            ask = ask.min(if arrow.back > 0.0 { other / arrow.back } else { f64::INFINITY });
+        }
+    }
+    [bid, ask]
+}
 
 impl Single<'_> {
     /// The problem over the pools that the bound covers: without those out of line, but with those of the best chain.
@@ -46,6 +67,89 @@ impl Single<'_> {
         })
     }
 
+    /// The pools that were set aside and would earn a route something that goes on from them, with what they would earn. Where
+    /// nothing else that tempts leads to or from a token, that is bought or sold at its market's price, for the gas of another swap.
+    pub(super) fn tempting(
+        &self,
+        universe: &Problem<'_>,
+        prices: &[f64],
+        caps: &[f64],
+        best: Option<&Candidate>,
+    ) -> Vec<(f64, u32)> {
+        let (problem, graph) = (&self.problem, self.prepared.graph());
+        let mut earning = certify::earning_outside(problem, universe, caps, prices);
+        let mut busy: Vec<u32> = earning.iter().flat_map(|(_, pair)| graph.ends(*pair)).collect();
+        busy.sort_unstable();
+        let twice: Vec<u32> = busy.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+        let mut touched: Vec<usize> = vec![problem.source, problem.target];
+        for flow in best.iter().flat_map(|found| self.flows_of(&found.route)) {
+            touched.extend([flow.from as usize, flow.to as usize]);
+        }
+        let is_apart = |token: u32| !twice.contains(&token) && !touched.contains(&(token as usize));
+        let earned = |pair: u32| {
+            let (ends, curve) = (graph.ends(pair), problem.curve(pair)?);
+            let open = problem.open_ways(ends);
+            let side = |side: usize| {
+                let (from, to) = (ends[side], ends[1 - side]);
+                let direction = curve.directions[side].as_ref().filter(|_| open[side])?;
+                let mut gas = curve.gas_units * problem.gas_price;
+                let (mut price_in, mut price_out) = (prices[from as usize], prices[to as usize]);
+                if is_apart(from) {
+                    gas += ANOTHER_SWAP_GAS_UNITS * problem.gas_price;
+                    price_in = price_in.max(market_prices(universe, prices, from as usize)[1]);
+                }
+                if is_apart(to) {
+                    gas += ANOTHER_SWAP_GAS_UNITS * problem.gas_price;
+                    price_out = price_out.min(market_prices(universe, prices, to as usize)[0]);
+                }
+                let cap = caps[from as usize];
+                let is_priced = price_in > 0.0 && price_out > 0.0;
+                is_priced.then(|| direction.most_earned(price_in, price_out, cap, gas, problem.gas_price))
+            };
+            Some([side(0), side(1)].into_iter().flatten().fold(0.0, f64::max))
+        };
+        earning.retain_mut(|(gain, pair)| {
+            *gain = earned(*pair).unwrap_or(0.0);
+            *gain > 0.0
+        });
+        earning
+    }
+
+    fn is_within(&self, universe: &Problem<'_>, found: &Candidate) -> bool {
+        self.flows_of(&found.route).iter().all(|flow| universe.is_open(flow.pair))
+    }
+
+    /// The universe with the pools of a route.
+    fn with_pools_of<'u>(&self, mut universe: Problem<'u>, found: &Candidate) -> Problem<'u> {
+        for flow in self.flows_of(&found.route) {
+            if let Some(closed) = universe.closed.get_mut(flow.pair as usize) {
+                *closed = false;
+            }
+        }
+        universe
+    }
+
+    /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
+    /// of the question now.
+    pub(super) fn missed_chain<'u>(
+        &'u self,
+        universe: Problem<'u>,
+        bound: f64,
+        potentials: &Potentials,
+        best: &mut Option<Candidate>,
+    ) -> (Problem<'u>, f64) {
+        let is_short = |found: &Candidate| found.route.steps.len() <= self.problem.hops;
+        let known = best.as_ref().filter(|found| is_short(found) && !self.problem.awake.is_empty());
+        let Some(floor) = known.map(|found| found.net + MATTERS_OF_TRADE * found.net.abs()) else {
+            return (universe, bound);
+        };
+        let Some(chain) = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES) else {
+            return (universe, bound);
+        };
+        self.offer(best, &chain.flows);
+        self.covered(universe, bound, best)
+    }
+
     /// What simpler routers find over all open pools: a floor under the answer where the bound is far, or where pools that
     /// were set aside earn more than the gap. Where the best route then uses such pools, the bound is worked out with them.
     pub(super) fn simpler_routers<'u>(
@@ -61,14 +165,20 @@ impl Single<'_> {
             let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);
         }
-        let flows = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        if flows.iter().all(|flow| universe.is_open(flow.pair)) {
+        self.covered(universe, bound, best)
+    }
+
+    /// The universe with all pools of the best route, and a bound over it.
+    pub(super) fn covered<'u>(
+        &'u self,
+        universe: Problem<'u>,
+        bound: f64,
+        best: &mut Option<Candidate>,
+    ) -> (Problem<'u>, f64) {
+        let Some(found) = best.as_ref().filter(|found| !self.is_within(&universe, found)) else {
             return (universe, bound);
-        }
-        let mut wider = universe;
-        for flow in flows {
-            wider.closed[flow.pair as usize] = false;
-        }
+        };
+        let wider = self.with_pools_of(universe, found);
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }

@@ -34,7 +34,9 @@ fn maybe<T: std::str::FromStr>(entry: &Value, key: &str) -> Option<T> {
 /// The pool's state, and the tokens of a pool of this kind in the order of its coins.
 pub(super) fn state(entry: &Value) -> Result<(Product, PoolState), Reason> {
     let (product, model) = match text(entry, "kind") {
-        "curve_stableswap" | "curve_lending" => (Product::CurveStableswap, Model::Stable(pool(entry, false)?)),
+        "curve_stable" | "curve_stableswap" | "curve_lending" => {
+            (Product::CurveStableswap, Model::Stable(pool(entry, false)?))
+        }
         "curve_stableswap_ng" => (Product::CurveStableswapNg, Model::Stable(pool(entry, true)?)),
         "curve_meta" => (Product::CurveMetapool, Model::Meta(meta(entry, false)?)),
         "curve_meta_ng" => (Product::CurveMetapool, Model::Meta(meta(entry, true)?)),
@@ -95,12 +97,18 @@ fn with_rates(entry: &Value, rates: Rates, next: bool) -> Result<stable::State, 
     Ok(stable::State {
         balances: balances.into_iter().collect(),
         rates,
-        amplification: Amplification::constant(number(entry, "A_precise")?, number(entry, "A_precision")?),
+        amplification: amplification(entry)?,
         fee: number(entry, "fee")?,
         offpeg_fee_multiplier: maybe(entry, "offpeg_fee_multiplier").unwrap_or(0),
         admin_fee: maybe(entry, "admin_fee").unwrap_or(5_000_000_000),
         rules: known.unwrap_or(Rules::standard(product)),
     })
+}
+
+/// Recorded pools write `A_precise` and `A_precision`, generated ones `a` and `a_precision`.
+fn amplification(entry: &Value) -> Result<Amplification, Reason> {
+    let [value, precision] = if entry.get("a").is_some() { ["a", "a_precision"] } else { ["A_precise", "A_precision"] };
+    Ok(Amplification::constant(number(entry, value)?, number(entry, precision)?))
 }
 
 fn meta(entry: &Value, next: bool) -> Result<MetaState, Reason> {
