@@ -10,6 +10,9 @@ use crate::problem::Problem;
 /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
 const OUT_OF_LINE: f64 = 0.02;
 const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
+/// The same as a share of what a trade loses, and the share of its value from which that counts.
+const OUT_OF_LINE_OF_LOSS: f64 = 1e-3;
+const DRAIN: f64 = 0.1;
 
 /// Most pools priced to see whether a chain was missed, and by what share it has to be better.
 const MISSED_QUOTES: usize = 3_000;
@@ -35,7 +38,8 @@ impl Single<'_> {
     pub(super) fn universe(&self, best: Option<&Candidate>) -> Problem<'_> {
         let standing = self.prepared.standing();
         let mut universe = self.problem.clone();
-        let smallest = OUT_OF_LINE_OF_TRADE * best.map_or(0.0, |found| found.net.max(0.0));
+        let net = best.map_or(0.0, |found| found.net.max(0.0));
+        let smallest = (OUT_OF_LINE_OF_TRADE * net).max(self.tolerance_of_drain(net));
         let mut aside = Vec::new();
         for &pair in standing.removed() {
             let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
@@ -54,6 +58,14 @@ impl Single<'_> {
             universe.closed[pair as usize] = true;
         }
         universe
+    }
+
+    /// What being out of line matters to a trade that loses much of its value in the market anyway: it needs every pool there is.
+    fn tolerance_of_drain(&self, net: f64) -> f64 {
+        let standing = self.prepared.standing();
+        let scale = self.problem.price_out / standing.price(self.problem.target);
+        let lost = standing.price(self.problem.source) * scale * self.problem.amount - net;
+        if lost.is_finite() && lost > DRAIN * (lost + net) { OUT_OF_LINE_OF_LOSS * lost } else { 0.0 }
     }
 
     /// Whether a pool is one of the deepest of the input or the output.
