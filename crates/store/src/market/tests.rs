@@ -66,6 +66,7 @@ fn first() -> Change {
         read: vec![Address::repeat_byte(3)],
         known: [known(1, 3), known(2, 4), known(3, 5)].into(),
         sources: vec![span],
+        lists: Vec::new(),
         rolled_back_to: None,
     }
 }
