@@ -134,7 +134,11 @@ mod tests {
             }
             for list in product.protocol().lists() {
                 assert!(list.topics().iter().all(|topic| catalog.block().topics.contains(topic)));
-                assert_eq!(catalog.list_of(list.keeper()).unwrap().1.topics(), list.topics(), "one list of each keeper");
+                assert_eq!(
+                    catalog.list_of(list.keeper()).unwrap().1.topics(),
+                    list.topics(),
+                    "one list of each keeper"
+                );
             }
         }
     }

@@ -59,6 +59,8 @@ impl Lists {
         read.drain(..over);
         if whole {
             self.due.remove(&keeper);
+        } else {
+            self.due.insert(keeper);
         }
     }
 

@@ -4,9 +4,7 @@ use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 
 use super::{events, factories, listed, partners, probe};
-use crate::{
-    DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source, StateReader,
-};
+use crate::{DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source, StateReader};
 
 sol! {
     event TricryptoPoolDeployed(address pool, string name, string symbol, address weth, address[3] coins, address math, bytes32 salt, uint256 packedPrecisions, uint256 packedAGamma, uint256 packedFees, uint256 packedRebalancing, uint256 packedPrices, address deployer);

@@ -85,11 +85,8 @@ pub(super) static STABLE_LISTS: &[&dyn PoolList] = &[
 ];
 
 /// Where pools of the next generation are.
-pub(super) static NEXT_LISTS: &[&dyn PoolList] = &[&factory(
-    NEXT_FACTORY,
-    &[Next::PlainPoolDeployed::SIGNATURE_HASH, MetaPoolDeployed::SIGNATURE_HASH],
-    Kind::Next,
-)];
+pub(super) static NEXT_LISTS: &[&dyn PoolList] =
+    &[&factory(NEXT_FACTORY, &[Next::PlainPoolDeployed::SIGNATURE_HASH, MetaPoolDeployed::SIGNATURE_HASH], Kind::Next)];
 
 /// Where CryptoSwap pools are.
 pub(super) static CRYPTO_LISTS: &[&dyn PoolList] = &[
@@ -208,9 +205,8 @@ mod tests {
 
     #[test]
     fn topics_are_those_of_the_deployed_factories() {
-        let topics = |lists: &[&dyn PoolList]| -> Vec<B256> {
-            lists.iter().flat_map(|list| list.topics()).copied().collect()
-        };
+        let topics =
+            |lists: &[&dyn PoolList]| -> Vec<B256> { lists.iter().flat_map(|list| list.topics()).copied().collect() };
         let all = [topics(STABLE_LISTS), topics(NEXT_LISTS), topics(CRYPTO_LISTS)].concat();
         // from recorded logs; `PoolAdded` of the main registry, of the other
         for known in [
@@ -237,7 +233,8 @@ mod tests {
         let said = [answer(vec![OWN, SHARE]), answer(false), None];
         let pool = keeper(Kind::Next).understand(POOL, &said).unwrap();
         assert_eq!((pool.product, pool.coins), (Product::CurveStableswapNg, vec![OWN, SHARE]));
-        let said = [answer([OWN, SHARE, base[0], Address::ZERO, Address::ZERO, Address::ZERO, Address::ZERO, Address::ZERO])];
+        let said =
+            [answer([OWN, SHARE, base[0], Address::ZERO, Address::ZERO, Address::ZERO, Address::ZERO, Address::ZERO])];
         assert_eq!(keeper(Kind::CryptoRegistry).understand(POOL, &said).unwrap().product, Product::CurveTricrypto);
     }
 

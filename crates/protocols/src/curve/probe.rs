@@ -10,8 +10,7 @@ use super::{
     pool::{Model, State},
 };
 use crate::{
-    Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError,
-    answers::impossible,
+    Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::impossible,
     erc4626::MULTICALL3,
 };
 
