@@ -336,9 +336,9 @@ fn deposits() -> Vec<Deposit> {
         deposit(at::CURVE_TRICRYPTO2, &[("USDT", 9_000_000), ("WBTC", 100), ("WETH", 3_000)]),
         deposit(at::CURVE_TRICRYPTO_USDC, &[("USDC", 7_200_000), ("WBTC", 80), ("WETH", 2_400)]),
         deposit(at::CURVE_WETH_INV, &[("WETH", 500), ("INV", 50_000)]),
-        deposit(at::CURVE_LISTED_PLAIN, &[("PYUSD", 1_000_000), ("FRAX", 1_050_000)]),
-        next(deposit(at::CURVE_LISTED_NEXT, &[("PYUSD", 900_000), ("USDe", 850_000)])),
-        deposit(at::CURVE_LISTED_CRYPTO, &[("WETH", 60), ("COMP", 3_913)]),
+        deposit(at::CURVE_LISTED_PLAIN, &[("PYUSD", 4_000_000), ("FRAX", 4_200_000)]),
+        next(deposit(at::CURVE_LISTED_NEXT, &[("PYUSD", 3_600_000), ("USDe", 3_400_000)])),
+        deposit(at::CURVE_LISTED_CRYPTO, &[("WETH", 800), ("COMP", 52_173)]),
     ]
 }
 
@@ -372,7 +372,7 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     deploy::place(rpc, bundle, &on_top()).await?;
     let metapools = [
         deposit(at::CURVE_GUSD, &[("GUSD", 3_000_000), ("3Crv", 3_100_000)]),
-        deposit(at::CURVE_LISTED_META, &[("LUSD", 1_000_000), ("3Crv", 1_020_000)]),
+        deposit(at::CURVE_LISTED_META, &[("LUSD", 3_000_000), ("3Crv", 3_060_000)]),
     ];
     fill(rpc, &metapools).await?;
     announce(rpc).await?;

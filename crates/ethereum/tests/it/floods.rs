@@ -4,6 +4,7 @@ use alloy::primitives::{Address, B256, Bytes, U256, b256, bytes};
 use braid_devnet::{Devnet, accounts, addresses, rpc::Tx, tokens};
 use braid_ethereum::Phase;
 use braid_market::Market;
+use braid_protocols::Product;
 
 use crate::{acts::Acts, support::*};
 

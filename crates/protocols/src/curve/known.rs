@@ -221,8 +221,8 @@ fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &
 mod tests {
     use super::*;
 
-    fn pool(product: Product, coins: usize) -> Discovered {
-        let coins = (1..=coins).map(|coin| Address::with_last_byte(coin as u8)).collect();
+    fn pool(product: Product, coins: u8) -> Discovered {
+        let coins = (1..=coins).map(Address::with_last_byte).collect();
         Discovered { address: Address::repeat_byte(9), product, coins, fee_pips: 0, tick_spacing: 0 }
     }
 

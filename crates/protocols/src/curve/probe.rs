@@ -92,7 +92,7 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
             let mut all = between(&own, false);
             let [coin, shares] = own.try_into().ok()?;
             // what so many shares are a claim on, coin by coin
-            let claim = |held: &U256| Some(held.checked_mul(shares)?.checked_div(meta.base.total_supply)?);
+            let claim = |held: &U256| held.checked_mul(shares)?.checked_div(meta.base.total_supply);
             let base: Option<Vec<U256>> = meta.base.state.balances.iter().map(claim).collect();
             all.extend(between(&[vec![coin], base?].concat(), true));
             Some(all)
