@@ -35,6 +35,8 @@ abstract contract NextPool is StablePool, OwnShares {
         address indexed provider, int128 token_id, uint256 token_amount, uint256 coin_amount, uint256 token_supply
     );
 
+    string public constant version = "v7.0.0";
+
     function N_COINS() external view returns (uint256) {
         return _coins.length;
     }

@@ -112,7 +112,14 @@ fn report(read: Duration, ready: Duration, known: usize, before: Option<u64>) ->
 }
 
 fn change(market: &Arc<Market>, known: BTreeMap<Address, Option<KnownPool>>) -> Change {
-    Change { market: Arc::clone(market), read: Vec::new(), known, sources: Vec::new(), rolled_back_to: None }
+    Change {
+        market: Arc::clone(market),
+        read: Vec::new(),
+        known,
+        sources: Vec::new(),
+        lists: Vec::new(),
+        rolled_back_to: None,
+    }
 }
 
 fn known(market: &Market, left_out: u32) -> BTreeMap<Address, Option<KnownPool>> {

@@ -151,6 +151,26 @@ pub const CURVE_WETH_INV: Address = address!("0xdcd90d866ff9636e5a04768825d05d27
 pub const CURVE_TRICRYPTO_FACTORY: Address = address!("0x0c0e5f2fF0ff18a3be9b835635039256dC4B4963");
 /// Curve's factory of Twocrypto pools.
 pub const CURVE_TWOCRYPTO_FACTORY: Address = address!("0x98EE851a00abeE0d95D08cF4CA2BdCE32aeaAF7F");
+/// Curve's factory of plain pools and metapools.
+pub const CURVE_STABLE_FACTORY: Address = address!("0xB9fC157394Af804a3578134A6585C0dc9cc990d4");
+/// Curve's factory of StableSwap pools, next generation.
+pub const CURVE_NEXT_FACTORY: Address = address!("0x6A8cbed756804B16E05E741eDaBd5cB544AE21bf");
+/// Curve's factory of CryptoSwap pools of two coins.
+pub const CURVE_CRYPTO_FACTORY: Address = address!("0xF18056Bbd320E96A48e3Fbf8bC061322531aac99");
+/// What the first factory's plain pools of two coins are copies of. No code is there: a stand-in of ours runs in its name.
+pub const CURVE_PLAIN_IMPLEMENTATION: Address = address!("0x6523Ac15EC152Cb70a334230F6c5d62C5Bd963f1");
+/// The same for metapools of three dollars.
+pub const CURVE_META_IMPLEMENTATION: Address = address!("0x213be373FDff327658139C7df330817DAD2d5bBE");
+/// Ours, in the list of Curve's first factory: PYUSD and FRAX.
+pub const CURVE_LISTED_PLAIN: Address = address!("0x00000000000000000000000000000000c07e0001");
+/// Ours, in the same list: a metapool of LUSD on three dollars.
+pub const CURVE_LISTED_META: Address = address!("0x00000000000000000000000000000000c07e0002");
+/// Ours, in the list of the next generation's factory: PYUSD and USDe.
+pub const CURVE_LISTED_NEXT: Address = address!("0x00000000000000000000000000000000c07e0003");
+/// Ours, in the list of the factory of CryptoSwap pools: ether and COMP.
+pub const CURVE_LISTED_CRYPTO: Address = address!("0x00000000000000000000000000000000c07e0004");
+/// Its share.
+pub const CURVE_LISTED_CRYPTO_SHARE: Address = address!("0x00000000000000000000000000000000c07e0005");
 /// Fluid's liquidity layer.
 pub const FLUID_LIQUIDITY: Address = address!("0x52Aa899454998Be5b000Ad077a46Bbe360F4e497");
 /// Fluid's factory of pools.

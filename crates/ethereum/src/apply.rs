@@ -21,6 +21,8 @@ pub struct BlockChange {
     pub announced: Vec<Discovered>,
     /// Emitters of freshness events that are no pool of the market: left-out pools may be among them.
     pub strangers: BTreeSet<Address>,
+    /// Contracts whose lists of pools may be longer.
+    pub grown: BTreeSet<Address>,
     /// Announcements that could not be understood.
     pub nonsense: usize,
 }
@@ -33,6 +35,10 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
     let mut working: FxHashMap<PoolId, Pool> = FxHashMap::default();
     let listeners = Listeners::of(market);
     for log in logs {
+        if catalog.may_have_grown(log) {
+            change.grown.insert(log.address);
+            continue;
+        }
         match catalog.announced(log) {
             Ok(Some(pool)) => change.announced.push(pool),
             Err(error) => {

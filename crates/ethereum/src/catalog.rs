@@ -1,8 +1,8 @@
 //! The logs that matter: which contracts announce pools, and which events change them.
 
 use braid_primitives::{Address, B256};
-use braid_protocols::{DecodeError, Discovered, Product, Source};
-use rustc_hash::FxHashMap;
+use braid_protocols::{DecodeError, Discovered, PoolList, Product, Source};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::node::LogFilter;
 
@@ -11,6 +11,8 @@ use crate::node::LogFilter;
 pub struct Catalog {
     products: Vec<Product>,
     sources: FxHashMap<(Address, B256), Product>,
+    /// Events after which a list may be longer.
+    growths: FxHashSet<(Address, B256)>,
     announcements: LogFilter,
     block: LogFilter,
     first_deployment: u64,
@@ -24,8 +26,13 @@ impl Catalog {
         let emitters = distinct(sources.iter().map(|(_, source)| source.emitter));
         let announced_by = distinct(sources.iter().map(|(_, source)| source.topic0));
         let freshness = products.iter().flat_map(|product| product.protocol().freshness_topics().iter().copied());
-        let topics = distinct(announced_by.iter().copied().chain(freshness));
+        let growths: FxHashSet<(Address, B256)> = lists_of(products)
+            .flat_map(|(_, list)| list.topics().iter().map(move |topic0| (list.keeper(), *topic0)))
+            .collect();
+        let grown = growths.iter().map(|(_, topic0)| *topic0);
+        let topics = distinct(announced_by.iter().copied().chain(freshness).chain(grown));
         Self {
+            growths,
             products: products.to_vec(),
             first_deployment: sources.iter().map(|(_, source)| source.deployment_block).min().unwrap_or(0),
             sources: sources.iter().map(|(product, s)| ((s.emitter, s.topic0), *product)).collect(),
@@ -44,6 +51,22 @@ impl Catalog {
         let of =
             |product: &Product| product.protocol().sources().iter().map(|s| (s.emitter, s.topic0, s.deployment_block));
         self.products.iter().flat_map(of).collect()
+    }
+
+    /// Lists of pools that contracts keep, each with the product whose record names it.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (Product, &'static dyn PoolList)> + '_ {
+        lists_of(&self.products)
+    }
+
+    /// The list that a contract keeps.
+    pub(crate) fn list_of(&self, keeper: Address) -> Option<(Product, &'static dyn PoolList)> {
+        self.lists().find(|(_, list)| list.keeper() == keeper)
+    }
+
+    /// Whether a log says that its emitter's list may be longer.
+    pub(crate) fn may_have_grown(&self, log: &alloy::primitives::Log) -> bool {
+        let topic0 = log.topics().first().copied().unwrap_or_default();
+        self.growths.contains(&(log.address, topic0))
     }
 
     /// Whether a chain of this height is too short to be mainnet: it ends before the oldest factory's deployment.
@@ -84,6 +107,10 @@ impl Catalog {
     }
 }
 
+fn lists_of(products: &[Product]) -> impl Iterator<Item = (Product, &'static dyn PoolList)> + '_ {
+    products.iter().flat_map(|product| product.protocol().lists().iter().map(|list| (*product, *list)))
+}
+
 fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.collect::<std::collections::BTreeSet<T>>().into_iter().collect()
 }
@@ -104,6 +131,14 @@ mod tests {
             }
             for topic in product.protocol().freshness_topics() {
                 assert!(catalog.block().topics.contains(topic));
+            }
+            for list in product.protocol().lists() {
+                assert!(list.topics().iter().all(|topic| catalog.block().topics.contains(topic)));
+                assert_eq!(
+                    catalog.list_of(list.keeper()).unwrap().1.topics(),
+                    list.topics(),
+                    "one list of each keeper"
+                );
             }
         }
     }

@@ -9,6 +9,8 @@ use braid_primitives::Address;
 use braid_protocols::Discovered;
 use braid_store::market::KnownPool;
 
+use crate::lists::Lists;
+
 /// Announced pools by address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
@@ -17,6 +19,8 @@ pub(crate) struct Known {
     left_out: BTreeMap<Address, String>,
     /// Pools that are not as they were last stored.
     unsaved: BTreeSet<Address>,
+    /// How far lists of pools were read: goes with what was found in them.
+    pub(crate) lists: Lists,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +73,7 @@ impl Known {
         self.unsaved.extend(gone);
         self.pools.clear();
         self.left_out.clear();
+        self.lists.clear();
     }
 
     pub(crate) fn get(&self, address: Address) -> Option<&Discovered> {
@@ -89,6 +94,7 @@ impl Known {
         self.unsaved.extend(gone);
         self.pools.retain(|_, record| record.announced_at <= height);
         self.left_out.retain(|address, _| self.pools.contains_key(address));
+        self.lists.forget_above(height);
     }
 
     pub(crate) fn leave_out(&mut self, address: Address, reason: String) {

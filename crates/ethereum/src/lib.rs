@@ -17,6 +17,7 @@ mod follower;
 mod heads;
 mod history;
 mod known;
+mod lists;
 mod metadata;
 mod node;
 mod range;

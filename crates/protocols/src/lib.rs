@@ -31,6 +31,6 @@ pub mod wrapped_ether;
 
 pub use error::{DecodeError, SwapError};
 pub use pool::{After, Pool, PoolState, Swap};
-pub use protocol::{Call, Discovered, Freshness, Protocol, ReadProgress, Source, StateReader};
+pub use protocol::{Call, Discovered, Freshness, PoolList, Protocol, ReadProgress, Source, StateReader};
 pub use registry::Product;
 pub use step::StepCode;

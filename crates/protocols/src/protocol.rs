@@ -31,6 +31,38 @@ pub struct Discovered {
     pub tick_spacing: i32,
 }
 
+/// A contract that keeps a list of pools, where its logs do not say all that has to be known of one.
+///
+/// Entries are counted from 0. What a list says is believed of coins only: which product a pool is, and whether it is covered,
+/// its reader finds out.
+pub trait PoolList: Sync {
+    /// The contract.
+    fn keeper(&self) -> Address;
+
+    /// `topic0` of its events after which the list may be longer.
+    fn topics(&self) -> &'static [B256];
+
+    /// Whether entries may go, and others take their places: such a list is read whole each time. Others only grow.
+    fn loses_entries(&self) -> bool {
+        false
+    }
+
+    /// Asks how many entries there are: a word.
+    fn count(&self) -> Call;
+
+    /// Asks for an entry: the address of a pool, as a word.
+    fn entry(&self, index: u64) -> Call;
+
+    /// What to ask about an entry.
+    fn questions(&self, pool: Address) -> Vec<Call>;
+
+    /// The entry, from the answers to [`questions`](Self::questions); `None` is a call that reverted.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the keeper does not say which coins it has.
+    fn understand(&self, pool: Address, answers: &[Option<Bytes>]) -> Result<Discovered, DecodeError>;
+}
+
 /// One `eth_call` to make at the pinned block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -87,6 +119,11 @@ pub trait Protocol: Sync {
 
     /// The contracts whose logs announce its pools. Empty for a product whose pools are fixed.
     fn sources(&self) -> &'static [Source];
+
+    /// The contracts that keep lists of its pools, besides those whose logs announce them.
+    fn lists(&self) -> &'static [&'static dyn PoolList] {
+        &[]
+    }
 
     /// Pools that exist without any announcement (wrapped ether).
     fn fixed_pools(&self) -> Vec<Discovered> {

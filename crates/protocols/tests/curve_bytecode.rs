@@ -251,8 +251,8 @@ fn stableswap_ng_pays_what_its_bytecode_pays() {
         let reading = StableReading {
             pool,
             rates: decimals.iter().map(|decimals| e(36 - decimals)).collect(),
-            // those of the deployed pools: only then is there a fee that moves
             rules: Rules::standard(ProductRule::Whole),
+            fee_moves: true,
         };
         let answers = chain.answer(reading.calls());
         assert_eq!(reading.state(&answers), Ok(State { rules: reading.rules, ..state.clone() }));

@@ -41,6 +41,12 @@ sol! {
     interface Stable { function exchange(int128 i, int128 j, uint256 dx, uint256 least) external payable; }
     interface Crypto { function exchange(uint256 i, uint256 j, uint256 dx, uint256 least) external; }
     interface Factory { function announceThree(address pool) external; function announceTwo(address pool) external; }
+    interface StableFactory {
+        function announcePlain(address pool, address[] coins, address implementation) external;
+        function announceMeta(address pool, address[] coins, address[] underlying, address implementation) external;
+    }
+    interface NextFactory { function announcePlain(address pool, address[] coins, uint8[] assetTypes) external; }
+    interface CryptoFactory { function announceTwo(address pool, address[] coins, address share) external; }
     interface Meta { function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external; }
 }
 
@@ -250,24 +256,59 @@ fn alone() -> Vec<Placement> {
             )
                 .abi_encode_params(),
         ),
+        (
+            "StandInCurvePlainPool2",
+            at::CURVE_LISTED_PLAIN,
+            (stable(&["PYUSD", "FRAX"], 500, 4_000_000, 0, habits(WHOLE)), name.to_owned(), "PYUSDFRAX".to_owned())
+                .abi_encode_params(),
+        ),
+        next(&["PYUSD", "USDe"], (500, 1_000_000, 50_000_000_000), vec![plain_rate(); 2], name, at::CURVE_LISTED_NEXT),
+        share(name, "crvCOMPETH", at::CURVE_LISTED_CRYPTO_SHARE, at::CURVE_LISTED_CRYPTO),
+        (
+            "StandInCurveCryptoSwap",
+            at::CURVE_LISTED_CRYPTO,
+            (
+                crypto(
+                    &["WETH", "COMP"],
+                    (400_000, 145_000_000_000_000),
+                    (26_000_000, 45_000_000, 230_000_000_000_000),
+                    146_000_000_000_000,
+                ),
+                at::CURVE_LISTED_CRYPTO_SHARE,
+            )
+                .abi_encode_params(),
+        ),
+        ("StandInCurveStableFactory", at::CURVE_STABLE_FACTORY, vec![]),
+        ("StandInCurveStableFactoryNG", at::CURVE_NEXT_FACTORY, vec![]),
+        ("StandInCurveCryptoFactory", at::CURVE_CRYPTO_FACTORY, vec![]),
         ("StandInCurveCryptoFactoryNG", at::CURVE_TRICRYPTO_FACTORY, vec![]),
         ("StandInCurveCryptoFactoryNG", at::CURVE_TWOCRYPTO_FACTORY, vec![]),
     ]
 }
 
-/// The metapool, whose constructor asks its base pool for a price.
+/// The metapools, of which the first's constructor asks its base pool for a price.
 fn on_top() -> Vec<Placement> {
     let terms = stable(&["GUSD", "3Crv"], 1_000, 4_000_000, 0, habits(TIMES_N));
     let args = (terms, at::CURVE_GUSD_SHARE, at::CURVE_3POOL, U256::from(3), false);
+    let terms = stable(&["LUSD", "3Crv"], 200, 4_000_000, 0, habits(TIMES_N));
+    let name = "Curve.fi LUSD/3Crv (stand-in)".to_owned();
+    let listed = (terms, at::CURVE_3POOL, U256::from(3), false, name, "LUSD3CRV-f".to_owned());
     vec![
+        ("StandInCurveFactoryMetaPool", at::CURVE_LISTED_META, listed.abi_encode_params()),
         share("Curve.fi GUSD/3Crv (stand-in)", "gusd3CRV", at::CURVE_GUSD_SHARE, at::CURVE_GUSD),
         ("StandInCurveMetaPool", at::CURVE_GUSD, args.abi_encode_params()),
     ]
 }
 
 /// The pools that count their coins without a sign.
-const CRYPTO: [Address; 5] =
-    [at::CURVE_CRVETH, at::CURVE_RETH, at::CURVE_TRICRYPTO2, at::CURVE_TRICRYPTO_USDC, at::CURVE_WETH_INV];
+const CRYPTO: [Address; 6] = [
+    at::CURVE_CRVETH,
+    at::CURVE_RETH,
+    at::CURVE_TRICRYPTO2,
+    at::CURVE_TRICRYPTO_USDC,
+    at::CURVE_WETH_INV,
+    at::CURVE_LISTED_CRYPTO,
+];
 
 /// What is put into a pool, in atomic units of its coins.
 struct Deposit {
@@ -295,6 +336,9 @@ fn deposits() -> Vec<Deposit> {
         deposit(at::CURVE_TRICRYPTO2, &[("USDT", 9_000_000), ("WBTC", 100), ("WETH", 3_000)]),
         deposit(at::CURVE_TRICRYPTO_USDC, &[("USDC", 7_200_000), ("WBTC", 80), ("WETH", 2_400)]),
         deposit(at::CURVE_WETH_INV, &[("WETH", 500), ("INV", 50_000)]),
+        deposit(at::CURVE_LISTED_PLAIN, &[("PYUSD", 4_000_000), ("FRAX", 4_200_000)]),
+        next(deposit(at::CURVE_LISTED_NEXT, &[("PYUSD", 3_600_000), ("USDe", 3_400_000)])),
+        deposit(at::CURVE_LISTED_CRYPTO, &[("WETH", 800), ("COMP", 52_173)]),
     ]
 }
 
@@ -326,7 +370,11 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     deploy::place(rpc, bundle, &alone()).await?;
     fill(rpc, &deposits()).await?;
     deploy::place(rpc, bundle, &on_top()).await?;
-    fill(rpc, &[deposit(at::CURVE_GUSD, &[("GUSD", 3_000_000), ("3Crv", 3_100_000)])]).await?;
+    let metapools = [
+        deposit(at::CURVE_GUSD, &[("GUSD", 3_000_000), ("3Crv", 3_100_000)]),
+        deposit(at::CURVE_LISTED_META, &[("LUSD", 3_000_000), ("3Crv", 3_060_000)]),
+    ];
+    fill(rpc, &metapools).await?;
     announce(rpc).await?;
     trade(rpc).await
 }
@@ -338,6 +386,32 @@ async fn announce(rpc: &Rpc) -> Result<(), DevnetError> {
     let two = Factory::announceTwoCall { pool: at::CURVE_WETH_INV };
     batch.send("announcing Tricrypto", Tx::call(MAKER, at::CURVE_TRICRYPTO_FACTORY, &three).gas(1_000_000)).await?;
     batch.send("announcing Twocrypto", Tx::call(MAKER, at::CURVE_TWOCRYPTO_FACTORY, &two).gas(1_000_000)).await?;
+    let coins = |symbols: &[&str]| symbols.iter().map(|symbol| coin(symbol)).collect::<Vec<_>>();
+    let plain = StableFactory::announcePlainCall {
+        pool: at::CURVE_LISTED_PLAIN,
+        coins: coins(&["PYUSD", "FRAX"]),
+        implementation: at::CURVE_PLAIN_IMPLEMENTATION,
+    };
+    let meta = StableFactory::announceMetaCall {
+        pool: at::CURVE_LISTED_META,
+        coins: coins(&["LUSD", "3Crv"]),
+        underlying: coins(&["LUSD", "DAI", "USDC", "USDT"]),
+        implementation: at::CURVE_META_IMPLEMENTATION,
+    };
+    let next = NextFactory::announcePlainCall {
+        pool: at::CURVE_LISTED_NEXT,
+        coins: coins(&["PYUSD", "USDe"]),
+        assetTypes: vec![0, 0],
+    };
+    let crypto = CryptoFactory::announceTwoCall {
+        pool: at::CURVE_LISTED_CRYPTO,
+        coins: coins(&["WETH", "COMP"]),
+        share: at::CURVE_LISTED_CRYPTO_SHARE,
+    };
+    batch.send("listing a plain pool", Tx::call(MAKER, at::CURVE_STABLE_FACTORY, &plain).gas(1_000_000)).await?;
+    batch.send("listing a metapool", Tx::call(MAKER, at::CURVE_STABLE_FACTORY, &meta).gas(1_000_000)).await?;
+    batch.send("listing a pool", Tx::call(MAKER, at::CURVE_NEXT_FACTORY, &next).gas(1_000_000)).await?;
+    batch.send("listing a CryptoSwap pool", Tx::call(MAKER, at::CURVE_CRYPTO_FACTORY, &crypto).gas(1_000_000)).await?;
     batch.mine().await
 }
 

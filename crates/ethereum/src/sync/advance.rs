@@ -32,6 +32,8 @@ impl Synchronizer {
         for pool in change.announced {
             self.known.insert(pool, block.number);
         }
+        change.grown.iter().for_each(|keeper| self.known.lists.set_due(*keeper));
+        let listed = self.grow(change.grown, block.number, block.hash).await?;
         let mut read: BTreeSet<Address> = change.stale;
         let mut restless: BTreeSet<Address> = restless(&base).filter(|pool| !read.contains(pool)).collect();
         read.extend(&restless);
@@ -42,6 +44,7 @@ impl Synchronizer {
         }
         changed.retain(|pool| !read.contains(&pool.address));
         read.extend(announced);
+        read.extend(listed);
         read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         for pool in self.pending.iter().take(POOLS_BETWEEN_BLOCKS) {
             restless.remove(pool);
@@ -59,9 +62,12 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Reads some of the waiting pools into the tip: a fuller market of the same block.
+    /// Reads on in a list that is due, and some of the waiting pools into the tip: a fuller market of the same block.
     pub(crate) async fn absorb(&mut self) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
+        if let Some(keeper) = self.known.lists.due().first().copied().filter(|_| !self.unpublished) {
+            self.grow([keeper], base.block().number, base.block().hash).await?;
+        }
         let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
         let known = Base { market: &base, restless: &BTreeSet::new() };
         let joined = self.join(&read, base.tokens(), Some(known), base.block().hash).await?;

@@ -59,6 +59,9 @@ impl Synchronizer {
         if self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
             self.scan(self.spans.segments()).await?;
             self.spans.complete();
+            while !self.known.lists.due().is_empty() {
+                self.grow_all(head.number, head.hash).await?;
+            }
         } else {
             // Quotes are answered on these while the rest is looked for.
             if self.config.largest_pools_first {

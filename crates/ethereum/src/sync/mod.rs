@@ -3,6 +3,7 @@
 
 mod advance;
 mod boot;
+mod grow;
 mod join;
 mod reorganise;
 mod resume;
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::{
     Catalog, FeeData, FollowError, FollowerConfig, Node, Phase, SyncStatus, history::History, known::Known,
-    node::PlacedLog, spans::Spans,
+    lists::Lists, node::PlacedLog, spans::Spans,
 };
 
 use boot::Background;
@@ -53,10 +54,13 @@ pub(crate) struct Synchronizer {
 
 impl Synchronizer {
     pub(crate) fn new(node: Node, config: FollowerConfig, status: watch::Sender<SyncStatus>) -> Self {
+        let catalog = Catalog::new(&config.products);
+        let mut known = Known::default();
+        known.lists = Lists::new(catalog.lists().map(|(_, list)| list.keeper()), &[]);
         Self {
-            catalog: Catalog::new(&config.products),
+            catalog,
             history: History::new(config.reorganisation_depth.saturating_add(1)),
-            known: Known::default(),
+            known,
             pending: BTreeSet::new(),
             fees: None,
             background: None,
@@ -79,6 +83,7 @@ impl Synchronizer {
             read: self.history.read_at_tip().into_iter().collect(),
             known: self.known.take_unsaved(),
             sources: self.spans.all(),
+            lists: self.known.lists.all(),
             rolled_back_to: self.rolled_back_to.take(),
         });
         let (stored_block, healthy) = (store.stored_block(), store.is_healthy());
@@ -109,14 +114,15 @@ impl Synchronizer {
         self.known.left_out()
     }
 
-    /// Known pools that are still to be read.
+    /// Known pools that are still to be read, and lists of pools.
     pub(crate) fn waiting(&self) -> usize {
-        self.pending.len()
+        self.pending.len() + self.known.lists.due().len()
     }
 
-    /// Whether pools wait to be read in between two blocks.
+    /// Whether pools or lists wait to be read in between two blocks. Lists can wait until the tip is the node's.
     pub(crate) fn has_pending(&self) -> bool {
-        !self.pending.is_empty() && self.tip().is_some()
+        let lists = !self.unpublished && !self.known.lists.due().is_empty();
+        (!self.pending.is_empty() || lists) && self.tip().is_some()
     }
 
     /// Reads pools of the market again, in between blocks.

@@ -94,6 +94,8 @@ impl Synchronizer {
         }
         let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
         self.scan(vec![Segment { from: first, to: head.number, filter: self.catalog.announcements().clone() }]).await?;
+        self.doubt_lists();
+        self.grow_all(head.number, head.hash).await?;
         self.read_all(head, Some(common)).await
     }
 
@@ -122,6 +124,8 @@ impl Synchronizer {
             let heard = part.logs.iter().flat_map(|log| listeners.to(log.log.address));
             touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.address));
         }
+        self.doubt_lists();
+        touched.extend(self.grow_all(head.number, head.hash).await?);
         if everything {
             touched.extend(base.pools().iter().map(|pool| pool.address));
             // What was left out may have changed unseen; it is tried again behind the market.

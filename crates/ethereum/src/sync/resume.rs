@@ -11,7 +11,7 @@ use braid_store::{
 };
 
 use super::Synchronizer;
-use crate::spans::Spans;
+use crate::{lists::Lists, spans::Spans};
 
 /// The last blocks of an earlier run: which pools each of them changed.
 pub(super) struct Journal {
@@ -49,6 +49,7 @@ impl Synchronizer {
         }
         self.learn_new_fixed_pools();
         self.spans = Spans::new(&self.catalog, self.config.start_block, block.number, &saved.sources);
+        self.known.lists = Lists::new(self.catalog.lists().map(|(_, list)| list.keeper()), &saved.lists);
         for entry in &saved.journal {
             self.history.remember(entry.number, entry.hash);
         }

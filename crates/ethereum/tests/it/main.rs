@@ -6,6 +6,7 @@ mod faults;
 mod floods;
 mod following;
 mod lending;
+mod lists;
 mod nodes;
 mod proxy;
 mod reading;

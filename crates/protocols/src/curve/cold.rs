@@ -3,8 +3,8 @@
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 
-use super::{events, listed, partners};
-use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
+use super::{events, factories, listed, partners, probe};
+use crate::{DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source, StateReader};
 
 sol! {
     event TricryptoPoolDeployed(address pool, string name, string symbol, address weth, address[3] coins, address math, bytes32 salt, uint256 packedPrecisions, uint256 packedAGamma, uint256 packedFees, uint256 packedRebalancing, uint256 packedPrices, address deployer);
@@ -18,20 +18,20 @@ pub struct Curve {
     sources: &'static [Source],
 }
 
-const fn listed_only(product: Product) -> Curve {
+const fn without_logs(product: Product) -> Curve {
     Curve { product, sources: &[] }
 }
 
 /// StableSwap pools of the first generation: plain coins.
-pub static CURVE_STABLESWAP: Curve = listed_only(Product::CurveStableswap);
+pub static CURVE_STABLESWAP: Curve = without_logs(Product::CurveStableswap);
 /// Metapools.
-pub static CURVE_METAPOOL: Curve = listed_only(Product::CurveMetapool);
+pub static CURVE_METAPOOL: Curve = without_logs(Product::CurveMetapool);
 /// StableSwap pools of the next generation.
-pub static CURVE_STABLESWAP_NG: Curve = listed_only(Product::CurveStableswapNg);
+pub static CURVE_STABLESWAP_NG: Curve = without_logs(Product::CurveStableswapNg);
 /// CryptoSwap pools of two coins.
-pub static CURVE_CRYPTOSWAP: Curve = listed_only(Product::CurveCryptoswap);
+pub static CURVE_CRYPTOSWAP: Curve = without_logs(Product::CurveCryptoswap);
 /// tricrypto2.
-pub static CURVE_TRICRYPTO: Curve = listed_only(Product::CurveTricrypto);
+pub static CURVE_TRICRYPTO: Curve = without_logs(Product::CurveTricrypto);
 
 /// Tricrypto of the next generation. Source: Curve's list of deployments; the block is a lower bound.
 pub static CURVE_TRICRYPTO_NG: Curve = Curve {
@@ -60,6 +60,16 @@ impl Protocol for Curve {
 
     fn sources(&self) -> &'static [Source] {
         self.sources
+    }
+
+    /// Metapools come from the lists of plain pools.
+    fn lists(&self) -> &'static [&'static dyn PoolList] {
+        match self.product {
+            Product::CurveStableswap => factories::STABLE_LISTS,
+            Product::CurveStableswapNg => factories::NEXT_LISTS,
+            Product::CurveCryptoswap => factories::CRYPTO_LISTS,
+            _ => &[],
+        }
     }
 
     fn fixed_pools(&self) -> Vec<Discovered> {
@@ -101,7 +111,18 @@ impl Protocol for Curve {
         Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
     }
 
+    /// A pool that nobody looked at by hand is held against its own views before it is believed.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        partners::reader(pool)
+        if listed::holds(pool) || !self.sources.is_empty() {
+            return partners::reader(pool, None);
+        }
+        probe::reader(pool)
+    }
+
+    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        match &was.state {
+            PoolState::Curve(state) => partners::reader(pool, Some(state)),
+            _ => self.reader(pool),
+        }
     }
 }

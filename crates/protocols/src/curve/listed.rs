@@ -1,4 +1,4 @@
-//! Pools that no log announces: those deployed by hand, and the largest of factories whose logs do not name the pool.
+//! Pools that are known from the first: those deployed by hand, and the largest of factories whose lists take longer to read.
 
 use alloy_primitives::{Address, address};
 use braid_primitives::NATIVE_ETHER;
@@ -137,6 +137,11 @@ const STABLE_NG: &[Listed] = &[
         &[address!("4c9EDD5852cd905f086C759E8383e09bff1E68B3"), USDC],
     ),
 ];
+
+/// Whether a pool is listed.
+pub(super) fn holds(pool: &Discovered) -> bool {
+    pools(pool.product).iter().any(|listed| listed.address == pool.address)
+}
 
 /// The listed pools of a product.
 pub(super) fn pools(product: Product) -> Vec<Discovered> {

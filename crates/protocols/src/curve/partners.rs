@@ -6,7 +6,7 @@ use alloy_sol_types::{SolCall, sol};
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    pool::Model,
+    pool::{Model, State},
     reader::PoolReader,
     stable::{Rate, VaultRate},
 };
@@ -19,9 +19,9 @@ sol! {
     function getCurrentBlockTimestamp() external view returns (uint256);
 }
 
-/// A reader of a pool and of the coins that have numbers of their own.
-pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
-    let own = PoolReader::new(pool);
+/// A reader of a pool and of the coins that have numbers of their own. What never changes is taken from an earlier state.
+pub(super) fn reader(pool: &Discovered, was: Option<&State>) -> Box<dyn StateReader> {
+    let own = PoolReader::new(pool, was);
     let partners: Vec<Partner> =
         pool.coins.iter().enumerate().filter_map(|(coin, token)| Partner::of(pool, coin, *token)).collect();
     if partners.is_empty() {

@@ -250,7 +250,7 @@ impl State {
         let more = |coins: usize, each: u64| each * (coins as u64).saturating_sub(2);
         match (&self.model, door) {
             (Model::Stable(pool), _) => {
-                let next = pool.rules.product == stable::ProductRule::Whole;
+                let next = pool.rules.product == stable::ProductRule::Whole && pool.offpeg_fee_multiplier > 0;
                 let base = if next { gas::STABLE_NG_SWAP_GAS_UNITS } else { gas::STABLE_SWAP_GAS_UNITS };
                 let asked =
                     if self.has_oracle { pool.rates.0.iter().filter(|rate| rate.is_asked_for()).count() } else { 0 };

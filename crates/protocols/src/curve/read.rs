@@ -7,7 +7,7 @@ use alloy_sol_types::{SolCall, sol};
 use arrayvec::ArrayVec;
 
 use super::crypto::{self, AmpGamma, Kind, Repricing};
-use super::stable::{Amplification, ProductRule, Rate, Rates, Rules, State};
+use super::stable::{Amplification, Rate, Rates, Rules, State};
 use crate::pool::MAX_COINS;
 use crate::{Call, DecodeError};
 
@@ -97,6 +97,8 @@ pub struct StableReading {
     pub rates: ArrayVec<U256, MAX_COINS>,
     /// Its habits of rounding.
     pub rules: Rules,
+    /// Whether its fee moves: that of the next generation, and of Aave's pools.
+    pub fee_moves: bool,
 }
 
 /// The pools that count their coins in another type. Source: their verified code.
@@ -116,13 +118,8 @@ impl StableReading {
         !self.rules.gives_unsettled
     }
 
-    /// The next generation's fee moves, and that of Aave's pools, which keep nothing back.
-    fn has_moving_fee(&self) -> bool {
-        self.rules.product == ProductRule::Whole || (self.is_precise() && !self.rules.exchange_keeps_one)
-    }
-
     fn questions(&self) -> usize {
-        7 + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.has_moving_fee())
+        7 + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.fee_moves)
     }
 
     /// The calls, in the order in which [`Self::state`] takes their answers: none that a pool of these habits does not know, because
@@ -145,7 +142,7 @@ impl StableReading {
         calls.push(call(future_A_timeCall {}.abi_encode()));
         calls.push(call(feeCall {}.abi_encode()));
         calls.push(call(admin_feeCall {}.abi_encode()));
-        if self.has_moving_fee() {
+        if self.fee_moves {
             calls.push(call(offpeg_fee_multiplierCall {}.abi_encode()));
         }
         calls
@@ -181,7 +178,7 @@ impl StableReading {
             amplification,
             fee: answers.need_u64("fee")?,
             admin_fee: answers.word().map_or(5_000_000_000, |fee| fee.saturating_to()),
-            offpeg_fee_multiplier: if self.has_moving_fee() { answers.need_u64("offpeg_fee_multiplier")? } else { 0 },
+            offpeg_fee_multiplier: if self.fee_moves { answers.need_u64("offpeg_fee_multiplier")? } else { 0 },
             rules: self.rules,
         })
     }

@@ -6,11 +6,11 @@ use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::NATIVE_ETHER;
 
 use super::{
-    crypto::{ClassicTwo, Kind},
+    crypto::Kind,
+    known::{self, Evidence, Identity},
     pool::{Model, State},
-    presets::rules_of,
     read::{CryptoReading, StableReading},
-    stable::{BasePool, CachedPrice, MetaGeneration, MetaState, ProductRule, Rate, Rates, Rules},
+    stable::{BasePool, CachedPrice, MetaGeneration, MetaState, Rate, Rates, Rules},
 };
 use crate::{
     Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, answers::impossible, pool::MAX_COINS,
@@ -20,7 +20,6 @@ sol! {
     function decimals() external view returns (uint8);
     function totalSupply() external view returns (uint256);
     function stored_rates() external view returns (uint256[]);
-    function base_pool() external view returns (address);
     function base_virtual_price() external view returns (uint256);
     function base_cache_updated() external view returns (uint256);
     function token() external view returns (address);
@@ -29,21 +28,12 @@ sol! {
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// The two-coin pools of 2021 that are not the factory's, by what their contracts do differently. Source: their verified code.
-const TWO_COINS: &[(Address, ClassicTwo)] = &[
-    (alloy_primitives::address!("9838eCcC42659FA8AA7daF2aD134b53984c9427b"), ClassicTwo::Early),
-    (alloy_primitives::address!("98a7F18d4E56Cfe84E3D081B40001B3d5bD3eB8B"), ClassicTwo::Early),
-    (alloy_primitives::address!("B576491F1E6e5E62f1d8F26062Ee822B40B0E0d4"), ClassicTwo::Tenth),
-    (alloy_primitives::address!("98638FAcf9a3865cd033F36548713183f6996122"), ClassicTwo::Tenth),
-    (alloy_primitives::address!("752eBeb79963cf0732E9c0fec72a49FD1DEfAEAC"), ClassicTwo::Tenth),
-    (alloy_primitives::address!("AdCFcf9894335dC340f6Cd182aFA45999F45Fc44"), ClassicTwo::TenthLoose),
-    (alloy_primitives::address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
-];
-
 /// Reads one pool.
 #[derive(Clone, Debug)]
 pub(super) struct PoolReader {
     pool: Discovered,
+    /// What the pool is, where that is known before it is asked.
+    identity: Option<Identity>,
     second: Option<Second>,
 }
 
@@ -56,12 +46,6 @@ enum Second {
     /// A CryptoSwap pool, once its share is known.
     Crypto(CryptoReading),
 }
-
-/// The share of the pool of three dollars, and the pool: what nearly all metapools stand on.
-const THREE_DOLLARS: (Address, Address) = (
-    alloy_primitives::address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490"),
-    alloy_primitives::address!("bEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7"),
-);
 
 /// CryptoSwap pools of 2021 and their shares: asking for the number of shares along with the rest saves a round.
 const SHARES: &[(Address, Address)] = &[
@@ -88,8 +72,9 @@ fn address_of(answer: Option<&Option<Bytes>>) -> Option<Address> {
 }
 
 impl PoolReader {
-    pub(super) fn new(pool: &Discovered) -> Self {
-        Self { pool: pool.clone(), second: None }
+    pub(super) fn new(pool: &Discovered, was: Option<&State>) -> Self {
+        let identity = was.map(Identity::of).or_else(|| known::by_hand(pool));
+        Self { pool: pool.clone(), identity, second: None }
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {
@@ -107,12 +92,10 @@ impl PoolReader {
         let call = |data: Vec<u8>| Call { to, data: data.into() };
         match self.pool.product {
             Product::CurveStableswapNg => vec![call(stored_ratesCall {}.abi_encode())],
-            Product::CurveMetapool => vec![
-                call(base_poolCall {}.abi_encode()),
-                call(base_virtual_priceCall {}.abi_encode()),
-                call(base_cache_updatedCall {}.abi_encode()),
-            ],
-            Product::CurveStableswap => Vec::new(),
+            Product::CurveMetapool if self.presumed().remembers_price => {
+                vec![call(base_virtual_priceCall {}.abi_encode()), call(base_cache_updatedCall {}.abi_encode())]
+            }
+            Product::CurveStableswap | Product::CurveMetapool => Vec::new(),
             Product::CurveTricryptoNg | Product::CurveTwocryptoNg => vec![call(versionCall {}.abi_encode())],
             _ => vec![call(tokenCall {}.abi_encode())],
         }
@@ -124,26 +107,33 @@ impl PoolReader {
 
     /// A reading of some coins at a pool; rates are those of decimals.
     fn reading(&self, pool: Address, rates: &[U256], rules: Rules) -> StableReading {
-        StableReading { pool, rates: rates.iter().copied().take(MAX_COINS).collect(), rules }
+        let own = pool == self.pool.address && self.pool.product == Product::CurveStableswapNg;
+        let rates = rates.iter().copied().take(MAX_COINS).collect();
+        StableReading { pool, rates, rules, fee_moves: own || known::is_of_aave(pool) }
     }
 
     fn own_coins(&self) -> usize {
         if self.pool.product == Product::CurveMetapool { 2 } else { self.pool.coins.len() }
     }
 
-    fn rules(&self, pool: Address) -> Rules {
-        let next = self.pool.product == Product::CurveStableswapNg;
-        let standard = if next { ProductRule::Whole } else { ProductRule::TimesN };
-        rules_of(pool).unwrap_or(Rules::standard(standard))
+    /// What the pool is as far as questions go: pools that have yet to show what they are all take the same.
+    fn presumed(&self) -> Identity {
+        self.identity.unwrap_or_else(|| Identity::usual(&self.pool))
+    }
+
+    /// What shows what the pool is, where that is not known.
+    fn evidence(&self) -> Vec<Call> {
+        if self.identity.is_some() { Vec::new() } else { Evidence::questions(&self.pool) }
     }
 
     fn first_round(&self) -> Vec<Call> {
         let decimals = |coin: &Address| Call { to: *coin, data: decimalsCall {}.abi_encode().into() };
         let mut calls: Vec<Call> = self.asked_coins().map(decimals).collect();
+        calls.extend(self.evidence());
         calls.extend(self.extra());
         if !self.is_crypto() {
             let rates = vec![WAD; self.own_coins()];
-            calls.extend(self.reading(self.pool.address, &rates, self.rules(self.pool.address)).calls());
+            calls.extend(self.reading(self.pool.address, &rates, self.presumed().rules).calls());
         }
         calls.extend(self.guessed());
         calls
@@ -154,10 +144,10 @@ impl PoolReader {
         if let Some(reading) = self.guessed_crypto() {
             return reading.calls();
         }
-        if self.pool.product != Product::CurveMetapool || self.pool.coins.get(1) != Some(&THREE_DOLLARS.0) {
+        if self.pool.product != Product::CurveMetapool || self.pool.coins.get(1) != Some(&known::THREE_CRV) {
             return Vec::new();
         }
-        self.base_calls(&self.reading(THREE_DOLLARS.1, &[WAD; 3], self.rules(THREE_DOLLARS.1)))
+        self.base_calls(&self.reading(known::THREE_POOL, &[WAD; 3], known::rules(known::THREE_POOL)))
     }
 
     fn guessed_crypto(&self) -> Option<CryptoReading> {
@@ -166,7 +156,7 @@ impl PoolReader {
             Product::CurveTricryptoNg => (Kind::TricryptoNg, pool),
             Product::CurveTwocryptoNg => (Kind::TwocryptoNg, pool),
             Product::CurveTricrypto => (Kind::Tricrypto, self.listed_share()?),
-            Product::CurveCryptoswap => (Kind::Cryptoswap(self.generation()), self.listed_share()?),
+            Product::CurveCryptoswap => (Kind::Cryptoswap(self.presumed().two), self.listed_share()?),
             _ => return None,
         };
         Some(CryptoReading { pool, shares, kind, precisions: [U256::ONE; 3] })
@@ -174,11 +164,6 @@ impl PoolReader {
 
     fn listed_share(&self) -> Option<Address> {
         SHARES.iter().find(|(pool, _)| *pool == self.pool.address).map(|(_, share)| *share)
-    }
-
-    fn generation(&self) -> ClassicTwo {
-        let known = TWO_COINS.iter().find(|(pool, _)| *pool == self.pool.address);
-        known.map_or(ClassicTwo::Factory, |(_, two)| *two)
     }
 
     /// The base pool's questions, and how many shares it has.
@@ -222,14 +207,20 @@ impl PoolReader {
     fn understand(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
         let (of_coins, rest) = answers.split_at(self.asked_coins().count().min(answers.len()));
         let rates = self.rates(of_coins)?;
+        let (evidence, rest) = rest.split_at(self.evidence().len().min(rest.len()));
         let (extra, rest) = rest.split_at(self.extra().len().min(rest.len()));
         let (of_pool, guessed) = rest.split_at(rest.len().saturating_sub(self.guessed().len()));
         let address = self.pool.address;
+        if self.identity.is_none() {
+            let shown = Evidence::understand(&self.pool, evidence).map_err(|what| self.impossible(what))?;
+            self.identity = Some(shown);
+        }
+        let identity = self.presumed();
         if self.is_crypto() {
             return self.ask_crypto(&rates, extra, guessed);
         }
         let own = rates.get(..self.own_coins()).unwrap_or(&rates);
-        let mut pool = self.reading(address, own, self.rules(address)).state(of_pool)?;
+        let mut pool = self.reading(address, own, identity.rules).state(of_pool)?;
         match self.pool.product {
             Product::CurveStableswapNg => {
                 let said = extra.first().and_then(Option::as_ref).and_then(|said| Vec::<U256>::abi_decode(said).ok());
@@ -241,19 +232,19 @@ impl PoolReader {
                 self.done(state)
             }
             Product::CurveMetapool => {
-                let base = address_of(extra.first()).filter(|base| !base.is_zero());
-                let base = base.ok_or_else(|| self.impossible("a metapool without a base pool"))?;
-                let cached_price = match (word(extra.get(1)), word(extra.get(2))) {
+                let base = identity.base.ok_or_else(|| self.impossible("a base pool that is not known"))?;
+                let cached_price = match (word(extra.first()), word(extra.get(1))) {
                     (Some(value), Some(updated)) => Some(CachedPrice { value, updated: updated.saturating_to() }),
+                    _ if identity.remembers_price => return Err(self.impossible("a price of shares that is not told")),
                     _ => None,
                 };
                 if let Some(rate) = pool.rates.0.get_mut(1) {
                     *rate = Rate::Fixed(WAD);
                 }
-                let reading = self.reading(base, rates.get(2..).unwrap_or_default(), self.rules(base));
+                let reading = self.reading(base, rates.get(2..).unwrap_or_default(), known::rules(base));
                 let calls = self.base_calls(&reading);
                 self.second = Some(Second::Base { base, pool: Box::new(pool), cached_price, reading });
-                let answered = base == THREE_DOLLARS.1 && guessed.len() == calls.len();
+                let answered = base == known::THREE_POOL && guessed.len() == calls.len();
                 if answered { self.feed(guessed) } else { Ok(ReadProgress::Calls(calls)) }
             }
             _ => self.done(self.state(Model::Stable(pool))),
@@ -271,7 +262,7 @@ impl PoolReader {
         let said = || extra.first().and_then(Option::as_ref).and_then(|said| String::abi_decode(said).ok());
         let kind = match self.pool.product {
             Product::CurveTricrypto => Some(Kind::Tricrypto),
-            Product::CurveCryptoswap => Some(Kind::Cryptoswap(self.generation())),
+            Product::CurveCryptoswap => Some(Kind::Cryptoswap(self.presumed().two)),
             Product::CurveTricryptoNg => (said().as_deref() == Some("v2.0.0")).then_some(Kind::TricryptoNg),
             Product::CurveTwocryptoNg => match said().as_deref() {
                 Some("v2.0.0" | "v2.1.0" | "v2.1.1") => Some(Kind::TwocryptoNg),

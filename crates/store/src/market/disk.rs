@@ -27,13 +27,15 @@ pub(super) const TOKENS: &str = "tokens";
 pub(super) const KNOWN: &str = "known";
 /// Emitter and topic to the span that is left to search.
 pub(super) const SOURCES: &str = "sources";
+/// Address of its keeper to how far a list has been read. A database from before there were lists has no such table.
+pub(super) const LISTS: &str = "lists";
 /// Height (8 bytes, big-endian) to hash and changed pools.
 pub(super) const JOURNAL: &str = "journal";
 /// One record: the pools read at the newest block.
 pub(super) const READ: &str = "read";
 
 /// Every table of the sum.
-pub(super) const TABLES: [&str; 6] = [POOLS, TOKENS, KNOWN, SOURCES, JOURNAL, READ];
+pub(super) const TABLES: [&str; 7] = [POOLS, TOKENS, KNOWN, SOURCES, JOURNAL, READ, LISTS];
 
 /// Memory that the database may use for its pages.
 const PAGE_CACHE_BYTES: usize = 16 << 20;
@@ -216,20 +218,35 @@ fn write_discovery(transaction: &WriteTransaction, sum: &mut Sum, change: &Chang
         }
     }
     drop(known);
-    let mut sources = Records::open(transaction, SOURCES, sum)?;
-    let keep: Vec<[u8; 52]> = change.sources.iter().map(|span| record::source_key(span.emitter, span.topic0)).collect();
+    let sources = Records::open(transaction, SOURCES, sum)?;
+    replace_all(sources, &change.sources, |span| record::source_key(span.emitter, span.topic0).to_vec())?;
+    let lists = Records::open(transaction, LISTS, sum)?;
+    replace_all(lists, &change.lists, |list| list.keeper.to_vec())
+}
+
+/// Makes a small table hold these records and no others; those that stay as they are are not written.
+fn replace_all<T: serde::Serialize>(
+    mut records: Records<'_, '_>,
+    all: &[T],
+    key: impl Fn(&T) -> Vec<u8>,
+) -> Result<(), StoreError> {
+    let keep: Vec<Vec<u8>> = all.iter().map(key).collect();
     let mut gone = Vec::new();
-    for entry in sources.table.iter()? {
+    for entry in records.table.iter()? {
         let key = entry?.0.value().to_vec();
-        if !keep.iter().any(|kept| kept[..] == key[..]) {
+        if !keep.contains(&key) {
             gone.push(key);
         }
     }
     for key in gone {
-        sources.drop_key(&key)?;
+        records.drop_key(&key)?;
     }
-    for (key, span) in keep.iter().zip(&change.sources) {
-        sources.put(key, &record::encode(span)?)?;
+    for (key, record) in keep.iter().zip(all) {
+        let value = record::encode(record)?;
+        let same = records.table.get(&key[..])?.is_some_and(|old| old.value() == &value[..]);
+        if !same {
+            records.put(key, &value)?;
+        }
     }
     Ok(())
 }

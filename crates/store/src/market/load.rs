@@ -112,7 +112,7 @@ fn read_all(disk: &Disk) -> Result<Option<Saved>, Failure> {
         return Err(Damage::Broken { reason: "it does not say what it is".into() }.into());
     };
     let layout: Layout = record::decode("the layout", layout.value())?;
-    if layout != Layout::present() {
+    if !layout.is_readable() {
         let reason = format!("{layout:?}, expected {:?}", Layout::present());
         return Err(Damage::Layout { what: "the layout", reason }.into());
     }
@@ -132,6 +132,7 @@ struct Tables {
     sources: Vec<Vec<u8>>,
     journal: Vec<(u64, Vec<u8>)>,
     read: Vec<u8>,
+    lists: Vec<Vec<u8>>,
     sum: Sum,
 }
 
@@ -141,6 +142,7 @@ impl Tables {
         let mut all = disk::TABLES.into_iter().map(|name| records(transaction, name, &mut sum));
         let mut next = || all.next().unwrap_or_else(|| Ok(Vec::new()));
         let (pools, tokens, known, sources, journal, read) = (next()?, next()?, next()?, next()?, next()?, next()?);
+        let lists = next()?;
         drop(all);
         let values = |records: Vec<(Vec<u8>, Vec<u8>)>| records.into_iter().map(|(_, value)| value).collect();
         let height = |key: Vec<u8>| u64::from_be_bytes(key.try_into().unwrap_or_default());
@@ -151,6 +153,7 @@ impl Tables {
             sources: values(sources),
             journal: journal.into_iter().map(|(key, value)| (height(key), value)).collect(),
             read: read.into_iter().next().map(|(_, value)| value).unwrap_or_default(),
+            lists: values(lists),
             sum,
         })
     }
@@ -174,6 +177,7 @@ impl Tables {
             read: record::decode_addresses(&self.read),
             known: decode_all("a known pool", &self.known)?,
             sources: decode_all("a source", &self.sources)?,
+            lists: decode_all("a list of pools", &self.lists)?,
             journal: journal.collect::<Result<_, _>>()?,
         })
     }
@@ -183,7 +187,12 @@ type Record = (Vec<u8>, Vec<u8>);
 
 fn records(transaction: &ReadTransaction, name: &'static str, sum: &mut Sum) -> Result<Vec<Record>, Failure> {
     let mut records = Vec::new();
-    for entry in transaction.open_table(disk::table(name))?.iter()? {
+    let table = match transaction.open_table(disk::table(name)) {
+        // Written before there were lists: they are read from the chain as at a first start.
+        Err(TableError::TableDoesNotExist(_)) if name == disk::LISTS => return Ok(records),
+        table => table?,
+    };
+    for entry in table.iter()? {
         let (key, value) = entry?;
         sum.add(name, key.value(), value.value());
         records.push((key.value().to_vec(), value.value().to_vec()));

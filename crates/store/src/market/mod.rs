@@ -26,7 +26,7 @@ use braid_primitives::Address;
 use crate::StoreError;
 use disk::Disk;
 pub use load::Damage;
-pub use record::{JournalEntry, KnownPool, SourceSpan};
+pub use record::{JournalEntry, KnownPool, ListRecord, SourceSpan};
 
 /// Name of the database inside the data directory.
 pub const MARKET_FILE: &str = "market.redb";
@@ -45,6 +45,8 @@ pub struct Saved {
     pub known: Vec<KnownPool>,
     /// Where the search for pools stands.
     pub sources: Vec<SourceSpan>,
+    /// How far lists of pools have been read; none in a database from before there were any.
+    pub lists: Vec<ListRecord>,
     /// The newest blocks that were stored, ascending, each with the pools that changed since the one before.
     pub journal: Vec<JournalEntry>,
 }
@@ -60,6 +62,8 @@ pub struct Change {
     pub known: BTreeMap<Address, Option<KnownPool>>,
     /// Every source's span.
     pub sources: Vec<SourceSpan>,
+    /// Every list that was read.
+    pub lists: Vec<ListRecord>,
     /// Blocks above this height were replaced since the change before, if any were.
     pub rolled_back_to: Option<u64>,
 }

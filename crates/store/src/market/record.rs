@@ -31,6 +31,15 @@ pub struct SourceSpan {
     pub last_block: u64,
 }
 
+/// How far a list of pools, kept by a contract, has been read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListRecord {
+    /// The contract that keeps it.
+    pub keeper: Address,
+    /// Height and number of entries read by then, ascending: a list that grew in a block that is replaced is read again from the entry before.
+    pub read: Vec<(u64, u64)>,
+}
+
 /// A block that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
@@ -66,7 +75,13 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) const fn present() -> Self {
-        Self { tables: 1, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
+        Self { tables: 2, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
+    }
+
+    /// Whether this version reads it: the tables of version 1 were the same but for the lists, which it did not have.
+    pub(super) fn is_readable(&self) -> bool {
+        let present = Self::present();
+        (1..=present.tables).contains(&self.tables) && Self { tables: self.tables, ..present } == *self
     }
 }
 

@@ -66,6 +66,7 @@ fn first() -> Change {
         read: vec![Address::repeat_byte(3)],
         known: [known(1, 3), known(2, 4), known(3, 5)].into(),
         sources: vec![span],
+        lists: Vec::new(),
         rolled_back_to: None,
     }
 }
@@ -213,6 +214,30 @@ fn a_database_of_another_layout_is_told_from_a_damaged_one() {
     write(dir.path(), &[first()]);
     change_layout("meta", disk::LAYOUT, "\"states\":1", "\"states\":0");
     assert!(refused().contains("another version"));
+}
+
+#[test]
+fn how_far_lists_were_read_comes_back_and_a_database_without_any_is_taken_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = |byte: u8, count| ListRecord { keeper: Address::repeat_byte(byte), read: vec![(3, 700), (10, count)] };
+    let with = |lists: &[ListRecord]| Change { lists: lists.to_vec(), ..first() };
+    write(dir.path(), &[with(&[list(1, 701), list(2, 9)])]);
+    assert_eq!(reopen(dir.path()).lists, [list(1, 701), list(2, 9)]);
+    write(dir.path(), &[with(&[list(1, 702)])]);
+    assert_eq!(reopen(dir.path()).lists, [list(1, 702)], "one grew, one is no longer kept");
+    // what the version before left behind: no such table, another number
+    write(dir.path(), &[with(&[])]);
+    let mut old = Disk::open(&dir.path().join(MARKET_FILE)).unwrap();
+    old.rewrite("meta", disk::LAYOUT, |text| text.replace("\"tables\":2", "\"tables\":1"));
+    let transaction = old.database().begin_write().unwrap();
+    assert!(transaction.delete_table(disk::table(disk::LISTS)).unwrap());
+    transaction.commit().unwrap();
+    drop(old);
+    let saved = reopen(dir.path());
+    same(&saved, &first().market);
+    assert!(saved.lists.is_empty());
+    write(dir.path(), &[with(&[list(1, 1)])]);
+    assert_eq!(reopen(dir.path()).lists, [list(1, 1)], "and goes on as one of this version");
 }
 
 #[test]

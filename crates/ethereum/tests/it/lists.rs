@@ -1,0 +1,262 @@
+//! Pools that no log names: they are found in the lists that factories keep, at the block that made them.
+
+use alloy::{
+    primitives::{Address, Bytes, U256, bytes, hex},
+    sol,
+    sol_types::SolEvent,
+};
+use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
+use braid_ethereum::{Follower, FollowerHandle, Node};
+use braid_market::Market;
+use braid_protocols::{Pool, Product};
+use braid_store::{
+    MarketStore,
+    market::{Found, MARKET_FILE},
+};
+use serde_json::json;
+
+use crate::support::*;
+
+sol! {
+    struct Habits {
+        uint256 precision; uint8 product; bool exchangeKeepsOne; bool viewKeepsOne; bool viewFeeAfterScaling; bool givesUnsettled; bool held;
+        bool answersNothing;
+    }
+    struct Terms {
+        address[] coins; uint256[] rates; uint256 amp; uint256 fee; uint256 adminFee; uint256 offpegFeeMultiplier; Habits habits;
+    }
+    function deployPlain(Terms terms, address implementation) external returns (address pool);
+    function announcePlain(address pool, address[] coins, address implementation) external;
+    function pool_count() external view returns (uint256);
+    function pool_list(uint256 index) external view returns (address);
+    function approve(address spender, uint256 value) external;
+    function add_liquidity(uint256[2] amounts, uint256 least) external payable;
+    function get_dy(int128 i, int128 j, uint256 dx) external view returns (uint256);
+    event PlainPoolDeployed(address[4] coins, uint256 A, uint256 fee, address deployer);
+}
+
+const LISTED: [(Address, Product); 4] = [
+    (at::CURVE_LISTED_PLAIN, Product::CurveStableswap),
+    (at::CURVE_LISTED_META, Product::CurveMetapool),
+    (at::CURVE_LISTED_NEXT, Product::CurveStableswapNg),
+    (at::CURVE_LISTED_CRYPTO, Product::CurveCryptoswap),
+];
+
+fn pool(market: &Market, address: Address) -> Option<&Pool> {
+    market.pool(market.pool_id(address)?)
+}
+
+const COINS: [&str; 2] = ["DAI", "LUSD"];
+
+/// Has the factory make a pool; gives its address.
+async fn make(chain: &Devnet) -> Address {
+    make_that(chain, true).await
+}
+
+/// As [`make`], of a pool that keeps one unit back, as those of its implementation do, or does not.
+async fn make_that(chain: &Devnet, keeps_one: bool) -> Address {
+    let habits = Habits {
+        precision: U256::from(100),
+        product: 2,
+        exchangeKeepsOne: keeps_one,
+        viewKeepsOne: keeps_one,
+        viewFeeAfterScaling: false,
+        givesUnsettled: false,
+        held: false,
+        answersNothing: false,
+    };
+    let terms = Terms {
+        coins: COINS.map(|symbol| tokens::by_symbol(symbol).address).to_vec(),
+        rates: vec![U256::from(10).pow(U256::from(18)); 2],
+        amp: U256::from(20_000),
+        fee: U256::from(4_000_000),
+        adminFee: U256::from(5_000_000_000_u64),
+        offpegFeeMultiplier: U256::ZERO,
+        habits,
+    };
+    let call = deployPlainCall { terms, implementation: at::CURVE_PLAIN_IMPLEMENTATION };
+    chain.send(&Tx::call(MAKER, at::CURVE_STABLE_FACTORY, &call).gas(10_000_000)).await.unwrap();
+    let count = chain.rpc().view(at::CURVE_STABLE_FACTORY, &pool_countCall {}).await.unwrap();
+    chain.rpc().view(at::CURVE_STABLE_FACTORY, &pool_listCall { index: count - U256::ONE }).await.unwrap()
+}
+
+/// Puts something into a pool that was made.
+async fn fill(chain: &Devnet, pool: Address) {
+    let whole = U256::from(10).pow(U256::from(18));
+    for symbol in COINS {
+        let token = tokens::by_symbol(symbol).address;
+        chain.fund(token, MAKER, whole * U256::from(10_000_000)).await.unwrap();
+        let call = approveCall { spender: pool, value: U256::MAX };
+        chain.send(&Tx::call(MAKER, token, &call)).await.unwrap();
+    }
+    let amounts = [U256::from(123_456), U256::from(110_011)].map(|amount| amount * whole);
+    chain.send(&Tx::call(MAKER, pool, &add_liquidityCall { amounts, least: U256::ZERO })).await.unwrap();
+}
+
+/// How many pools someone leaves out who knows nothing and reads at the head.
+async fn left_out_afresh(chain: &Devnet) -> usize {
+    let mut fresh = follow(&chain.http_url()).await;
+    at_head(&mut fresh, chain).await;
+    let left_out = fresh.status.borrow().left_out;
+    fresh.shutdown().await;
+    left_out
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_of_lists_are_found_and_a_new_one_is_quoted_at_the_block_that_fills_it() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    let market = at_head(&mut follower, &chain).await;
+    for (address, product) in LISTED {
+        assert_eq!(pool(&market, address).unwrap().product, product);
+    }
+    let made = make(&chain).await;
+    let market = at_head(&mut follower, &chain).await;
+    assert!(pool(&market, made).is_none(), "there is nothing in it");
+    assert_eq!(status_when(&mut follower, |status| status.left_out == 1).await.left_out, 1);
+    fill(&chain, made).await;
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert_eq!(follower.status.borrow().left_out, 0);
+    let state = pool(&market, made).expect("the pool that the factory made");
+    for dx in [1_u64, 977, 54_321].map(|whole| U256::from(whole) * U256::from(10).pow(U256::from(18)) + U256::from(7)) {
+        for (i, j) in [(0_u8, 1_u8), (1, 0)] {
+            let call = get_dyCall { i: i.into(), j: j.into(), dx };
+            let pays = chain.rpc().view(made, &call).await.unwrap();
+            assert_eq!(state.swap(&market.block().next(), i, j, dx).unwrap().amount_out, pays);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listed_pool_that_pays_something_else_than_its_implementation_is_left_out() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.http_url()).await;
+    at_head(&mut follower, &chain).await;
+    let made = make_that(&chain, false).await;
+    fill(&chain, made).await;
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert!(pool(&market, made).is_none());
+    assert_eq!(follower.status.borrow().left_out, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_block_that_made_a_pool_is_replaced_the_pool_is_forgotten() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    at_head(&mut follower, &chain).await;
+    let whole = make(&chain).await;
+    fill(&chain, whole).await;
+    at_head(&mut follower, &chain).await;
+    for depth in [1_u64, 3, 9] {
+        let gone = make(&chain).await;
+        at_head(&mut follower, &chain).await;
+        chain.mine(depth - 1).await.unwrap();
+        at_head(&mut follower, &chain).await;
+        chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
+        let market = assert_faithful(&mut follower, &chain).await;
+        assert!(pool(&market, whole).is_some() && pool(&market, gone).is_none(), "depth {depth}");
+        assert_eq!(follower.status.borrow().left_out, left_out_afresh(&chain).await, "depth {depth}");
+        // the same place in the list, another pool
+        let other = make(&chain).await;
+        fill(&chain, other).await;
+        let market = assert_faithful(&mut follower, &chain).await;
+        assert!(pool(&market, other).is_some(), "depth {depth}");
+    }
+}
+
+/// A contract that emits a log after which a list may be longer, and answers every call with one word, or not at all.
+fn nonsense(answer: Option<U256>) -> Bytes {
+    let topic = PlainPoolDeployed::SIGNATURE_HASH;
+    let end = answer.map_or_else(
+        || bytes!("5f5ffd").to_vec(),
+        |word| [&[0x7f][..], &word.to_be_bytes::<32>(), &hex!("5f5260205ff3")].concat(),
+    );
+    [&[0x7f][..], topic.as_slice(), &hex!("5f5fa1"), &end].concat().into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_factory_that_talks_nonsense_adds_nothing_and_harms_nothing() {
+    let chain = chain().await;
+    // more pools than there are; two, both at one address without code; an address that is none; nothing
+    let answers = [Some(U256::MAX), Some(U256::from(2)), Some(U256::from(90_000)), None];
+    for answer in answers {
+        let mut follower = follow(&chain.ws_url()).await;
+        let before = at_head(&mut follower, &chain).await;
+        let left_out = follower.status.borrow().left_out;
+        chain.set_code(at::CURVE_STABLE_FACTORY, &nonsense(answer)).await.unwrap();
+        // one that reverts cannot say so by a log: it is met by whoever starts
+        let tx = Tx {
+            from: MAKER,
+            to: at::CURVE_STABLE_FACTORY,
+            data: Bytes::new(),
+            value_wei: U256::ZERO,
+            gas_units: Some(100_000),
+        };
+        let _ = chain.send(&tx).await;
+        let market = at_head(&mut follower, &chain).await;
+        assert_eq!(market.pools().len(), before.pools().len(), "{answer:?}");
+        let more = follower.status.borrow().left_out - left_out;
+        assert!(more <= 1, "{answer:?}: {more} pools of a list that says one address");
+        follower.shutdown().await;
+        let mut fresh = follow(&chain.http_url()).await;
+        let market = at_head(&mut fresh, &chain).await;
+        assert!(pool(&market, at::CURVE_LISTED_NEXT).is_some() && pool(&market, at::CURVE_3POOL).is_some());
+        assert!(pool(&market, at::CURVE_LISTED_PLAIN).is_none(), "{answer:?}: its factory says nothing of it any more");
+        fresh.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_entry_without_code_is_left_out_and_counted() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.http_url()).await;
+    let before = at_head(&mut follower, &chain).await;
+    let coins = COINS.map(|symbol| tokens::by_symbol(symbol).address).to_vec();
+    for _ in 0..2 {
+        let call = announcePlainCall {
+            pool: Address::repeat_byte(0xdd),
+            coins: coins.clone(),
+            implementation: at::CURVE_PLAIN_IMPLEMENTATION,
+        };
+        chain.send(&Tx::call(MAKER, at::CURVE_STABLE_FACTORY, &call).gas(1_000_000)).await.unwrap();
+    }
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert_eq!(market.pools().len(), before.pools().len());
+    assert_eq!(follower.status.borrow().left_out, 1, "one address, listed twice");
+}
+
+async fn follow_in(dir: &std::path::Path, chain: &Devnet) -> (FollowerHandle, bool) {
+    let (store, found) = MarketStore::open(dir).unwrap();
+    let saved = match found {
+        Found::Market(saved) => Some(*saved),
+        Found::Nothing => None,
+        Found::Unusable(damage) => panic!("{damage}"),
+    };
+    let (had_one, node) = (saved.is_some(), Node::connect(&chain.http_url()).await.unwrap());
+    (Follower::spawn_with(node, quick(), Some((store.into(), saved))), had_one)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut follower, _) = follow_in(dir.path(), &chain).await;
+    at_head(&mut follower, &chain).await;
+    let seen = make(&chain).await;
+    at_head(&mut follower, &chain).await;
+    status_when(&mut follower, |status| status.left_out == 1).await;
+    follower.shutdown().await;
+    let Found::Market(saved) = MarketStore::open(dir.path()).unwrap().1 else { panic!("nothing was stored") };
+    let list = saved.lists.iter().find(|list| list.keeper == at::CURVE_STABLE_FACTORY).unwrap();
+    assert_eq!(list.read.last().map(|(_, count)| *count), Some(3), "two of the world, and one that was made");
+    // while nobody looks: one is made, one is filled
+    let unseen = make(&chain).await;
+    fill(&chain, unseen).await;
+    fill(&chain, seen).await;
+    let (mut follower, had_one) = follow_in(dir.path(), &chain).await;
+    assert!(had_one && dir.path().join(MARKET_FILE).exists());
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert!(pool(&market, seen).is_some() && pool(&market, unseen).is_some());
+    assert_eq!(status_when(&mut follower, |status| status.waiting == 0).await.left_out, 0);
+    follower.shutdown().await;
+}

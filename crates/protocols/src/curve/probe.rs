@@ -1,0 +1,147 @@
+//! Holds a pool that nobody looked at against its own views: one that says something else than we do is left out, whatever it
+//! claims to be.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::{SolCall, sol};
+use braid_primitives::ExecutionBlock;
+
+use super::{
+    partners,
+    pool::{Model, State},
+};
+use crate::{
+    Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::impossible,
+    erc4626::MULTICALL3,
+};
+
+sol! {
+    function getCurrentBlockTimestamp() external view returns (uint256);
+    function getBlockNumber() external view returns (uint256);
+    function get_dy(int128 i, int128 j, uint256 dx) external view returns (uint256);
+    function get_dy_underlying(int128 i, int128 j, uint256 dx) external view returns (uint256);
+    interface Crypto { function get_dy(uint256 i, uint256 j, uint256 dx) external view returns (uint256); }
+}
+
+/// A reader that believes a pool only if its views say what the model says.
+pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
+    Box::new(Probing { pool: pool.address, own: partners::reader(pool, None), read: None })
+}
+
+struct Probing {
+    pool: Address,
+    own: Box<dyn StateReader>,
+    read: Option<(State, Vec<Probe>)>,
+}
+
+/// A question of what the pool would pay.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    coin_in: u8,
+    coin_out: u8,
+    amount_in: U256,
+    underlying: bool,
+}
+
+/// The part of a balance that is asked for.
+const PART: u64 = 1_000;
+
+impl Probe {
+    fn call(&self, pool: Address, crypto: bool) -> Call {
+        let (i, j, dx) = (self.coin_in, self.coin_out, self.amount_in);
+        let data = match (crypto, self.underlying) {
+            (true, _) => Crypto::get_dyCall { i: U256::from(i), j: U256::from(j), dx }.abi_encode(),
+            (_, true) => get_dy_underlyingCall { i: i.into(), j: j.into(), dx }.abi_encode(),
+            _ => get_dyCall { i: i.into(), j: j.into(), dx }.abi_encode(),
+        };
+        Call { to: pool, data: data.into() }
+    }
+
+    fn expected(&self, state: &State, at: &ExecutionBlock) -> Result<U256, SwapError> {
+        let (i, j, dx) = (self.coin_in, self.coin_out, self.amount_in);
+        match &state.model {
+            Model::Stable(pool) => pool.view(at, i, j, dx),
+            Model::Meta(pool) if self.underlying => pool.view_underlying(at, i, j, dx),
+            Model::Meta(pool) => pool.view(at, i, j, dx),
+            Model::Crypto(pool) => pool.view(at, i, j, dx),
+        }
+    }
+}
+
+/// Between the first of these amounts of coins and each other, both ways.
+fn between(parts: &[U256], underlying: bool) -> Vec<Probe> {
+    let probe = |coin_in: u8, coin_out: u8| {
+        let amount_in = parts.get(usize::from(coin_in)).copied().unwrap_or_default();
+        Probe { coin_in, coin_out, amount_in, underlying }
+    };
+    let others = 1..u8::try_from(parts.len()).unwrap_or(u8::MAX);
+    let both = others.flat_map(|other| [probe(0, other), probe(other, 0)]);
+    both.filter(|probe| !probe.amount_in.is_zero()).collect()
+}
+
+/// What to ask about a pool; nothing if it holds next to nothing of a coin.
+fn probes(state: &State) -> Option<Vec<Probe>> {
+    let parts = |held: &[U256]| -> Option<Vec<U256>> {
+        let part = |held: &U256| Some(*held / U256::from(PART)).filter(|part| !part.is_zero());
+        held.iter().map(part).collect()
+    };
+    match &state.model {
+        Model::Stable(pool) => Some(between(&parts(&pool.balances)?, false)),
+        Model::Crypto(pool) => Some(between(&parts(pool.balances.get(..pool.kind.coins())?)?, false)),
+        Model::Meta(meta) => {
+            let own = parts(&meta.pool.balances)?;
+            let mut all = between(&own, false);
+            let [coin, shares] = own.try_into().ok()?;
+            // what so many shares are a claim on, coin by coin
+            let claim = |held: &U256| held.checked_mul(shares)?.checked_div(meta.base.total_supply);
+            let base: Option<Vec<U256>> = meta.base.state.balances.iter().map(claim).collect();
+            all.extend(between(&[vec![coin], base?].concat(), true));
+            Some(all)
+        }
+    }
+}
+
+impl Probing {
+    fn go_on(&mut self, progress: ReadProgress) -> Result<ReadProgress, DecodeError> {
+        let state = match progress {
+            ReadProgress::Done(PoolState::Curve(state)) => state,
+            other => return Ok(other),
+        };
+        let probes = probes(&state).ok_or(impossible(self.pool, "next to nothing in it"))?;
+        let crypto = matches!(state.model, Model::Crypto(_));
+        let clock = [getCurrentBlockTimestampCall {}.abi_encode(), getBlockNumberCall {}.abi_encode()];
+        let mut calls: Vec<Call> = clock.map(|data| Call { to: MULTICALL3, data: data.into() }).into();
+        calls.extend(probes.iter().map(|probe| probe.call(self.pool, crypto)));
+        self.read = Some((std::sync::Arc::unwrap_or_clone(state), probes));
+        Ok(ReadProgress::Calls(calls))
+    }
+}
+
+impl StateReader for Probing {
+    fn start(&mut self) -> ReadProgress {
+        self.own.start()
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let Some((state, probes)) = self.read.take() else {
+            let progress = self.own.feed(answers)?;
+            return self.go_on(progress);
+        };
+        if answers.len() != probes.len() + 2 {
+            return Err(DecodeError::AnswerCount { expected: probes.len() + 2, got: answers.len() });
+        }
+        let word = |answer: &Option<Bytes>| U256::try_from_be_slice(answer.as_ref()?.get(..32)?);
+        let (clock, views) = answers.split_at(2);
+        let [timestamp, number] = [0, 1].map(|place| clock.get(place).and_then(word));
+        let (Some(timestamp), Some(number)) = (timestamp, number) else {
+            return Err(impossible(self.pool, "no time of the block"));
+        };
+        let at = ExecutionBlock { number: number.saturating_to(), timestamp: timestamp.saturating_to() };
+        for (probe, view) in probes.iter().zip(views) {
+            let said = word(view).ok_or(impossible(self.pool, "a view of what it pays that answers nothing"))?;
+            if probe.expected(&state, &at) != Ok(said) {
+                return Err(impossible(self.pool, "its own view says that it pays something else"));
+            }
+        }
+        Ok(ReadProgress::Done(PoolState::Curve(state.into())))
+    }
+}
