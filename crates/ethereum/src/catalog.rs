@@ -35,7 +35,8 @@ impl Catalog {
             growths,
             products: products.to_vec(),
             first_deployment: sources.iter().map(|(_, source)| source.deployment_block).min().unwrap_or(0),
-            sources: sources.iter().map(|(product, s)| ((s.emitter, s.topic0), *product)).collect(),
+            // of products that share an announcement, the first reads what it announces
+            sources: sources.iter().rev().map(|(product, s)| ((s.emitter, s.topic0), *product)).collect(),
             announcements: LogFilter { emitters, topics: announced_by },
             block: LogFilter { emitters: Vec::new(), topics },
         }
@@ -46,11 +47,11 @@ impl Catalog {
         &self.announcements
     }
 
-    /// Every source: emitter, `topic0` of its announcement, block of its deployment.
+    /// Every source, once: emitter, `topic0` of its announcement, block of its deployment.
     pub(crate) fn source_list(&self) -> Vec<(Address, B256, u64)> {
         let of =
             |product: &Product| product.protocol().sources().iter().map(|s| (s.emitter, s.topic0, s.deployment_block));
-        self.products.iter().flat_map(of).collect()
+        distinct(self.products.iter().flat_map(of))
     }
 
     /// Lists of pools that contracts keep, each with the product whose record names it.
@@ -77,6 +78,13 @@ impl Catalog {
     /// Whether a product is followed.
     pub(crate) fn follows(&self, product: Product) -> bool {
         self.products.contains(&product)
+    }
+
+    /// Whether a pool that was announced as a product may be of one that is followed: products that share an announcement are told
+    /// apart when their pools are read.
+    pub(crate) fn may_follow(&self, announced: Product) -> bool {
+        let shared = |source: &Source| self.sources.contains_key(&(source.emitter, source.topic0));
+        self.follows(announced) || announced.protocol().sources().iter().any(shared)
     }
 
     /// The filter of one block: announcements, and whatever may change a pool, from any emitter.
@@ -141,6 +149,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// An announcement speaks for all products of a vault: to deny one of them denies none of the others.
+    #[test]
+    fn a_denied_product_takes_no_announcement_from_its_siblings() {
+        for denied in Product::ALL {
+            let products: Vec<Product> = Product::ALL.iter().copied().filter(|product| product != denied).collect();
+            let catalog = Catalog::new(&products);
+            for source in products.iter().flat_map(|product| product.protocol().sources()) {
+                let reads = catalog.sources[&(source.emitter, source.topic0)];
+                assert!(catalog.follows(reads), "{reads:?} reads what was announced, and is denied");
+            }
+        }
+        let stable = Catalog::new(&[Product::BalancerV2Stable]);
+        let [(vault, topic0, _)] = stable.source_list()[..] else { panic!("one vault announces") };
+        assert_eq!(stable.sources[&(vault, topic0)], Product::BalancerV2Stable);
+        assert!(stable.may_follow(Product::BalancerV2Weighted) && !stable.follows(Product::BalancerV2Weighted));
+        assert!(!stable.may_follow(Product::BalancerV3Weighted) && !stable.may_follow(Product::UniswapV2));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_primitives::{Address, NATIVE_ETHER, WETH, is_native_ether};
-use braid_protocols::{Discovered, PoolState, uniswap_v3};
+use braid_protocols::{Discovered, PoolState, Product, uniswap_v3};
 
 /// Rules of the configuration. By default everything is wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +19,11 @@ pub struct PoolRules {
     pub allow_tokens: BTreeSet<Address>,
     /// These pools are taken whatever the other rules say.
     pub allow_pools: BTreeSet<Address>,
+}
+
+/// Why a pool of a product that is not followed is not wanted.
+pub(crate) fn denied(product: Product) -> String {
+    format!("the configuration denies {}", product.id())
 }
 
 impl PoolRules {
@@ -37,7 +42,9 @@ impl PoolRules {
         if pool.coins.iter().any(denied) {
             return Some("the configuration denies one of its tokens");
         }
-        let allowed = |coin: &Address| self.allow_tokens.contains(coin) || is_ether(coin);
+        // the token of a pool of others is no reason against them
+        let own = |coin: &Address| pool.coins.len() > 2 && *coin == pool.address;
+        let allowed = |coin: &Address| self.allow_tokens.contains(coin) || is_ether(coin) || own(coin);
         if !self.allow_tokens.is_empty() && !pool.coins.iter().all(allowed) {
             return Some("the configuration does not allow one of its tokens");
         }
@@ -86,7 +93,7 @@ mod tests {
     use std::sync::Arc;
 
     use braid_primitives::U256;
-    use braid_protocols::{Product, uniswap_v2};
+    use braid_protocols::uniswap_v2;
 
     use super::*;
 
@@ -109,6 +116,10 @@ mod tests {
         assert_eq!(named.refuse(&pair), None);
         let few = PoolRules { allow_tokens: [TOKEN].into(), ..everything.clone() };
         assert!(few.refuse(&pair).is_none() && few.refuse(&pool(&[TOKEN, OTHER])).is_some());
+        let with_its_own = Discovered { address: OTHER, ..pool(&[TOKEN, WETH, OTHER]) };
+        assert!(few.refuse(&with_its_own).is_none(), "a pool's own token is not asked about");
+        let vault = Discovered { address: OTHER, ..pool(&[TOKEN, OTHER]) };
+        assert!(few.refuse(&vault).is_some(), "but the share of a vault is");
         let gone = PoolRules { deny_pools: [pair.address].into(), ..everything };
         assert!(gone.refuse(&pair).is_some());
     }

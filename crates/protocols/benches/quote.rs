@@ -9,7 +9,7 @@ use braid_protocols::{
     Pool, PoolState, Product,
     balancer::{
         Invariant, Power, StablePool, WeightedPool,
-        v2::{Model, StableModel, State as BalancerV2},
+        v2::{Minting, Model, OwnToken, Shares, StableModel, State as BalancerV2},
         v3::{Amplification, Coin, Fee, Generation, PoolKind, State as BalancerV3},
     },
     continuous::PairCurve,
@@ -123,14 +123,26 @@ fn balancer_v2_stable(invariant: Invariant) -> Pool {
         fee_wad: U256::from(10_u64.pow(14)),
         invariant,
     };
-    let composable = invariant == Invariant::Down;
-    let model = Model::Stable(Box::new(StableModel { pool, composable, rates: Default::default() }));
+    let own = (invariant == Invariant::Down).then(|| OwnToken {
+        shares: Shares {
+            held: U256::ONE << 111,
+            circulating: U256::from(20_000_000 * ETHER),
+            last_invariant: U256::from(20_800_000 * ETHER),
+            last_amp_times_1000: U256::from(500_000),
+        },
+        fee_share_wad: wad / U256::from(2),
+        yield_share_wad: wad / U256::from(2),
+        earnings: Default::default(),
+        minting: Minting::Once,
+    });
+    let model = Model::Stable(Box::new(StableModel { pool, own, rates: Default::default() }));
     let state = BalancerV2 { pool_id: B256::ZERO, model };
     let product = match invariant {
         Invariant::Up => Product::BalancerV2Stable,
         Invariant::Down => Product::BalancerV2ComposableStable,
     };
-    many(product, PoolState::BalancerV2(Arc::new(state)), 4)
+    let coins = u32::try_from(state.coins()).unwrap();
+    many(product, PoolState::BalancerV2(Arc::new(state)), coins)
 }
 
 #[divan::bench]
@@ -146,6 +158,14 @@ fn balancer_v2_stable_quote(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn balancer_v2_composable_stable_quote(bencher: Bencher<'_, '_>) {
     quote(bencher, &balancer_v2_stable(Invariant::Down), 77_000 * ETHER);
+}
+
+/// A coin for the pool's own token.
+#[divan::bench]
+fn balancer_v2_composable_stable_join(bencher: Bencher<'_, '_>) {
+    let (pool, amount) = (balancer_v2_stable(Invariant::Down), U256::from(77_000 * ETHER));
+    pool.swap(&AT, 0, 4, amount).unwrap();
+    bencher.bench(|| black_box(&pool).swap(&AT, 0, 4, black_box(amount)));
 }
 
 /// Making a pair's curves, once for each block in which the pool changed.

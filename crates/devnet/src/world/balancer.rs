@@ -3,7 +3,7 @@
 use alloy::{
     primitives::{Address, B256, U256},
     sol,
-    sol_types::SolValue,
+    sol_types::{SolCall, SolValue},
 };
 
 use super::{Batch, deploy::Placement, shape};
@@ -42,7 +42,16 @@ sol! {
     }
     function getPoolId() external view returns (bytes32);
     struct JoinPoolRequest { address[] assets; uint256[] maxAmountsIn; bytes userData; bool fromInternalBalance; }
+    interface IShares {
+        function getActionId(bytes4 selector) external view returns (bytes32);
+        function setSwapFeePercentage(uint256 share) external;
+        function setFeeTypePercentage(uint256 feeType, uint256 share) external;
+    }
+    interface IAuthorizer {
+        function grantRole(bytes32 role, address account) external;
+    }
     interface IVault {
+        function getProtocolFeesCollector() external view returns (address);
         function getPoolTokens(bytes32 poolId) external view returns (address[] tokens, uint256[] balances, uint256 lastChangeBlock);
         function joinPool(bytes32 poolId, address sender, address recipient, JoinPoolRequest request) external payable;
     }
@@ -94,6 +103,11 @@ const POOLS: [Spec; 10] = [
     Spec(Made::ComposableV3 { amp: 500 }, &[("DAI", 250), ("USDC", 250), ("USDT", 250), ("PYUSD", 250)], 400, 12_000.0),
 ];
 
+/// A pool that trades another's own token: the last of [`POOLS`] has it.
+const OF_SHARES: Spec = Spec(Made::WeightedV3, &[("COMP", 700)], 1_000, 4_000.0);
+/// What of the fees and of what coins earn is the protocol's, as on mainnet: half.
+const PROTOCOL_SHARE_WAD: u64 = 500_000_000_000_000_000;
+
 /// The vault, and then what asks it something as it is made.
 pub(super) fn placements() -> [Vec<Placement>; 2] {
     let vault = at::BALANCER_V2_VAULT;
@@ -121,7 +135,8 @@ pub(super) fn placements() -> [Vec<Placement>; 2] {
 /// Makes the pools and fills them at the prices of the tokens.
 pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
-    let mut approved: Vec<&str> = POOLS.iter().flat_map(|spec| spec.1).map(|(symbol, _)| *symbol).collect();
+    let mut approved: Vec<&str> =
+        POOLS.iter().chain([&OF_SHARES]).flat_map(|spec| spec.1).map(|(symbol, _)| *symbol).collect();
     approved.sort_unstable();
     approved.dedup();
     for symbol in approved {
@@ -129,6 +144,9 @@ pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
         batch.send("approving Balancer", Tx::call(MAKER, tokens::find(symbol)?.address, &call).gas(100_000)).await?;
     }
     batch.mine().await?;
+    let collector = rpc.view(at::BALANCER_V2_VAULT, &IVault::getProtocolFeesCollectorCall {}).await?;
+    share_with_protocol(rpc, collector).await?;
+    let mut last = Address::ZERO;
     for spec in &POOLS {
         let mut coins = Vec::with_capacity(spec.1.len());
         for (symbol, share) in spec.1 {
@@ -137,6 +155,46 @@ pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
         coins.sort_unstable_by_key(|(token, _)| token.address);
         let pool = create(rpc, spec, &coins).await?;
         join(rpc, pool, spec.3, &coins).await?;
+        last = pool;
+    }
+    let share = Token {
+        symbol: "BPT",
+        name: "A pool of Balancer",
+        address: last,
+        decimals: 18,
+        price_usd: 1.0,
+        balance_slot: 0,
+        kind: tokens::Kind::PoolShare,
+    };
+    let mut coins = vec![(&share, 300)];
+    for (symbol, part) in OF_SHARES.1 {
+        coins.push((tokens::find(symbol)?, *part));
+    }
+    coins.sort_unstable_by_key(|(token, _)| token.address);
+    let pool = create(rpc, &OF_SHARES, &coins).await?;
+    join(rpc, pool, OF_SHARES.3, &coins).await
+}
+
+/// Gives the protocol its shares, which pools remember when they are made.
+async fn share_with_protocol(rpc: &Rpc, collector: Address) -> Result<(), DevnetError> {
+    let share = U256::from(PROTOCOL_SHARE_WAD);
+    let of_fees = IShares::setSwapFeePercentageCall { share };
+    let of_earnings = IShares::setFeeTypePercentageCall { feeType: U256::from(2), share };
+    let asked = [
+        (collector, IShares::setSwapFeePercentageCall::SELECTOR, Tx::call(MAKER, collector, &of_fees)),
+        (
+            at::BALANCER_V2_FEE_PROVIDER,
+            IShares::setFeeTypePercentageCall::SELECTOR,
+            Tx::call(MAKER, at::BALANCER_V2_FEE_PROVIDER, &of_earnings),
+        ),
+    ];
+    for (keeper, selector, tx) in asked {
+        let role = rpc.view(keeper, &IShares::getActionIdCall { selector: selector.into() }).await?;
+        let grant = IAuthorizer::grantRoleCall { role, account: MAKER };
+        let mut batch = Batch::new(rpc);
+        batch.send("letting the maker", Tx::call(MAKER, at::BALANCER_V2_AUTHORIZER, &grant).gas(300_000)).await?;
+        batch.send("the protocol's share", tx.gas(300_000)).await?;
+        batch.mine().await?;
     }
     Ok(())
 }

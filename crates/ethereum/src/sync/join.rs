@@ -10,6 +10,7 @@ use super::Synchronizer;
 use crate::{
     FollowError,
     metadata::read_tokens,
+    rules::denied,
     state::{Base, read_states},
 };
 
@@ -53,6 +54,10 @@ impl Synchronizer {
         let states = read_states(&self.node, block_hash, &pools, base).await?;
         for ((pool, coins), state) in pools.into_iter().zip(coins).zip(states) {
             match state {
+                // what shares its announcement with others shows only now what it is
+                Ok((_, product)) if !self.catalog.follows(product) => {
+                    joined.refused.push((pool.address, denied(product)));
+                }
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
                     Some(reason) => joined.refused.push((pool.address, reason.into())),
                     None => {

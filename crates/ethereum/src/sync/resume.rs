@@ -11,7 +11,7 @@ use braid_store::{
 };
 
 use super::Synchronizer;
-use crate::{lists::Lists, spans::Spans};
+use crate::{lists::Lists, rules::denied, spans::Spans};
 
 /// The last blocks of an earlier run: which pools each of them changed.
 pub(super) struct Journal {
@@ -40,8 +40,12 @@ impl Synchronizer {
             .collect();
         let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };
         let block = *market.block();
-        for pool in saved.known {
-            let (address, follows) = (pool.pool.address, self.catalog.follows(pool.pool.product));
+        for mut pool in saved.known {
+            // denied then and followed now
+            let again =
+                |reason: &String| Product::ALL.iter().any(|p| self.catalog.follows(*p) && *reason == denied(*p));
+            pool.left_out = pool.left_out.filter(|reason| !again(reason));
+            let (address, follows) = (pool.pool.address, self.catalog.may_follow(pool.pool.product));
             self.known.restore(pool);
             if !follows {
                 self.known.remove(address);

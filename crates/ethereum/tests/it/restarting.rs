@@ -8,8 +8,9 @@ use std::{
 };
 
 use braid_devnet::Devnet;
-use braid_ethereum::{Follower, FollowerHandle, Node};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
 use braid_market::Market;
+use braid_protocols::Product;
 use braid_store::{
     MarketStore,
     market::{Found, MARKET_FILE},
@@ -23,6 +24,14 @@ const ROLE: [&str; 2] = ["BRAID_TEST_CHILD_NODE", "BRAID_TEST_CHILD_DATA"];
 
 /// Follows with a store, in this process.
 async fn follow_in(dir: &Path, chain: &Devnet) -> (FollowerHandle, Arc<MarketStore>, bool) {
+    follow_products_in(dir, chain, quick().products).await
+}
+
+async fn follow_products_in(
+    dir: &Path,
+    chain: &Devnet,
+    products: Vec<Product>,
+) -> (FollowerHandle, Arc<MarketStore>, bool) {
     let (store, found) = MarketStore::open(dir).unwrap();
     let saved = match found {
         Found::Market(saved) => Some(*saved),
@@ -31,7 +40,8 @@ async fn follow_in(dir: &Path, chain: &Devnet) -> (FollowerHandle, Arc<MarketSto
     };
     let (store, had_one) = (Arc::new(store), saved.is_some());
     let node = Node::connect(&chain.http_url()).await.unwrap();
-    (Follower::spawn_with(node, quick(), Some((Arc::clone(&store), saved))), store, had_one)
+    let config = FollowerConfig { products, ..quick() };
+    (Follower::spawn_with(node, config, Some((Arc::clone(&store), saved))), store, had_one)
 }
 
 /// The market of a data directory nobody has open.
@@ -230,4 +240,27 @@ async fn after_damage_the_market_is_read_again_and_stored_again() {
     assert_eq!(bytes(&market), fresh_bytes(&chain).await);
     follower.shutdown().await;
     assert_eq!(bytes(&stored(dir.path()).unwrap()), bytes(&market));
+}
+
+/// Balancer's vaults announce the pools of all their products with one event: to deny a product takes out its pools and no others,
+/// and to allow it again brings them back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denied_product_takes_its_pools_out_and_no_others() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let all = quick().products;
+    let denied = [Product::BalancerV2Weighted, Product::BalancerV3Stable];
+    let allowed: Vec<Product> = all.iter().copied().filter(|product| !denied.contains(product)).collect();
+    let everything = from_scratch(&chain).await;
+    let kept = everything.values().filter(|(product, ..)| allowed.contains(product)).count();
+    assert!(kept < everything.len());
+    for (products, expected) in [(&allowed, kept), (&all, everything.len()), (&allowed, kept)] {
+        let (mut follower, store, _) = follow_products_in(dir.path(), &chain, products.clone()).await;
+        let head = head_when(&mut follower, |head| head.market.pools().len() == expected).await;
+        for (address, (product, ..)) in content(&head.market) {
+            assert!(products.contains(&product), "{address} of {product:?}");
+        }
+        follower.shutdown().await;
+        store.flush().unwrap();
+    }
 }

@@ -6,7 +6,7 @@ use braid_devnet::accounts::{OTHER, TAKER};
 use braid_devnet::tokens;
 use braid_execution::{Order, PartnerFee, TokenAmount};
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, PoolId, Token, TokenId, U256};
+use braid_primitives::{Address, PoolId, Token, TokenId, U256, is_native_ether};
 use braid_routing::{Route, Step};
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -39,7 +39,8 @@ impl Basket {
 
     fn try_roll(market: &Market, dice: &mut StdRng) -> Option<Self> {
         let alone = |token: &Token| VAULTS_ALONE.contains(&token.symbol.as_str());
-        let exchanged = market.tokens().iter().filter(|(_, token)| !alone(token));
+        let priced = |token: &Token| is_native_ether(token.address) || tokens::find(&token.address.to_string()).is_ok();
+        let exchanged = market.tokens().iter().filter(|(_, token)| !alone(token) && priced(token));
         let mut all: Vec<TokenId> = exchanged.map(|(id, _)| id).collect();
         all.shuffle(dice);
         let selling = dice.random_range(1..=3);

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_devnet::{Devnet, Options, accounts, tokens};
+use braid_devnet::{Devnet, Options, accounts, rpc::Tx, tokens};
 use braid_ethereum::{LogFilter, Node};
 use braid_execution::{approvals, permit2};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, Bytes, NATIVE_ETHER, Token, U256};
 use braid_protocols::{Call, Discovered, Pool, PoolState, Product, ReadProgress, StateReader};
 use serde_json::{Value, json};
+
+alloy_sol_types::sol! {
+    function transfer(address to, uint256 amount) external returns (bool);
+}
 
 /// The chain and what is known of it.
 pub struct Chain {
@@ -42,6 +46,13 @@ impl Chain {
         for token in tokens::TOKENS {
             let (symbol, name) = (token.symbol.to_owned(), token.name.to_owned());
             table.insert(Token { address: token.address, symbol, name, decimals: token.decimals });
+        }
+        // a pool's own token is a coin like others
+        for pool in &known {
+            if pool.coins.contains(&pool.address) && table.id(pool.address).is_none() {
+                let (symbol, name) = ("BPT".to_owned(), "a pool's own token".to_owned());
+                table.insert(Token { address: pool.address, symbol, name, decimals: 18 });
+            }
         }
         let tokens = Arc::new(table);
         let market = Arc::new(Market::empty(block, Arc::clone(&tokens)));
@@ -138,6 +149,10 @@ impl Chain {
         }
         if token == NATIVE_ETHER {
             self.devnet.fund_ether(accounts::TAKER, enough).await.unwrap();
+        } else if tokens::TOKENS.iter().all(|listed| listed.address != token) {
+            // a pool's own token: whoever filled the pool has it
+            let call = transferCall { to: accounts::TAKER, amount: enough };
+            self.devnet.send(&Tx::call(accounts::MAKER, token, &call)).await.unwrap();
         } else {
             self.devnet.fund(token, accounts::TAKER, enough).await.unwrap();
         }
@@ -166,8 +181,13 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
         }
     }
     // of the listed vaults the local chain has some
-    let exists = |coin: &Address| *coin == NATIVE_ETHER || tokens::TOKENS.iter().any(|token| token.address == *coin);
+    let own: Vec<Address> = found.iter().map(|pool| pool.address).collect();
+    let listed = |coin: &Address| tokens::TOKENS.iter().any(|token| token.address == *coin);
+    let exists = |coin: &Address| *coin == NATIVE_ETHER || listed(coin) || own.contains(coin);
     found.retain(|pool| pool.coins.iter().all(exists));
+    // products of one vault share its announcements
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|pool| seen.insert(pool.address));
     // and of the listed pools too
     let mut there = Vec::with_capacity(found.len());
     for pool in found {

@@ -197,7 +197,7 @@ fn check_state(pool: &Pool) -> Result<(), &'static str> {
             }
         }
         PoolState::UniswapV3(state) => state.validate(),
-        PoolState::BalancerV2(state) if state.balances().len() != pool.coins.len() => Err("balances for other coins"),
+        PoolState::BalancerV2(state) if state.coins() != pool.coins.len() => Err("balances for other coins"),
         PoolState::BalancerV2(state) => state.validate(),
         PoolState::BalancerV3(state) if state.coins.len() != pool.coins.len() => Err("balances for other coins"),
         PoolState::BalancerV3(state) => state.validate(),

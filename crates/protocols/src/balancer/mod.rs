@@ -4,6 +4,7 @@
 //! the fee is taken from the amount in before scaling. Amounts out are rounded down, amounts in up, as the pools' own.
 
 mod fixed_point;
+mod joins;
 mod log_exp;
 mod power;
 mod stable;

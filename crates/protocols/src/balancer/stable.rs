@@ -69,11 +69,12 @@ impl StablePool {
         }
     }
 
-    fn scale(&self) -> Scale<'_> {
+    pub(super) fn scale(&self) -> Scale<'_> {
         Scale { balances: &self.balances, factors: &self.scaling_factors }
     }
 
-    fn scaled_balances(&self) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
+    /// The balances in 18 decimals of the common unit.
+    pub(super) fn scaled_balances(&self) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
         let scale = self.scale();
         (0..self.balances.len()).map(|coin| scale.balance(coin)).collect()
     }
@@ -107,7 +108,7 @@ impl StablePool {
     }
 
     /// Source: `StableMath._calculateInvariant`, the older or the newer.
-    fn invariant_of(&self, balances: &[U256]) -> Result<U256, Revert> {
+    pub(super) fn invariant_of(&self, balances: &[U256]) -> Result<U256, Revert> {
         let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
         let sum = sum.ok_or(Revert::Arithmetic)?;
         if sum.is_zero() {
@@ -123,7 +124,12 @@ impl StablePool {
 
     /// The balance of one coin that the invariant asks for, given the others; rounded up.
     /// Source: `StableMath._getTokenBalanceGivenInvariantAndAllOtherBalances`.
-    fn balance_given_invariant(&self, balances: &[U256], invariant: U256, coin: usize) -> Result<U256, Revert> {
+    pub(super) fn balance_given_invariant(
+        &self,
+        balances: &[U256],
+        invariant: U256,
+        coin: usize,
+    ) -> Result<U256, Revert> {
         let (c, b) = self.quadratic(balances, invariant, coin).ok_or(Revert::Arithmetic)?;
         let square = invariant.checked_mul(invariant).ok_or(Revert::Arithmetic)?;
         let divisor = invariant.checked_add(b).ok_or(Revert::Arithmetic)?;
@@ -153,6 +159,11 @@ impl StablePool {
         let b = sum.checked_sub(balance)?.checked_add(invariant.checked_div(amp)?.checked_mul(AMP_PRECISION)?)?;
         Some((c, b))
     }
+}
+
+/// A list of as many balances as a pool can have.
+pub(super) fn listed(balances: &[U256]) -> ArrayVec<U256, MAX_COINS> {
+    balances.iter().copied().take(MAX_COINS).collect()
 }
 
 /// Repeats until two values differ by one at most.
@@ -187,7 +198,7 @@ fn next_invariant_up(amp: U256, balances: &[U256], sum: U256, invariant: U256) -
     round_up(Some(numerator), denominator)
 }
 
-/// The newer invariant of live balances, which V3's pools share.
+/// The newer invariant of scaled balances, which V3's pools share.
 pub(super) fn newer_invariant(amp_times_1000: U256, balances: &[U256]) -> Result<U256, Revert> {
     let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
     let sum = sum.ok_or(Revert::Arithmetic)?;

@@ -3,7 +3,10 @@
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::{ExecutionBlock, TokenId};
-use braid_protocols::{After, Discovered, Pool, Product, balancer::v2::VAULT};
+use braid_protocols::{
+    After, Discovered, Pool, PoolState, Product,
+    balancer::v2::{Model, Shares, State, VAULT},
+};
 
 use crate::support::{
     chain::{Chain, OWNER, read_state},
@@ -38,6 +41,15 @@ sol! {
     function getPoolTokens(bytes32 poolId) external view returns (address[] tokens, uint256[] balances, uint256 lastChangeBlock);
     struct JoinPoolRequest { address[] assets; uint256[] maxAmountsIn; bytes userData; bool fromInternalBalance; }
     function joinPool(bytes32 poolId, address sender, address recipient, JoinPoolRequest request) external payable;
+    function getProtocolFeesCollector() external view returns (address);
+    function getActionId(bytes4 selector) external view returns (bytes32);
+    function grantRole(bytes32 role, address account) external;
+    function setSwapFeePercentage(uint256 share) external;
+    function setFeeTypePercentage(uint256 feeType, uint256 share) external;
+    function updateProtocolFeePercentageCache() external;
+    function startAmplificationParameterUpdate(uint256 rawEndValue, uint256 endTime) external;
+    function getAmplificationParameter() external view returns (uint256 value, bool isUpdating, uint256 precision);
+    function balanceOf(address holder) external view returns (uint256);
     struct SingleSwap { bytes32 poolId; uint8 kind; address assetIn; address assetOut; uint256 amount; bytes userData; }
     struct FundManagement { address sender; bool fromInternalBalance; address recipient; bool toInternalBalance; }
     function swap(SingleSwap singleSwap, FundManagement funds, uint256 limit, uint256 deadline) external payable returns (uint256);
@@ -87,6 +99,10 @@ impl Made {
         }
     }
 
+    fn is_composable(self) -> bool {
+        self.product() == Product::BalancerV2ComposableStable
+    }
+
     const fn has_rates(self) -> bool {
         matches!(self, Self::Meta | Self::ComposableV1 | Self::ComposableV2 | Self::ComposableV3)
     }
@@ -130,6 +146,13 @@ impl World {
         let windows = (U256::from(90 * 86_400), U256::from(30 * 86_400));
         chain.place(VAULT, "BalancerV2Vault", &(AUTHORIZER, WETH, windows.0, windows.1).abi_encode());
         chain.place(FEES, "BalancerV2FeeProvider", &(VAULT, wad(100), wad(100)).abi_encode());
+        let collector: Address = chain.view(VAULT, &getProtocolFeesCollectorCall {});
+        for (keeper, selector) in
+            [(collector, setSwapFeePercentageCall::SELECTOR), (FEES, setFeeTypePercentageCall::SELECTOR)]
+        {
+            let role: B256 = chain.view(keeper, &getActionIdCall { selector: selector.into() });
+            chain.send(AUTHORIZER, &grantRoleCall { role, account: OWNER }).unwrap();
+        }
         chain.place(QUERIES, "BalancerV2QueryProcessor", &[]);
         let (name, factory) = made.factory();
         let arguments = match made {
@@ -162,6 +185,34 @@ impl World {
         }
     }
 
+    /// The protocol's shares of fees and of what coins earn: none, or up to half and to all of it.
+    fn new_protocol_shares(&mut self) {
+        let collector: Address = self.chain.view(VAULT, &getProtocolFeesCollectorCall {});
+        let mut up_to = |most: u64| if self.random.coin() { U256::ZERO } else { self.random.up_to(wad(most)) };
+        let (of_fees, of_earnings) = (up_to(50), up_to(99));
+        self.chain.send(collector, &setSwapFeePercentageCall { share: of_fees }).unwrap();
+        self.chain.send(FEES, &setFeeTypePercentageCall { feeType: U256::from(2), share: of_earnings }).unwrap();
+    }
+
+    /// Another amplification, a day later: no join or exit has seen it yet.
+    fn new_amplification(&mut self, pool: Address) {
+        let was = self.chain.view(pool, &getAmplificationParameterCall {}).value / U256::from(1_000);
+        let (half, room) = (was / U256::from(2), was.max(U256::from(2)));
+        let value = (half + self.random.up_to(room)).clamp(U256::ONE, U256::from(5_000));
+        let end = self.now + 86_400 + 60;
+        let call = startAmplificationParameterUpdateCall { rawEndValue: value, endTime: U256::from(end) };
+        if self.chain.send(pool, &call).is_ok() {
+            self.at(end + 1);
+        }
+    }
+
+    /// Lets the trader sell more of a pool's own token than there is.
+    fn give_own_token(&mut self, pool: Address) {
+        let plenty = U256::ONE << 110;
+        self.chain.set_balance(pool, OWNER, plenty);
+        assert_eq!(self.chain.view(pool, &balanceOfCall { holder: OWNER }), plenty);
+    }
+
     /// A pool of some of the coins, with its coins' places in the list.
     fn create(&mut self, made: Made) -> Discovered {
         let random = &mut self.random;
@@ -191,7 +242,7 @@ impl World {
                 durations[index] = U256::from(random.below(20_000));
             }
         }
-        let exempt = vec![false; count];
+        let exempt = providers.iter().map(|provider| !provider.is_zero() && random.coin()).collect();
         let (name, symbol, owner) = (String::new(), String::new(), OWNER);
         let data = match made {
             Made::WeightedV1 => IWeightedV1::createCall { name, symbol, tokens, weights, fee, owner }.abi_encode(),
@@ -261,9 +312,8 @@ impl World {
     /// The vault's own answer, kept or not; `None` where it refuses or pays nothing.
     fn vault(&mut self, pool: &Pool, found: &Discovered, trade: (u8, u8, U256), keep: bool) -> Option<U256> {
         let (coin_in, coin_out, amount) = trade;
-        let braid_protocols::PoolState::BalancerV2(state) = &pool.state else { panic!("not of the vault") };
         let single = SingleSwap {
-            poolId: state.pool_id,
+            poolId: vault_state(pool).pool_id,
             kind: 0,
             assetIn: found.coins[usize::from(coin_in)],
             assetOut: found.coins[usize::from(coin_out)],
@@ -278,16 +328,35 @@ impl World {
         done.ok().map(|done| U256::from_be_slice(&done.output)).filter(|out| !out.is_zero())
     }
 
-    fn trade(&mut self, pool: &Pool, before: &After) -> (u8, u8, U256) {
+    /// A random trade; `own` has the pool's own token on one side, mostly.
+    fn trade(&mut self, pool: &Pool, before: &After, own: bool) -> (u8, u8, U256) {
         let count = pool.coins.len() as u64;
-        let coin_in = self.random.below(count);
-        let coin_out = (coin_in + 1 + self.random.below(count - 1)) % count;
-        let braid_protocols::PoolState::BalancerV2(state) = &pool.state else { panic!("not of the vault") };
+        let mut coin_in = self.random.below(count);
+        let mut coin_out = (coin_in + 1 + self.random.below(count - 1)) % count;
+        if own && self.random.below(5) > 0 {
+            let (other, last) = (self.random.below(count - 1), count - 1);
+            (coin_in, coin_out) = if self.random.coin() { (other, last) } else { (last, other) };
+        }
+        let state = vault_state(pool);
         let after = if let After::BalancerV2(after) = before { Some(&after.balances) } else { None };
-        let held = after.unwrap_or_else(|| state.balances())[coin_in as usize];
+        let own_token = shares(pool).map_or(U256::ZERO, |shares| shares.circulating);
+        let held = after.unwrap_or_else(|| state.balances()).get(coin_in as usize).copied().unwrap_or(own_token);
         // mostly what the pool takes, now and then much more
         let bits = (held.bit_len() as u64).saturating_sub(u64::from(self.random.below(4) > 0) * 2);
         (coin_in as u8, coin_out as u8, self.random.log_uniform(bits.max(2)))
+    }
+}
+
+fn vault_state(pool: &Pool) -> &State {
+    let PoolState::BalancerV2(state) = &pool.state else { panic!("not of the vault") };
+    state
+}
+
+/// Where the pool's own token stands.
+fn shares(pool: &Pool) -> Option<Shares> {
+    match &vault_state(pool).model {
+        Model::Stable(stable) => stable.own.as_ref().map(|own| own.shares),
+        Model::Weighted(_) => None,
     }
 }
 
@@ -297,12 +366,14 @@ fn trades() -> usize {
 }
 
 /// Random pools of a factory: every trade pays what the model says, or neither pays; also the second of two in a row, also when
-/// rates and time have moved.
-fn differential(made: Made, seed: u64) {
-    let (mut paid, mut refused) = (0_usize, 0_usize);
+/// rates, the protocol's shares, the amplification and time have moved. `own` trades in the pool's own token, and counts such trades
+/// only; where they leave the token is what the pool then says.
+fn differential(made: Made, seed: u64, own: bool) {
+    let (mut paid, mut refused) = ([0_usize; 2], [0_usize; 2]);
     let mut world = World::new(made, seed);
-    while paid + refused < trades() {
+    while paid[usize::from(own)] + refused[usize::from(own)] < trades() {
         world.new_rates();
+        world.new_protocol_shares();
         let start = world.now + 1;
         world.at(start);
         let found = world.create(made);
@@ -310,9 +381,19 @@ fn differential(made: Made, seed: u64) {
         if !world.fill(&found, level) {
             continue;
         }
+        if made.is_composable() {
+            world.give_own_token(found.address);
+        }
         for _ in 0..6 {
             if world.random.one_in(3) {
                 world.new_rates();
+            }
+            if made.is_composable() && world.random.one_in(4) {
+                world.new_protocol_shares();
+                world.chain.send(found.address, &updateProtocolFeePercentageCacheCall {}).unwrap();
+            }
+            if made.is_composable() && world.random.one_in(5) {
+                world.new_amplification(found.address);
             }
             let pool = world.read(&found, made.product());
             let later = world.now + world.random.below(12_000);
@@ -326,47 +407,63 @@ fn differential(made: Made, seed: u64) {
                 let model = pool.swap_after(&at, before, trade.0, trade.1, trade.2);
                 let said = model.as_ref().ok().map(|swap| swap.amount_out);
                 assert_eq!(said, contract, "{made:?} {trade:?} at {later}: {model:?} {pool:?} after {before:?}");
+                let last = pool.coins.len() - 1;
+                let kind = made.is_composable() && [trade.0, trade.1].map(usize::from).contains(&last);
                 if contract.is_some() {
-                    paid += 1
+                    paid[usize::from(kind)] += 1
                 } else {
-                    refused += 1
+                    refused[usize::from(kind)] += 1
                 }
                 model.ok()
             };
             for _ in 0..3 {
-                let trade = world.trade(&pool, &After::Unchanged);
+                let trade = world.trade(&pool, &After::Unchanged, own);
                 check(&mut world, &After::Unchanged, trade, false);
             }
             let mut before = After::Unchanged;
-            for _ in 0..2 {
-                let trade = world.trade(&pool, &before);
+            for _ in 0..3 {
+                let trade = world.trade(&pool, &before, own);
                 if let Some(swap) = check(&mut world, &before, trade, true) {
                     before = swap.after;
                 }
             }
+            if let After::BalancerV2(after) = before {
+                let pool = world.read(&found, made.product());
+                assert_eq!(vault_state(&pool).balances(), &after.balances);
+                if after.joined.is_some() {
+                    assert_eq!(shares(&pool), after.joined);
+                }
+            }
         }
     }
-    println!("{made:?}: {paid} paid, {refused} refused");
-    assert!(paid > trades() / 2 && refused > 0);
+    println!("{made:?}: {} paid, {} refused; in its own token {} and {}", paid[0], refused[0], paid[1], refused[1]);
+    assert!(paid[usize::from(own)] > trades() / 2 && refused[usize::from(own)] > 0);
 }
 
 #[test]
 fn weighted_pools_pay_what_the_model_says() {
     for (made, seed) in [(Made::WeightedV1, 61), (Made::WeightedV2, 62), (Made::WeightedV3, 63)] {
-        differential(made, seed);
+        differential(made, seed, false);
     }
 }
 
 #[test]
 fn stable_pools_pay_what_the_model_says() {
     for (made, seed) in [(Made::StableV1, 64), (Made::StableV2, 65), (Made::Meta, 66)] {
-        differential(made, seed);
+        differential(made, seed, false);
     }
 }
 
 #[test]
 fn composable_stable_pools_pay_what_the_model_says() {
     for (made, seed) in [(Made::ComposableV1, 67), (Made::ComposableV2, 68), (Made::ComposableV3, 69)] {
-        differential(made, seed);
+        differential(made, seed, false);
+    }
+}
+
+#[test]
+fn a_composable_pools_own_token_is_paid_as_the_model_says() {
+    for (made, seed) in [(Made::ComposableV1, 71), (Made::ComposableV2, 72), (Made::ComposableV3, 73)] {
+        differential(made, seed, true);
     }
 }

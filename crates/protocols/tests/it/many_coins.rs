@@ -25,6 +25,10 @@ sol! {
     function getScalingFactors() external view returns (uint256[]);
     function getRate() external view returns (uint256);
     function getTokenRateCache(address token) external view returns (uint256 rate, uint256 oldRate, uint256 duration, uint256 expires);
+    function isTokenExemptFromYieldProtocolFee(address token) external view returns (bool);
+    function totalSupply() external view returns (uint256);
+    function getLastJoinExitData() external view returns (uint256 amplification, uint256 invariant);
+    function getProtocolFeePercentageCache(uint256 feeType) external view returns (uint256);
     function decimals() external view returns (uint8);
 }
 
@@ -128,12 +132,12 @@ fn a_pool_of_no_known_factory_is_left_out() {
     assert!(state.unwrap_err().contains("factory"));
 }
 
-/// A composable pool's own token is no coin of it; a remembered rate gives way to the provider's when it runs out.
+/// A composable pool's own token is the last of its coins; a remembered rate gives way to the provider's when it runs out.
 #[test]
 fn a_composable_pool_changes_rates_when_they_run_out() {
     let tokens = [A, POOL, B];
     let pool = announced(tokens.to_vec());
-    assert_eq!(pool.coins, [A, B]);
+    assert_eq!(pool.coins, [A, B, POOL]);
     let balances = [e(12), e(33), e(24)];
     let (state, product) = read(&pool, |call| {
         common(call, &tokens, &balances).or_else(|| match call.data.get(..4)?.try_into().ok()? {
@@ -147,6 +151,10 @@ fn a_composable_pool_changes_rates_when_they_run_out() {
             getTokenRateCacheCall::SELECTOR => {
                 Some((e(17) * U256::from(11), e(18), U256::from(10_800), U256::from(1_000)).abi_encode())
             }
+            isTokenExemptFromYieldProtocolFeeCall::SELECTOR => Some(false.abi_encode()),
+            totalSupplyCall::SELECTOR => Some((e(33) + e(24)).abi_encode()),
+            getLastJoinExitDataCall::SELECTOR => Some((U256::from(200_000), e(24)).abi_encode()),
+            getProtocolFeePercentageCacheCall::SELECTOR => Some((e(17) * U256::from(5)).abi_encode()),
             _ => None,
         })
     });
@@ -158,6 +166,25 @@ fn a_composable_pool_changes_rates_when_they_run_out() {
     assert_eq!(paid(1), paid(1_000));
     // each unit of coin 1 is worth more: fewer are paid
     assert!(paid(1_001) < paid(1_000));
+    // its own token comes last, and says what it is worth
+    assert_eq!(state.coins(), 3);
+    let joined = state.swap(&block(1), None, 0, 2, e(9)).unwrap().amount_out;
+    assert!((e(20)..e(21) * U256::from(2)).contains(&joined), "{joined}");
+    // what the coin has earned since is the holders', of which the protocol takes half: each share is worth more
+    assert!(state.swap(&block(1_001), None, 0, 2, e(9)).unwrap().amount_out < joined);
+}
+
+/// What the pool minted to the protocol, and what it will, changes what its own token is worth.
+#[test]
+fn a_change_of_the_protocols_share_makes_a_composable_pool_stale() {
+    let record = Product::BalancerV2ComposableStable.protocol();
+    for event in [
+        "RecoveryModeStateChanged(bool)",
+        "ProtocolFeePercentageCacheUpdated(bytes32)",
+        "ProtocolFeePercentageCacheUpdated(uint256,uint256)",
+    ] {
+        assert!(record.freshness_topics().contains(&alloy_primitives::keccak256(event)), "{event}");
+    }
 }
 
 #[test]

@@ -212,7 +212,8 @@ fn a_database_of_another_layout_is_told_from_a_damaged_one() {
     change_layout(disk::POOLS, pool.as_slice(), "reserve1", "reserve_1");
     assert!(refused().contains("another version"));
     write(dir.path(), &[first()]);
-    change_layout("meta", disk::LAYOUT, "\"states\":1", "\"states\":0");
+    let present = format!("\"states\":{}", braid_protocols::pool::STATE_MEANING);
+    change_layout("meta", disk::LAYOUT, &present, "\"states\":0");
     assert!(refused().contains("another version"));
 }
 

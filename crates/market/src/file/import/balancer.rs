@@ -79,6 +79,6 @@ pub(super) fn stable(entry: &Value) -> Result<(Product, PoolState), Reason> {
         fee_wad: entry.get("swap_fee").and_then(wad).ok_or("swap_fee is missing or out of range")?,
         invariant: Invariant::Down,
     };
-    let model = Model::Stable(Box::new(StableModel { pool, composable: false, rates: Default::default() }));
+    let model = Model::Stable(Box::new(StableModel { pool, own: None, rates: Default::default() }));
     state(entry, Product::BalancerV2Stable, model)
 }

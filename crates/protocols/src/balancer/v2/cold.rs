@@ -23,6 +23,11 @@ sol! {
     event TokenRateProviderSet(uint256 indexed tokenIndex, address indexed provider, uint256 cacheDuration);
     event PriceRateCacheUpdated(address indexed token, uint256 rate);
     event PausedStateChanged(bool paused);
+    event RecoveryModeStateChanged(bool enabled);
+    event ProtocolFeePercentageCacheUpdated(bytes32 feeCache);
+    interface IFirstComposable {
+        event ProtocolFeePercentageCacheUpdated(uint256 indexed feeType, uint256 protocolFeePercentage);
+    }
 }
 
 /// The vault. Source: Balancer's deployment list, `20210418-vault`.
@@ -44,27 +49,30 @@ const TOPICS: &[B256] = &[
     TokenRateProviderSet::SIGNATURE_HASH,
     PriceRateCacheUpdated::SIGNATURE_HASH,
     PausedStateChanged::SIGNATURE_HASH,
+    // what is due to the protocol, which counts for a pool's own token
+    RecoveryModeStateChanged::SIGNATURE_HASH,
+    ProtocolFeePercentageCacheUpdated::SIGNATURE_HASH,
+    IFirstComposable::ProtocolFeePercentageCacheUpdated::SIGNATURE_HASH,
 ];
 
 /// The record of one kind of pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV2 {
     product: Product,
-    sources: &'static [Source],
 }
 
-/// Weighted pools. The record also announces every other pool of the vault, until it is read.
-pub static BALANCER_V2_WEIGHTED: BalancerV2 = BalancerV2 {
-    product: Product::BalancerV2Weighted,
-    sources: &[Source { emitter: VAULT, topic0: TokensRegistered::SIGNATURE_HASH, deployment_block: 12_272_146 }],
-};
+/// The vault announces pools of all kinds alike: they are told apart when they are read.
+const ANNOUNCEMENTS: &[Source] =
+    &[Source { emitter: VAULT, topic0: TokensRegistered::SIGNATURE_HASH, deployment_block: 12_272_146 }];
+
+/// Weighted pools.
+pub static BALANCER_V2_WEIGHTED: BalancerV2 = BalancerV2 { product: Product::BalancerV2Weighted };
 
 /// Stable and meta-stable pools.
-pub static BALANCER_V2_STABLE: BalancerV2 = BalancerV2 { product: Product::BalancerV2Stable, sources: &[] };
+pub static BALANCER_V2_STABLE: BalancerV2 = BalancerV2 { product: Product::BalancerV2Stable };
 
 /// Composable stable pools.
-pub static BALANCER_V2_COMPOSABLE_STABLE: BalancerV2 =
-    BalancerV2 { product: Product::BalancerV2ComposableStable, sources: &[] };
+pub static BALANCER_V2_COMPOSABLE_STABLE: BalancerV2 = BalancerV2 { product: Product::BalancerV2ComposableStable };
 
 impl Protocol for BalancerV2 {
     fn product(&self) -> Product {
@@ -72,7 +80,7 @@ impl Protocol for BalancerV2 {
     }
 
     fn sources(&self) -> &'static [Source] {
-        self.sources
+        ANNOUNCEMENTS
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
@@ -80,8 +88,9 @@ impl Protocol for BalancerV2 {
         let event = TokensRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
         let address =
             event.poolId.get(..20).and_then(|address| Address::try_from(address).ok()).ok_or_else(malformed)?;
-        // a stable pool's own token is among them; joining and leaving by a swap is not modelled
-        let coins: Vec<Address> = event.tokens.into_iter().filter(|token| *token != address).collect();
+        // a composable pool's own token is among them, and comes last here
+        let (own, mut coins): (Vec<_>, Vec<_>) = event.tokens.into_iter().partition(|token| *token == address);
+        coins.extend(own);
         if coins.len() > MAX_COINS {
             return Err(DecodeError::State { pool: address, what: "more coins than a pool can have here" });
         }

@@ -3,7 +3,10 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{Model, State, gas};
+use super::{
+    Model, OwnToken, Shares, StableModel, State, gas,
+    own_token::{JOIN_LIMIT, Trade},
+};
 use crate::{
     balancer::{StablePool, WeightedPool, power::PowerCurve},
     continuous::{Direction, PairCurve, sampled},
@@ -19,7 +22,14 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
         Model::Weighted(pool) => ([weighted(pool, low, high), weighted(pool, high, low)], gas::WEIGHTED_SWAP_GAS_UNITS),
         Model::Stable(model) => {
             let pool = model.at(at);
-            ([stable(&pool, low, high), stable(&pool, high, low)], model.gas_units(at))
+            match &model.own {
+                Some(own) if usize::from(high) == pool.balances.len() => {
+                    let curves = OwnCurves { model, own, pool: &pool, at };
+                    let gas_units = model.own_gas_units(at);
+                    ([curves.join(low), curves.exit(low)], gas_units)
+                }
+                _ => ([stable(&pool, low, high), stable(&pool, high, low)], model.gas_units(at)),
+            }
         }
     };
     PairCurve { directions, gas_units: gas_units as f64 }
@@ -40,8 +50,39 @@ fn weighted(pool: &WeightedPool, coin_in: u8, coin_out: u8) -> Option<Direction>
 fn stable(pool: &StablePool, coin_in: u8, coin_out: u8) -> Option<Direction> {
     let held = pool.balances.get(usize::from(coin_out))?;
     let factor = |coin: u8| pool.scaling_factors.get(usize::from(coin)).copied();
-    let value = |(balance, factor): (&U256, &U256)| balance.saturating_mul(*factor);
-    let all = pool.balances.iter().zip(&pool.scaling_factors).map(value).fold(U256::ZERO, U256::saturating_add);
-    let most_in = all.checked_div(factor(coin_in)?)?.saturating_mul(STABLE_REACH);
+    let most_in = value(pool).checked_div(factor(coin_in)?)?.saturating_mul(STABLE_REACH);
     sampled(most_in, *held, |amount| pool.swap(coin_in, coin_out, amount).ok())
+}
+
+/// What a stable pool holds in all, in the unit of its scaling factors.
+fn value(pool: &StablePool) -> U256 {
+    let value = |(balance, factor): (&U256, &U256)| balance.saturating_mul(*factor);
+    pool.balances.iter().zip(&pool.scaling_factors).map(value).fold(U256::ZERO, U256::saturating_add)
+}
+
+/// Joins and exits by one coin.
+struct OwnCurves<'a> {
+    model: &'a StableModel,
+    own: &'a OwnToken,
+    pool: &'a StablePool,
+    at: &'a ExecutionBlock,
+}
+
+impl OwnCurves<'_> {
+    fn paid(&self, trade: Trade) -> Option<U256> {
+        self.model.trade_own(self.own, self.pool, self.at, None, trade).ok().map(|(paid, _): (U256, Shares)| paid)
+    }
+
+    fn join(&self, coin: u8) -> Option<Direction> {
+        let coin = usize::from(coin);
+        let factor = *self.pool.scaling_factors.get(coin)?;
+        let most_in = value(self.pool).checked_div(factor)?.saturating_mul(JOIN_LIMIT);
+        sampled(most_in, U256::ZERO, |amount| self.paid(Trade::Join(coin, amount)))
+    }
+
+    fn exit(&self, coin: u8) -> Option<Direction> {
+        let coin = usize::from(coin);
+        let held = *self.pool.balances.get(coin)?;
+        sampled(self.own.shares.circulating, held, |amount| self.paid(Trade::Exit(coin, amount)))
+    }
 }

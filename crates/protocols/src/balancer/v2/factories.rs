@@ -7,6 +7,7 @@
 
 use alloy_primitives::{Address, address};
 
+use super::Minting;
 use crate::balancer::{Invariant, Power};
 
 /// How the pools of a factory compute.
@@ -19,7 +20,7 @@ pub(super) enum Kind {
     /// Stable, with a provider of a rate for each coin that wants one.
     MetaStable,
     /// Stable, with providers, and its own token among the vault's coins.
-    Composable,
+    Composable(Minting),
 }
 
 /// Every factory, with what its pools are.
@@ -32,10 +33,10 @@ pub(super) const FACTORIES: [(Address, Kind); 14] = [
     (address!("c66Ba2B6595D3613CCab350C886aCE23866EDe24"), Kind::Stable(Invariant::Up)),
     (address!("8df6EfEc5547e31B0eb7d1291B511FF8a2bf987c"), Kind::Stable(Invariant::Down)),
     (address!("67d27634E44793fE63c467035E31ea8635117cd4"), Kind::MetaStable),
-    (address!("f9ac7B9dF2b3454E841110CcE5550bD5AC6f875F"), Kind::Composable),
-    (address!("85a80afee867aDf27B50BdB7b76DA70f1E853062"), Kind::Composable),
-    (address!("dba127fBc23fb20F5929C546af220A991b5C6e01"), Kind::Composable),
-    (address!("fADa0f4547AB2de89D1304A668C39B3E09Aa7c76"), Kind::Composable),
-    (address!("DB8d758BCb971e482B2C45f7F8a7740283A1bd3A"), Kind::Composable),
-    (address!("5B42eC6D40f7B7965BE5308c70e2603c0281C1E9"), Kind::Composable),
+    (address!("f9ac7B9dF2b3454E841110CcE5550bD5AC6f875F"), Kind::Composable(Minting::Twice)),
+    (address!("85a80afee867aDf27B50BdB7b76DA70f1E853062"), Kind::Composable(Minting::Once)),
+    (address!("dba127fBc23fb20F5929C546af220A991b5C6e01"), Kind::Composable(Minting::Once)),
+    (address!("fADa0f4547AB2de89D1304A668C39B3E09Aa7c76"), Kind::Composable(Minting::Once)),
+    (address!("DB8d758BCb971e482B2C45f7F8a7740283A1bd3A"), Kind::Composable(Minting::Once)),
+    (address!("5B42eC6D40f7B7965BE5308c70e2603c0281C1E9"), Kind::Composable(Minting::Once)),
 ];

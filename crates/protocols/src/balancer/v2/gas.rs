@@ -9,6 +9,10 @@ pub const WEIGHTED_SWAP_GAS_UNITS: u64 = 74_400;
 pub const STABLE_SWAP_GAS_UNITS: u64 = 96_000;
 /// A composable pool of two coins, which leaves its own token out first.
 pub const COMPOSABLE_SWAP_GAS_UNITS: u64 = 113_500;
+/// What buying or selling the own token of a pool of two coins costs more: what is due to the protocol, and more invariants.
+pub const OWN_TOKEN_GAS_UNITS: u64 = 39_000;
+/// Each further coin of it, besides.
+pub const OWN_TOKEN_MORE_COINS_GAS_UNITS: u64 = 8_500;
 /// Each further coin of a stable pool.
 pub const MORE_COINS_GAS_UNITS: u64 = 9_000;
 /// Each rate that a stable pool remembers.

@@ -4,6 +4,7 @@ mod cold;
 mod continuous;
 mod factories;
 pub mod gas;
+mod own_token;
 mod reader;
 mod step;
 mod swap;
@@ -17,10 +18,11 @@ use crate::pool::MAX_COINS;
 
 pub use cold::{BALANCER_V2_COMPOSABLE_STABLE, BALANCER_V2_STABLE, BALANCER_V2_WEIGHTED, BalancerV2, VAULT};
 pub(crate) use continuous::pair_curve;
+pub use own_token::{Earning, Minting, OwnToken, Shares};
 pub use step::OPCODE;
 pub(crate) use step::step_code;
 
-/// What a swap through a pool depends on. The pool's own token is not among its coins: joining and leaving are not swaps here.
+/// What a swap through a pool depends on. A composable pool's own token is the last of its coins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// The vault's name for the pool; the first 20 bytes are the pool's address.
@@ -45,8 +47,8 @@ pub enum Model {
 pub struct StableModel {
     /// The pool with the rates that it remembers. One whose amplification is on its way is left out.
     pub pool: StablePool,
-    /// Whether its own token is among the vault's coins.
-    pub composable: bool,
+    /// Its own token, where it is a coin.
+    pub own: Option<OwnToken>,
     /// For each coin, when its remembered rate is replaced; empty where no coin has a rate.
     pub rates: ArrayVec<Rate, MAX_COINS>,
 }
@@ -67,12 +69,20 @@ pub struct Rate {
 /// What the vault holds for the pool after a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    /// Balances in the order of the coins.
+    /// Balances in the order of the coins, its own token left out.
     pub balances: ArrayVec<U256, MAX_COINS>,
+    /// Where its own token stands, if it was bought or sold.
+    pub joined: Option<Shares>,
 }
 
 impl State {
-    /// What the vault holds of each coin.
+    /// How many coins there are, its own token among them.
+    pub fn coins(&self) -> usize {
+        let own = matches!(&self.model, Model::Stable(stable) if stable.own.is_some());
+        self.balances().len() + usize::from(own)
+    }
+
+    /// What the vault holds of each coin but its own token.
     pub fn balances(&self) -> &ArrayVec<U256, MAX_COINS> {
         match &self.model {
             Model::Weighted(pool) => &pool.balances,
@@ -106,11 +116,13 @@ impl State {
             Model::Weighted(pool) => (&pool.scaling_factors, pool.weights.len() == coins),
             Model::Stable(stable) => {
                 let rates = stable.rates.len();
-                (&stable.pool.scaling_factors, rates == 0 || rates == coins)
+                let earnings = stable.own.as_ref().is_none_or(|own| own.earnings.len() == rates);
+                (&stable.pool.scaling_factors, (rates == 0 || rates == coins) && earnings)
             }
         };
         match () {
             () if coins < 2 => Err("fewer than two coins"),
+            () if self.coins() > MAX_COINS => Err("more coins than a pool can have here"),
             () if factors.len() != coins || !others => Err("lists of different lengths"),
             () if self.fee_wad() >= U256::from(10).pow(U256::from(18)) => Err("a fee of everything"),
             () => Ok(()),

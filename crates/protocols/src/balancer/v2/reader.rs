@@ -5,7 +5,7 @@ use alloy_sol_types::sol;
 use arrayvec::ArrayVec;
 
 use super::{
-    Model, Rate, StableModel, State, VAULT,
+    Earning, Minting, Model, OwnToken, Rate, Shares, StableModel, State, VAULT,
     factories::{FACTORIES, Kind},
 };
 use crate::{
@@ -29,7 +29,15 @@ sol! {
     function getRate() external view returns (uint256);
     function getTokenRateCache(address token) external view returns (uint256 rate, uint256 oldRate, uint256 duration, uint256 expires);
     function getPriceRateCache(address token) external view returns (uint256 rate, uint256 duration, uint256 expires);
+    function totalSupply() external view returns (uint256);
+    function getLastJoinExitData() external view returns (uint256 amplification, uint256 invariant);
+    function getProtocolFeePercentageCache(uint256 feeType) external view returns (uint256);
+    function isTokenExemptFromYieldProtocolFee(address token) external view returns (bool);
 }
+
+/// What the protocol may have a share of. Source: `ProtocolFeeType`.
+const FEES_OF_SWAPS: U256 = U256::ZERO;
+const YIELD: U256 = U256::from_limbs([2, 0, 0, 0]);
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
@@ -61,7 +69,16 @@ enum FixedKind {
     Stable {
         invariant: Invariant,
         providers: ArrayVec<Address, MAX_COINS>,
+        own: Option<FixedOwn>,
     },
+}
+
+/// What never changes about a pool's own token.
+#[derive(Clone, Debug)]
+struct FixedOwn {
+    minting: Minting,
+    /// Whether the protocol has no share of what each coin earns, as far as it was read.
+    exempt: Option<ArrayVec<bool, MAX_COINS>>,
 }
 
 impl PoolReader {
@@ -79,7 +96,11 @@ impl PoolReader {
             }
             Model::Stable(model) => {
                 let providers = model.rates.iter().map(|rate| rate.provider).collect();
-                let kind = FixedKind::Stable { invariant: model.pool.invariant, providers };
+                let own = model.own.as_ref().map(|own| FixedOwn {
+                    minting: own.minting,
+                    exempt: Some(own.earnings.iter().map(|earning| earning.exempt).collect()),
+                });
+                let kind = FixedKind::Stable { invariant: model.pool.invariant, providers, own };
                 let plain = model.rates.iter().map(|rate| rate.plain_factor).collect();
                 (if model.rates.is_empty() { model.pool.scaling_factors.clone() } else { plain }, kind)
             }
@@ -92,12 +113,20 @@ impl PoolReader {
         impossible(self.pool.address, what)
     }
 
+    /// The coins but the pool's own token, which comes last.
+    fn others(&self) -> &[Address] {
+        match self.pool.coins.split_last() {
+            Some((last, others)) if *last == self.pool.address => others,
+            _ => &self.pool.coins,
+        }
+    }
+
     fn first_round(&self) -> Vec<Question> {
         let to = self.pool.address;
         let mut asked =
             vec![ask(to, &getPoolIdCall {}), ask(to, &getNormalizedWeightsCall {}), ask(to, &getRateProvidersCall {})];
         asked.extend(FACTORIES.iter().map(|(factory, _)| ask(*factory, &isPoolFromFactoryCall { pool: to })));
-        asked.extend(self.pool.coins.iter().map(|coin| ask(*coin, &decimalsCall {})));
+        asked.extend(self.others().iter().map(|coin| ask(*coin, &decimalsCall {})));
         asked
     }
 
@@ -116,7 +145,7 @@ impl PoolReader {
         }
         let made = made.ok_or_else(|| self.impossible("not made by a factory whose pools are known"))?;
         let mut factors = ArrayVec::new();
-        for _ in self.pool.coins.iter().take(MAX_COINS) {
+        for _ in self.others().iter().take(MAX_COINS) {
             let decimals = answers.next::<decimalsCall>()?;
             let power = 36_u8.checked_sub(decimals).filter(|power| *power >= 18);
             let factor = power.and_then(|power| U256::from(10).checked_pow(U256::from(power)));
@@ -132,15 +161,25 @@ impl PoolReader {
                 let weights = weights.into_iter().take(MAX_COINS).collect();
                 (Product::BalancerV2Weighted, FixedKind::Weighted { weights, power })
             }
-            Kind::Stable(invariant) => (Product::BalancerV2Stable, self.stable(invariant, Vec::new())?),
-            Kind::MetaStable => (Product::BalancerV2Stable, self.stable(Invariant::Up, providers)?),
-            Kind::Composable => (Product::BalancerV2ComposableStable, self.stable(Invariant::Down, providers)?),
+            Kind::Stable(invariant) => (Product::BalancerV2Stable, self.stable(invariant, Vec::new(), None)?),
+            Kind::MetaStable => (Product::BalancerV2Stable, self.stable(Invariant::Up, providers, None)?),
+            Kind::Composable(minting) => {
+                (Product::BalancerV2ComposableStable, self.stable(Invariant::Down, providers, Some(minting))?)
+            }
         };
         Ok(Fixed { product, pool_id, factors, kind })
     }
 
-    fn stable(&self, invariant: Invariant, mut providers: Vec<Address>) -> Result<FixedKind, DecodeError> {
-        let coins = &self.pool.coins;
+    fn stable(
+        &self,
+        invariant: Invariant,
+        mut providers: Vec<Address>,
+        minting: Option<Minting>,
+    ) -> Result<FixedKind, DecodeError> {
+        let coins = self.others();
+        if (coins.len() < self.pool.coins.len()) != minting.is_some() {
+            return Err(self.impossible("its own token is not where its factory puts it"));
+        }
         // the vault lists a pool's own token among its coins, in the order of addresses
         if providers.len() == coins.len() + 1 {
             let place = coins.iter().take_while(|coin| **coin < self.pool.address).count();
@@ -151,7 +190,8 @@ impl PoolReader {
             return Err(self.impossible("rate providers that do not fit its coins"));
         }
         let providers = if rated { providers.into_iter().collect() } else { ArrayVec::new() };
-        Ok(FixedKind::Stable { invariant, providers })
+        let own = minting.map(|minting| FixedOwn { minting, exempt: None });
+        Ok(FixedKind::Stable { invariant, providers, own })
     }
 
     fn second_round(&self, fixed: &Fixed) -> Vec<Question> {
@@ -161,20 +201,29 @@ impl PoolReader {
             ask(to, &getSwapFeePercentageCall {}),
             ask(to, &getPausedStateCall {}),
         ];
-        let FixedKind::Stable { providers, .. } = &fixed.kind else { return asked };
+        let FixedKind::Stable { providers, own, .. } = &fixed.kind else { return asked };
         asked.push(ask(to, &getAmplificationParameterCall {}));
         // a call that fails is made again on its own: nothing is asked here that a pool of its kind has not
         if !providers.is_empty() {
             asked.push(ask(to, &getScalingFactorsCall {}));
         }
-        let newer = fixed.product == Product::BalancerV2ComposableStable;
-        for (coin, provider) in self.pool.coins.iter().zip(providers).filter(|(_, provider)| !provider.is_zero()) {
+        for (coin, provider) in self.others().iter().zip(providers).filter(|(_, provider)| !provider.is_zero()) {
             asked.push(ask(*provider, &getRateCall {}));
-            asked.push(if newer {
+            asked.push(if own.is_some() {
                 ask(to, &getTokenRateCacheCall { token: *coin })
             } else {
                 ask(to, &getPriceRateCacheCall { token: *coin })
             });
+            if own.as_ref().is_some_and(|own| own.exempt.is_none()) {
+                asked.push(ask(to, &isTokenExemptFromYieldProtocolFeeCall { token: *coin }));
+            }
+        }
+        if own.is_some() {
+            asked.push(ask(to, &totalSupplyCall {}));
+            asked.push(ask(to, &getLastJoinExitDataCall {}));
+            asked.extend(
+                [FEES_OF_SWAPS, YIELD].map(|kind| ask(to, &getProtocolFeePercentageCacheCall { feeType: kind })),
+            );
         }
         asked
     }
@@ -192,7 +241,7 @@ impl PoolReader {
                 let (weights, power) = (weights.clone(), *power);
                 Model::Weighted(WeightedPool { balances, scaling_factors, weights, fee_wad, power })
             }
-            FixedKind::Stable { invariant, providers } => {
+            FixedKind::Stable { invariant, providers, own } => {
                 let amplification = answers.next::<getAmplificationParameterCall>()?;
                 if amplification.isUpdating {
                     return Err(self.impossible("its amplification is on its way"));
@@ -203,11 +252,14 @@ impl PoolReader {
                 let said = if providers.is_empty() { Vec::new() } else { answers.next::<getScalingFactorsCall>()? };
                 let (amp_times_1000, invariant) = (amplification.value, *invariant);
                 let pool = StablePool { balances, scaling_factors, amp_times_1000, fee_wad, invariant };
-                let own = held.tokens.iter().position(|token| *token == self.pool.address);
-                let mut model = StableModel { pool, composable: own.is_some(), rates: ArrayVec::new() };
-                let newer = fixed.product == Product::BalancerV2ComposableStable;
-                self.rates(&mut model, providers, newer, answers)?;
-                let said = said.iter().enumerate().filter(|(place, _)| Some(*place) != own).map(|(_, factor)| factor);
+                let place = held.tokens.iter().position(|token| *token == self.pool.address);
+                let mut model = StableModel { pool, own: None, rates: ArrayVec::new() };
+                let earnings = self.rates(&mut model, providers, own.as_ref(), answers)?;
+                if let Some(own) = own {
+                    let of_the_pool = place.and_then(|place| held.balances.get(place)).copied().unwrap_or_default();
+                    model.own = Some(self.own_token(own.minting, of_the_pool, earnings, answers)?);
+                }
+                let said = said.iter().enumerate().filter(|(at, _)| Some(*at) != place).map(|(_, factor)| factor);
                 if said.clone().count() > 0 && !said.eq(&model.pool.scaling_factors) {
                     return Err(self.impossible("scaling factors that do not follow from its rates"));
                 }
@@ -222,43 +274,70 @@ impl PoolReader {
     /// What the vault holds of each coin: the pool's own token left out.
     fn balances(&self, held: &getPoolTokensReturn) -> Result<ArrayVec<U256, MAX_COINS>, DecodeError> {
         let others = || held.tokens.iter().zip(&held.balances).filter(|(token, _)| **token != self.pool.address);
-        let same = others().map(|(token, _)| token).eq(&self.pool.coins);
+        let same = others().map(|(token, _)| token).eq(self.others());
         if !same || held.tokens.len() != held.balances.len() || self.pool.coins.len() > MAX_COINS {
             return Err(self.impossible("other coins than those that it announced"));
         }
         Ok(others().map(|(_, balance)| *balance).collect())
     }
 
-    /// Puts the rates that the pool remembers into its scaling factors, and keeps those that its providers give now.
+    /// Puts the rates that the pool remembers into its scaling factors, and keeps those that its providers give now. What the coins
+    /// earn is for the pool's own token.
     fn rates(
         &self,
         model: &mut StableModel,
         providers: &[Address],
-        newer: bool,
+        own: Option<&FixedOwn>,
         answers: &mut Answers<'_>,
-    ) -> Result<(), DecodeError> {
-        for (factor, provider) in model.pool.scaling_factors.iter_mut().zip(providers) {
+    ) -> Result<ArrayVec<Earning, MAX_COINS>, DecodeError> {
+        let mut earnings = ArrayVec::new();
+        for (coin, (factor, provider)) in model.pool.scaling_factors.iter_mut().zip(providers).enumerate() {
             let (plain_factor, provider) = (*factor, *provider);
             if provider.is_zero() {
                 model.rates.push(Rate { expires: u64::MAX, next_factor: plain_factor, plain_factor, provider });
+                earnings.push(Earning { rate: WAD, next_rate: WAD, last_rate: WAD, exempt: false });
                 continue;
             }
-            let now = answers.next::<getRateCall>()?;
-            let (rate, expires) = if newer {
+            let next_rate = answers.next::<getRateCall>()?;
+            let (rate, last_rate, expires) = if own.is_some() {
                 let cache = answers.next::<getTokenRateCacheCall>()?;
-                (cache.rate, cache.expires)
+                (cache.rate, cache.oldRate, cache.expires)
             } else {
                 let cache = answers.next::<getPriceRateCacheCall>()?;
-                (cache.rate, cache.expires)
+                (cache.rate, cache.rate, cache.expires)
+            };
+            let exempt = match own {
+                None => false,
+                Some(FixedOwn { exempt: Some(exempt), .. }) => exempt.get(coin).copied().unwrap_or_default(),
+                Some(FixedOwn { exempt: None, .. }) => answers.next::<isTokenExemptFromYieldProtocolFeeCall>()?,
             };
             let scaled = |rate: U256| plain_factor.checked_mul(rate).and_then(|product| product.checked_div(WAD));
             let too_large = || self.impossible("a rate too large");
             *factor = scaled(rate).ok_or_else(too_large)?;
-            let next_factor = scaled(now).ok_or_else(too_large)?;
+            let next_factor = scaled(next_rate).ok_or_else(too_large)?;
             let expires = narrow(self.pool.address, expires, "an expiry beyond 64 bits")?;
             model.rates.push(Rate { expires, next_factor, plain_factor, provider });
+            earnings.push(Earning { rate, next_rate, last_rate, exempt });
         }
-        Ok(())
+        Ok(earnings)
+    }
+
+    /// `held` is what the vault has for the pool of its own token.
+    fn own_token(
+        &self,
+        minting: Minting,
+        held: U256,
+        earnings: ArrayVec<Earning, MAX_COINS>,
+        answers: &mut Answers<'_>,
+    ) -> Result<OwnToken, DecodeError> {
+        let supply = answers.next::<totalSupplyCall>()?;
+        let circulating = supply.checked_sub(held).ok_or_else(|| self.impossible("less of its token than is held"))?;
+        let last = answers.next::<getLastJoinExitDataCall>()?;
+        let (last_invariant, last_amp_times_1000) = (last.invariant, last.amplification);
+        let fee_share_wad = answers.next::<getProtocolFeePercentageCacheCall>()?;
+        let yield_share_wad = answers.next::<getProtocolFeePercentageCacheCall>()?;
+        let shares = Shares { held, circulating, last_invariant, last_amp_times_1000 };
+        Ok(OwnToken { shares, fee_share_wad, yield_share_wad, earnings, minting })
     }
 }
 

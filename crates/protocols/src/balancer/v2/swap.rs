@@ -6,7 +6,7 @@ use alloy_primitives::U256;
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 
-use super::{After, Model, StableModel, State, gas};
+use super::{After, Model, OwnToken, StableModel, State, gas, own_token::Trade};
 use crate::{
     Swap, SwapError,
     balancer::{StablePool, WeightedPool},
@@ -33,6 +33,12 @@ impl State {
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
         let balances = before.map_or_else(|| self.balances(), |after| &after.balances);
+        if let Model::Stable(stable) = &self.model
+            && let Some(own) = &stable.own
+            && [coin_in, coin_out].map(usize::from).contains(&balances.len())
+        {
+            return stable.swap_own(own, at, before, coin_in, coin_out, amount_in);
+        }
         let (amount_out, gas_units) = match &self.model {
             Model::Weighted(pool) => {
                 let pool = match before {
@@ -50,13 +56,25 @@ impl State {
             }
         };
         let mut balances = balances.clone();
-        let overflow = SwapError::Overflow { amount_in };
-        let balance_in = balances.get_mut(usize::from(coin_in)).ok_or_else(|| overflow.clone())?;
-        *balance_in = balance_in.checked_add(amount_in).filter(|sum| sum.bit_len() <= BALANCE_BITS).ok_or(overflow)?;
-        let balance_out = balances.get_mut(usize::from(coin_out)).ok_or(SwapError::Closed)?;
-        *balance_out = balance_out.checked_sub(amount_out).ok_or(SwapError::Closed)?;
-        Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV2(After { balances }) })
+        take_in(&mut balances, coin_in, amount_in)?;
+        pay_out(&mut balances, coin_out, amount_out)?;
+        let joined = before.and_then(|after| after.joined);
+        Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV2(After { balances, joined }) })
     }
+}
+
+/// Counts what comes in, as far as the vault can.
+fn take_in(balances: &mut [U256], coin: u8, amount_in: U256) -> Result<(), SwapError> {
+    let overflow = SwapError::Overflow { amount_in };
+    let Some(balance) = balances.get_mut(usize::from(coin)) else { return Err(overflow) };
+    *balance = balance.checked_add(amount_in).filter(|sum| sum.bit_len() <= BALANCE_BITS).ok_or(overflow)?;
+    Ok(())
+}
+
+fn pay_out(balances: &mut [U256], coin: u8, amount_out: U256) -> Result<(), SwapError> {
+    let balance = balances.get_mut(usize::from(coin)).ok_or(SwapError::Closed)?;
+    *balance = balance.checked_sub(amount_out).ok_or(SwapError::Closed)?;
+    Ok(())
 }
 
 impl StableModel {
@@ -67,6 +85,45 @@ impl StableModel {
             pool.to_mut().scaling_factors = self.factors(at);
         }
         pool
+    }
+
+    /// A swap of one coin for the pool's own token, the coin behind all others, or back.
+    fn swap_own(
+        &self,
+        own: &OwnToken,
+        at: &ExecutionBlock,
+        before: Option<&After>,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<Swap, SwapError> {
+        let mut pool = self.at(at);
+        if let Some(before) = before {
+            pool.to_mut().balances.clone_from(&before.balances);
+        }
+        let joins = usize::from(coin_in) < pool.balances.len();
+        let trade = match joins {
+            true => Trade::Join(usize::from(coin_in), amount_in),
+            false => Trade::Exit(usize::from(coin_out), amount_in),
+        };
+        let joined = before.and_then(|after| after.joined.as_ref());
+        let traded = self.trade_own(own, &pool, at, joined, trade);
+        let unscaled = |limit| pool.scale().down(limit, usize::from(coin_in)).unwrap_or(limit);
+        let (amount_out, shares) = traded.map_err(|revert| revert.into_error(amount_in, unscaled))?;
+        if amount_out.is_zero() {
+            return Err(SwapError::ZeroOutput);
+        }
+        if shares.held.bit_len() > BALANCE_BITS {
+            return Err(SwapError::Overflow { amount_in });
+        }
+        let mut balances = pool.into_owned().balances;
+        match joins {
+            true => take_in(&mut balances, coin_in, amount_in)?,
+            false => pay_out(&mut balances, coin_out, amount_out)?,
+        }
+        let after = After { balances, joined: Some(shares) };
+        let gas_units = self.own_gas_units(at);
+        Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV2(after) })
     }
 
     fn factors(&self, at: &ExecutionBlock) -> ArrayVec<U256, MAX_COINS> {
@@ -82,9 +139,15 @@ impl StableModel {
         self.rates.iter().filter(|rate| at.timestamp > rate.expires).count()
     }
 
+    /// Of a trade in the pool's own token.
+    pub(super) fn own_gas_units(&self, at: &ExecutionBlock) -> u64 {
+        let more_coins = (self.pool.balances.len() as u64).saturating_sub(2);
+        self.gas_units(at) + gas::OWN_TOKEN_GAS_UNITS + gas::OWN_TOKEN_MORE_COINS_GAS_UNITS * more_coins
+    }
+
     pub(super) fn gas_units(&self, at: &ExecutionBlock) -> u64 {
         let rates = self.rates.iter().filter(|rate| rate.expires != u64::MAX).count() as u64;
-        let base = if self.composable { gas::COMPOSABLE_SWAP_GAS_UNITS } else { gas::STABLE_SWAP_GAS_UNITS };
+        let base = if self.own.is_some() { gas::COMPOSABLE_SWAP_GAS_UNITS } else { gas::STABLE_SWAP_GAS_UNITS };
         base + gas::RATE_GAS_UNITS * rates
             + gas::NEW_RATE_GAS_UNITS * self.expired(at) as u64
             + gas::MORE_COINS_GAS_UNITS * (self.pool.balances.len() as u64).saturating_sub(2)

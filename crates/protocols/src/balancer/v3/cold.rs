@@ -80,15 +80,13 @@ const ANNOUNCEMENTS: &[Source] =
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV3 {
     product: Product,
-    sources: &'static [Source],
 }
 
-/// Weighted pools. The record also announces the stable ones: the factory tells which they are.
-pub static BALANCER_V3_WEIGHTED: BalancerV3 =
-    BalancerV3 { product: Product::BalancerV3Weighted, sources: ANNOUNCEMENTS };
+/// Weighted pools. The vault announces stable ones alike: the factory tells which they are.
+pub static BALANCER_V3_WEIGHTED: BalancerV3 = BalancerV3 { product: Product::BalancerV3Weighted };
 
 /// Stable pools, those with the StableSurge hook and boosted ones among them: the shares of vaults are their coins.
-pub static BALANCER_V3_STABLE: BalancerV3 = BalancerV3 { product: Product::BalancerV3Stable, sources: &[] };
+pub static BALANCER_V3_STABLE: BalancerV3 = BalancerV3 { product: Product::BalancerV3Stable };
 
 /// When a pool's hook is called in a swap.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +111,7 @@ impl Protocol for BalancerV3 {
     }
 
     fn sources(&self) -> &'static [Source] {
-        self.sources
+        ANNOUNCEMENTS
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {

@@ -1,0 +1,73 @@
+//! One coin for a stable pool's own token and back: `StableMath`'s joins and exits by a single coin.
+//!
+//! All amounts and balances have 18 decimals and the coins' rates; `supply` is what is in circulation, `invariant` that of `balances`.
+
+use alloy_primitives::U256;
+
+use super::{
+    Revert, StablePool,
+    fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up},
+};
+
+fn sub(a: U256, b: U256) -> Result<U256, Revert> {
+    a.checked_sub(b).ok_or(Revert::Arithmetic)
+}
+
+fn add(a: U256, b: U256) -> Result<U256, Revert> {
+    a.checked_add(b).ok_or(Revert::Arithmetic)
+}
+
+fn total(balances: &[U256]) -> Result<U256, Revert> {
+    balances.iter().try_fold(U256::ZERO, |sum, balance| add(sum, *balance))
+}
+
+impl StablePool {
+    /// What is minted for `amount` of one coin, rounded down; the part that shifts the balances pays the fee.
+    /// Source: `StableMath._calcBptOutGivenExactTokensIn`.
+    pub(super) fn minted_for(
+        &self,
+        balances: &[U256],
+        coin: usize,
+        amount: U256,
+        supply: U256,
+        invariant: U256,
+    ) -> Result<U256, Revert> {
+        let sum = total(balances)?;
+        let grown = |place: usize, balance: U256| if place == coin { add(balance, amount) } else { Ok(balance) };
+        let mut all_grow = U256::ZERO;
+        for (place, balance) in balances.iter().enumerate() {
+            let ratio = div_down(grown(place, *balance)?, *balance)?;
+            all_grow = add(all_grow, mul_down(ratio, div_down(*balance, sum)?)?)?;
+        }
+        // the weights are rounded down: of so little that the whole does not grow, the contract cannot take the fee
+        let growth = all_grow.checked_sub(ONE).ok_or(Revert::TooSmall)?;
+        let balance = *balances.get(coin).ok_or(Revert::Arithmetic)?;
+        let counted = if div_down(add(balance, amount)?, balance)? > all_grow {
+            let untaxed = mul_down(balance, growth)?;
+            add(untaxed, mul_down(sub(amount, untaxed)?, sub(ONE, self.fee_wad)?)?)?
+        } else {
+            amount
+        };
+        let mut after = super::stable::listed(balances);
+        *after.get_mut(coin).ok_or(Revert::Arithmetic)? = add(balance, counted)?;
+        let ratio = div_down(self.invariant_of(&after)?, invariant)?;
+        mul_down(supply, ratio.saturating_sub(ONE))
+    }
+
+    /// What `burned` of its own token pays in one coin, rounded down. Source: `StableMath._calcTokenOutGivenExactBptIn`.
+    pub(super) fn paid_for(
+        &self,
+        balances: &[U256],
+        coin: usize,
+        burned: U256,
+        supply: U256,
+        invariant: U256,
+    ) -> Result<U256, Revert> {
+        let left = mul_up(div_up(sub(supply, burned)?, supply)?, invariant)?;
+        let balance = *balances.get(coin).ok_or(Revert::Arithmetic)?;
+        let untaxed = sub(balance, self.balance_given_invariant(balances, left, coin)?)?;
+        let share = div_down(balance, total(balances)?)?;
+        let taxable = mul_up(untaxed, complement(share))?;
+        add(sub(untaxed, taxable)?, mul_down(taxable, sub(ONE, self.fee_wad)?)?)
+    }
+}

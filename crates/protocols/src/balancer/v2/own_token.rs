@@ -1,0 +1,206 @@
+//! The token of a composable pool as a coin of it: bought by joining with one coin, sold by leaving for one.
+//!
+//! The vault treats such a trade as a swap. The pool first mints to the protocol what is due for fees and yield since the last join or
+//! exit, then trades with whoever is there, then mints what is due for the trade itself and remembers where it stands.
+//!
+//! Source: `ComposableStablePool._swapWithBpt`, `ComposableStablePoolProtocolFees`.
+
+use alloy_primitives::U256;
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::StableModel;
+use crate::{
+    balancer::{
+        Revert, StablePool,
+        fixed_point::{complement, div_down, mul_down},
+        stable::{listed, newer_invariant},
+    },
+    pool::MAX_COINS,
+};
+
+/// Bits in which a pool remembers an invariant.
+const INVARIANT_BITS: usize = 233;
+/// How many times all that a pool holds may be joined with. The contract sets no limit, and pays next to nothing for more: without one here
+/// there would be no end to the curve, nor to what it bounds.
+pub(super) const JOIN_LIMIT: U256 = U256::from_limbs([64, 0, 0, 0]);
+
+/// What trades in a pool's own token depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnToken {
+    /// Where it stands.
+    pub shares: Shares,
+    /// The protocol's share of fees, 18 decimals.
+    pub fee_share_wad: U256,
+    /// The protocol's share of what coins earn, 18 decimals.
+    pub yield_share_wad: U256,
+    /// For each coin, what it earns; empty where no coin has a rate.
+    pub earnings: ArrayVec<Earning, MAX_COINS>,
+    /// How what is minted to the protocol is rounded.
+    pub minting: Minting,
+}
+
+/// How a share of the supply is rounded, always down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Minting {
+    /// After multiplying and after dividing: the first generation.
+    Twice,
+    /// Once: the later ones.
+    Once,
+}
+
+/// What joins and exits move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shares {
+    /// What the vault holds for the pool: outside circulation.
+    pub held: U256,
+    /// What everyone else holds.
+    pub circulating: U256,
+    /// The invariant that the last join or exit left.
+    pub last_invariant: U256,
+    /// The amplification at that time, times 1,000.
+    pub last_amp_times_1000: U256,
+}
+
+/// What a coin with a rate earned since the last join or exit; all rates are 18 decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earning {
+    /// The rate that the pool remembers; one for a coin without a provider.
+    pub rate: U256,
+    /// The rate after the remembered one has run out.
+    pub next_rate: U256,
+    /// The rate at the last join or exit.
+    pub last_rate: U256,
+    /// Whether the protocol has no share of it.
+    pub exempt: bool,
+}
+
+/// A trade in the pool's own token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trade {
+    /// So much of a coin, in its atomic units, for the pool's token.
+    Join(usize, U256),
+    /// So much of the pool's token for a coin.
+    Exit(usize, U256),
+}
+
+/// What is minted so that it is a share of all there is then. Source: `ExternalFees.bptForPoolOwnershipPercentage`, in the first
+/// generation `_calculateAdjustedProtocolFeeAmount`.
+fn minted_for_share(minting: Minting, supply: U256, share_wad: U256) -> Result<U256, Revert> {
+    let rest = complement(share_wad);
+    match minting {
+        Minting::Twice => div_down(mul_down(supply, share_wad)?, rest),
+        Minting::Once => {
+            supply.checked_mul(share_wad).and_then(|product| product.checked_div(rest)).ok_or(Revert::Arithmetic)
+        }
+    }
+}
+
+/// What a trade mints to the protocol for its own fee: a share of the invariant above what the supply explains. Invariants and supplies
+/// before and after it. Source: `_updateInvariantAfterJoinExit`.
+fn minted_for_trade(own: &OwnToken, invariants: [U256; 2], supplies: [U256; 2]) -> Result<U256, Revert> {
+    let ([before, after], [supply, supply_after]) = (invariants, supplies);
+    let explained = mul_down(before, div_down(supply_after, supply)?)?;
+    let excess = after.saturating_sub(explained);
+    if excess.is_zero() {
+        return Ok(U256::ZERO);
+    }
+    let share = excess.checked_mul(own.fee_share_wad).and_then(|product| product.checked_div(after));
+    minted_for_share(own.minting, supply_after, share.ok_or(Revert::Arithmetic)?)
+}
+
+/// The rates of a coin at the last join or exit and now.
+type Rates = ArrayVec<[U256; 2], MAX_COINS>;
+
+impl OwnToken {
+    /// The balances at the rates of the last join or exit: of all coins, or of those whose earnings are the pool's alone.
+    fn without_earnings(
+        &self,
+        balances: &[U256],
+        rates: &Rates,
+        all: bool,
+    ) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
+        let mut adjusted = listed(balances);
+        for ((balance, earning), [last, now]) in adjusted.iter_mut().zip(&self.earnings).zip(rates) {
+            if all || earning.exempt {
+                *balance =
+                    balance.checked_mul(*last).and_then(|all| all.checked_div(*now)).ok_or(Revert::Arithmetic)?;
+            }
+        }
+        Ok(adjusted)
+    }
+
+    /// The protocol's share of all there is, for fees and earnings since the last join or exit; `total` is the invariant now, with the
+    /// amplification of then. Source: `_getProtocolPoolOwnershipPercentage`.
+    fn share_due(&self, shares: &Shares, balances: &[U256], rates: &Rates, total: U256) -> Result<U256, Revert> {
+        let invariant = |adjusted: ArrayVec<U256, MAX_COINS>| {
+            let same = adjusted[..] == *balances;
+            if same { Ok(total) } else { newer_invariant(shares.last_amp_times_1000, &adjusted) }
+        };
+        let by_fees = invariant(self.without_earnings(balances, rates, true)?)?;
+        let by_shared_earnings = invariant(self.without_earnings(balances, rates, false)?)?;
+        let fees = div_down(by_fees.saturating_sub(shares.last_invariant), total)?;
+        let earned = div_down(by_shared_earnings.saturating_sub(by_fees), total)?;
+        let (fees, earned) = (mul_down(fees, self.fee_share_wad)?, mul_down(earned, self.yield_share_wad)?);
+        fees.checked_add(earned).ok_or(Revert::Arithmetic)
+    }
+}
+
+impl StableModel {
+    /// What a trade in the pool's own token pays, in atomic units, and where the token then stands. `pool` is the pool in the block on the
+    /// balances that earlier trades left; `joined` is where an earlier join or exit of the block left the token.
+    pub(super) fn trade_own(
+        &self,
+        own: &OwnToken,
+        pool: &StablePool,
+        at: &ExecutionBlock,
+        joined: Option<&Shares>,
+        trade: Trade,
+    ) -> Result<(U256, Shares), Revert> {
+        let shares = joined.unwrap_or(&own.shares);
+        let rates = self.rates.iter().zip(&own.earnings).map(|(rate, earning)| {
+            let now = if at.timestamp > rate.expires { earning.next_rate } else { earning.rate };
+            if joined.is_some() { [now; 2] } else { [earning.last_rate, now] }
+        });
+        let rates: Rates = rates.collect();
+        let mut balances = pool.scaled_balances()?;
+        let total = newer_invariant(shares.last_amp_times_1000, &balances)?;
+        let share_due = own.share_due(shares, &balances, &rates, total)?;
+        let minted = minted_for_share(own.minting, shares.circulating, share_due)?;
+        let supply = shares.circulating.checked_add(minted).ok_or(Revert::Arithmetic)?;
+        let same_amp = pool.amp_times_1000 == shares.last_amp_times_1000;
+        let invariant = if same_amp { total } else { pool.invariant_of(&balances)? };
+
+        let scale = pool.scale();
+        let (paid, supply_after, held) = match trade {
+            Trade::Join(coin, amount) => {
+                let amount = scale.up(amount, coin)?;
+                let all = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
+                let limit = all.and_then(|all| all.checked_mul(JOIN_LIMIT)).ok_or(Revert::Arithmetic)?;
+                if amount > limit {
+                    return Err(Revert::Ratio(limit));
+                }
+                let out = pool.minted_for(&balances, coin, amount, supply, invariant)?;
+                let balance = balances.get_mut(coin).ok_or(Revert::Arithmetic)?;
+                *balance = balance.checked_add(amount).ok_or(Revert::Arithmetic)?;
+                (out, supply.checked_add(out), shares.held.checked_sub(out))
+            }
+            Trade::Exit(coin, amount) => {
+                let out = pool.paid_for(&balances, coin, amount, supply, invariant)?;
+                let balance = balances.get_mut(coin).ok_or(Revert::Arithmetic)?;
+                *balance = balance.checked_sub(out).ok_or(Revert::Arithmetic)?;
+                (scale.down(out, coin)?, supply.checked_sub(amount), shares.held.checked_add(amount))
+            }
+        };
+        let (supply_after, held) = (supply_after.ok_or(Revert::Arithmetic)?, held.ok_or(Revert::Arithmetic)?);
+        let last_invariant = pool.invariant_of(&balances)?;
+        if last_invariant.bit_len() > INVARIANT_BITS {
+            return Err(Revert::Arithmetic);
+        }
+        let minted = minted_for_trade(own, [invariant, last_invariant], [supply, supply_after])?;
+        let circulating = supply_after.checked_add(minted).ok_or(Revert::Arithmetic)?;
+        Ok((paid, Shares { held, circulating, last_invariant, last_amp_times_1000: pool.amp_times_1000 }))
+    }
+}
