@@ -185,7 +185,7 @@ impl<'a> Single<'a> {
             let bound = self.below_gas(&universe, best.as_ref());
             (universe, bound)
         } else {
-            let (universe, bound) = self.split_and_reopen(universe, potentials, &mut best);
+            let (universe, bound) = self.split_and_reopen(universe, &mut best);
             self.missed_chain(universe, bound, potentials, &mut best)
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.

@@ -65,11 +65,9 @@ impl Single<'_> {
     pub(super) fn split_and_reopen<'u>(
         &'u self,
         universe: Problem<'u>,
-        potentials: &Potentials,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
-        let mut first = self.split(&universe, best);
-        self.reach_beyond(&mut first, potentials);
+        let first = self.split(&universe, best);
         let tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
         let sum: f64 = tempting.iter().map(|(earned, _)| earned).sum();
         let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
@@ -81,21 +79,6 @@ impl Single<'_> {
         let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
         self.offer(best, &flows);
         self.covered(universe, first.bound, best)
-    }
-
-    /// Gives a price and a cap to tokens that only pools aside lead to: the price without arbitrage, and the cap over all pools.
-    fn reach_beyond(&self, split: &mut Split, potentials: &Potentials) {
-        let standing = self.prepared.standing();
-        let scale = self.problem.price_out / standing.price(self.problem.target);
-        let known = split.prices.iter_mut().zip(&mut split.potentials.cap).zip(&potentials.cap);
-        for (token, ((price, cap), all)) in known.enumerate() {
-            if *price <= 0.0 && scale.is_finite() {
-                *price = standing.price(token) * scale;
-            }
-            if *cap <= 0.0 {
-                *cap = *all;
-            }
-        }
     }
 
     /// A flow over the tokens of the best route and of pools that tempt, with these open.

@@ -12,7 +12,7 @@ const OUT_OF_LINE: f64 = 0.02;
 const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
 /// The same as a share of what a trade loses, and the share of its value from which that counts.
 const OUT_OF_LINE_OF_LOSS: f64 = 1e-3;
-const DRAIN: f64 = 0.1;
+const DRAIN: f64 = 0.5;
 
 /// Most pools priced to see whether a chain was missed, and by what share it has to be better.
 const MISSED_QUOTES: usize = 3_000;
