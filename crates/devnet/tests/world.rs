@@ -36,6 +36,7 @@ sol! {
     interface IPool {
         function slot0() external view returns (uint160 sqrtPriceX96, int24 tick, uint16 a, uint16 b, uint16 c, uint8 d, bool e);
         function liquidity() external view returns (uint128);
+        function price0CumulativeLast() external view returns (uint256);
         function getReserves() external view returns (uint112 reserve0, uint112 reserve1, uint32 at);
     }
     interface IQuoter {
@@ -214,6 +215,8 @@ async fn every_pool_is_where_create2_puts_it_and_has_liquidity_at_its_price() {
                     let salt = keccak256([a.as_slice(), b.as_slice()].concat());
                     assert_eq!(pool, factory.create2(salt, at::UNISWAP_V2_INIT_CODE_HASH), "{spec:?}");
                 }
+                let past = chain.rpc().view(pool, &IPool::price0CumulativeLastCall {}).await.unwrap();
+                assert!(!past.is_zero(), "{spec:?} has no past: its next trade costs what no trade on mainnet does");
                 let held = chain.rpc().view(pool, &IPool::getReservesCall {}).await.unwrap();
                 (pool, held.reserve1.to::<u128>() as f64 / held.reserve0.to::<u128>() as f64)
             }

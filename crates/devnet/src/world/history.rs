@@ -7,6 +7,7 @@ use alloy::primitives::{
     Address, U256,
     aliases::{U24, U160},
 };
+use serde_json::json;
 
 use super::{Batch, liquidity::OpenPool, pools::Venue, shape};
 use crate::{
@@ -21,6 +22,8 @@ use crate::{
 const SWING: f64 = 1.5;
 /// The part of a V2 pair's reserves that is traded.
 const PART_OF_RESERVES: f64 = 0.001;
+/// Time from one trade in a pool to the next.
+const SECONDS_BETWEEN: u64 = 12;
 /// More than any trade takes: the limit on the price ends it.
 const PLENTY: U256 = U256::from_limbs([0, 1 << 63, 0, 0]);
 
@@ -30,6 +33,8 @@ pub(super) const ROUTERS: [Address; 4] = [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SW
 /// Trades in every pool: down, up, and back to the price that it was opened at.
 pub(super) async fn trade(rpc: &Rpc, pools: &[OpenPool]) -> Result<(), DevnetError> {
     for leg in [Leg::Down, Leg::Up, Leg::Home] {
+        // Prices accumulate over time: however fast the chain is made, some has to pass between two trades.
+        rpc.call("evm_increaseTime", json!([SECONDS_BETWEEN])).await?;
         for chunk in pools.chunks(16) {
             let mut batch = Batch::new(rpc);
             for pool in chunk {
