@@ -64,6 +64,9 @@ pub struct Devnet {
     proxy: Option<Address>,
 }
 
+/// Gas limit of a transaction that names none: enough for a new pool with a trade.
+const PLENTY_OF_GAS_UNITS: u64 = 8_000_000;
+
 impl Devnet {
     /// Starts the chain: about a second, and half a minute the first time, when the world is made.
     ///
@@ -219,7 +222,9 @@ impl Devnet {
     /// [`DevnetError::Reverted`] when it was mined and failed, and the node's own errors.
     pub async fn send(&self, tx: &Tx) -> Result<B256, DevnetError> {
         self.rpc().call("anvil_impersonateAccount", json!([tx.from])).await?;
-        let (hash, succeeded) = self.rpc().submit_and_wait(tx).await?;
+        // An estimate is for the second in which it is made, and a pool's first trade in another second costs more.
+        let tx = Tx { gas_units: tx.gas_units.or(Some(PLENTY_OF_GAS_UNITS)), ..tx.clone() };
+        let (hash, succeeded) = self.rpc().submit_and_wait(&tx).await?;
         if succeeded {
             return Ok(hash);
         }
