@@ -13,8 +13,8 @@ on the value net of gas of every route, whatever the prices are. Nothing is take
 pools are read from the market's own file, and the profit of each is worked out here, by another method than Braid's (the
 exact staircase of gas instead of its convex hull), so the result is at most Braid's figure.
 
-Pools of a kind without a formula here are listed in the witness as points of their exact curve; between points the chords
-extended beyond their neighbours bound a concave curve from above.
+Pools of a kind without a formula here are listed in the witness as points of their exact curve: the bound has to hold what is
+earned at the points, and no route may be worth more than what the chords allow, extended beyond their neighbours.
 
 Prints one line of JSON a request and a summary; exits with 1 if a published bound is below what this script finds, or an
 achieved value above it. Needs Python 3 and nothing else.
@@ -96,26 +96,30 @@ def v3_profit(pool, side, price_in, price_out, cap, gas):
     return profit_along(gamma, now if down else 1.0 / now, stretches, price_in, price_out, cap, gas["uniswap_v3"])
 
 
-def sampled_profit(points, price_in, price_out, cap, gas):
-    """Points (in, out) of a concave curve from (0, 0) on; the largest profit lies under the extended chords."""
-    points = [(0.0, 0.0)] + [(float(x), float(y)) for x, y in points]
+def sampled_profit(points, price_in, price_out, cap, gas_price):
+    """Points (in, out, gas) of a concave curve from (0, 0) on: the largest profit at a point, which some trade makes, and under
+    the extended chords, for the least gas, which none exceeds."""
+    reached = [price_out * y - price_in * x - units * gas_price for x, y, units in points if x <= cap]
+    least_gas = min(units for _, _, units in points) * gas_price
+    points = [(0.0, 0.0)] + [(float(x), float(y)) for x, y, _ in points]
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(points, points[1:])]
     best = 0.0
     for k, (a, b) in enumerate(zip(points, points[1:])):
+        if a[0] >= cap:
+            break
         # Above [a, b] lie the chord before it, extended forwards, and the chord after it, extended backwards.
-        corners = [a, b]
         before = slopes[k - 1] if k > 0 else None
-        after = slopes[k + 1] if k + 1 < len(slopes) else None
-        if before is not None and after is not None and before > after:
-            x = (b[1] - a[1] + before * a[0] - after * b[0]) / (before - after)
-            if a[0] < x < b[0]:
-                corners.append((x, a[1] + before * (x - a[0])))
-        elif after is not None:
-            corners.append((a[0], b[1] - after * (b[0] - a[0])))
-        elif before is not None:
-            corners.append((b[0], a[1] + before * (b[0] - a[0])))
-        best = max([best] + [price_out * y - price_in * min(x, cap) for x, y in corners if x <= cap or x == b[0]])
-    return best - gas
+        after = slopes[k + 1] if k + 1 < len(slopes) else 0.0
+
+        def above(x):
+            from_after = b[1] - after * (b[0] - x)
+            return from_after if before is None else min(a[1] + before * (x - a[0]), from_after)
+
+        corners = [a[0], min(b[0], cap)]
+        if before is not None and before > after:
+            corners.append((b[1] - a[1] + before * a[0] - after * b[0]) / (before - after))
+        best = max([best] + [price_out * above(x) - price_in * x for x in corners if a[0] <= x <= min(b[0], cap)])
+    return max([0.0] + reached), max(0.0, best - least_gas)
 
 
 def sound_pools(market):
@@ -133,7 +137,7 @@ def sound_pools(market):
 
 
 def recompute(pools, line):
-    """The bound at the line's prices, in wei."""
+    """The bound at the line's prices, in wei: at least, and at most."""
     gas_price = float(line["gas_price_wei"])
     units = {name: units * gas_price for name, units in line["gas_units"].items()}
     price = {token.lower(): float(value) for token, value, _ in line["tokens"]}
@@ -154,12 +158,14 @@ def recompute(pools, line):
             if sold != target and bought != source:
                 best = max(best, profit_of(pool, side, price[sold], price[bought], cap[sold], units))
         total += best
+    more = 0.0
     for curve in line["sampled"]:
         sold, bought = (token.lower() for token in curve["tokens"])
         if sold in price and bought in price and sold != target and bought != source:
-            gas = curve["gas_units"] * gas_price
-            total += max(0.0, sampled_profit(curve["points"], price[sold], price[bought], cap[sold], gas))
-    return total
+            least, most = sampled_profit(curve["points"], price[sold], price[bought], cap[sold], gas_price)
+            total += least
+            more += most - least
+    return total, total + more
 
 
 def main(arguments):
@@ -173,13 +179,13 @@ def main(arguments):
     with open(arguments[1], encoding="utf-8") as file:
         for text in file:
             line = json.loads(text)
-            bound = recompute(pools, line)
+            bound, most = recompute(pools, line)
             room = ROUNDING * abs(bound)
             published, dual = float(line["upper_bound_value_wei"]), float(line["dual_bound_value_wei"])
             achieved = float(line["achieved_value_wei"])
             # The dual bound holds what is found here; the published one may be less, where counting pools closed it
             # further, but no route may be worth more than either.
-            sound = bound <= dual + room and achieved <= min(published, bound) + room
+            sound = bound <= dual + room and achieved <= min(published, most) + room
             looser = (dual - bound) / abs(bound) * 1e4 if bound else 0.0
             widest = max(widest, looser)
             checked += 1

@@ -2,15 +2,17 @@
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, U256};
-use braid_protocols::continuous::PairCurve;
 use braid_protocols::{Pool, PoolState, uniswap_v2, uniswap_v3};
 use braid_routing::{Certificate, Witness};
 use serde_json::{Value, json};
 
 use super::requests::Asked;
 
-/// Points of a curve that has no formula in the script.
-const POINTS: i32 = 40;
+/// Halvings of the largest amount, and into how many parts the first ones are cut.
+const HALVINGS: u32 = 30;
+const PARTS_OF_HALVING: u32 = 4;
+/// Share of the most that a pool pays that counts as all of it.
+const ALL_OF_IT: f64 = 0.999;
 
 /// The line of one solved request; none for a basket, which the script does not read.
 pub(super) fn line(
@@ -65,15 +67,14 @@ fn sampled(market: &Market, witness: &Witness) -> Vec<Value> {
         }
         for (coin_out, to) in (0_u8..).zip(&pool.coins) {
             for (coin_in, from) in (0_u8..).zip(&pool.coins) {
-                let known = witness.of(*from).is_some() && witness.of(*to).is_some();
-                let Some(points) = (known && coin_in != coin_out).then(|| points(pool, &at, coin_in, coin_out)) else {
+                let (Some(sold), Some(_)) = (witness.of(*from), witness.of(*to)) else { continue };
+                if coin_in == coin_out {
                     continue;
-                };
+                }
+                let points = points(pool, &at, coin_in, coin_out, sold.cap);
                 let tokens = [*from, *to].map(wrapped).map(|token| market.tokens().get(token).map(|t| t.address));
-                let [low, high] = [coin_in.min(coin_out), coin_in.max(coin_out)];
-                let gas = PairCurve::of(pool, [low, high], &at).map_or(0.0, |curve| curve.gas_units);
                 if !points.is_empty() {
-                    curves.push(json!({ "pool": pool.address, "tokens": tokens, "gas_units": gas, "points": points }));
+                    curves.push(json!({ "pool": pool.address, "tokens": tokens, "points": points }));
                 }
             }
         }
@@ -81,14 +82,27 @@ fn sampled(market: &Market, witness: &Witness) -> Vec<Value> {
     curves
 }
 
-/// Exact quotes over twelve orders of magnitude, up to the most that the pool takes.
-fn points(pool: &Pool, at: &ExecutionBlock, coin_in: u8, coin_out: u8) -> Vec<(f64, f64)> {
-    let quote = |amount: U256| pool.swap(at, coin_in, coin_out, amount).ok().map(|swap| swap.amount_out);
-    let most = (0..112).rev().map(|bits| U256::from(1) << bits).find(|amount| quote(*amount).is_some());
-    let Some(most) = most else { return Vec::new() };
-    let amounts = (0..=POINTS).rev().filter_map(|k| U256::try_from(f64::from(most) / 2_f64.powi(k)).ok());
-    let points = amounts.filter_map(|amount| Some((f64::from(amount), f64::from(quote(amount)?))));
-    let mut points: Vec<(f64, f64)> = points.filter(|(x, y)| *x > 0.0 && *y > 0.0).collect();
+/// Exact quotes, and the gas of each, up to the most that the pool takes or a route can bring: close together over the last ten
+/// doublings before more of it pays hardly more, and one for each doubling below.
+fn points(pool: &Pool, at: &ExecutionBlock, coin_in: u8, coin_out: u8, cap: f64) -> Vec<(f64, f64, u64)> {
+    let quote = |amount: f64| {
+        let amount = U256::try_from(amount.floor()).ok()?;
+        let swap = pool.swap(at, coin_in, coin_out, amount).ok()?;
+        Some((f64::from(amount), f64::from(swap.amount_out), swap.gas_units))
+    };
+    let paid = |amount: f64| quote(amount).map_or(0.0, |(_, paid, _)| paid);
+    let Some(taken) = (0..112).rev().map(|bits| f64::from(bits).exp2()).find(|amount| quote(*amount).is_some()) else {
+        return Vec::new();
+    };
+    let all = taken.min(cap * 1.01);
+    let mut most = all;
+    while most > 2.0 && paid(most / 2.0) > ALL_OF_IT * paid(most) {
+        most /= 2.0;
+    }
+    let halvings = (10..HALVINGS).rev().map(f64::from);
+    let close = (0..=10 * PARTS_OF_HALVING).rev().map(|k| f64::from(k) / f64::from(PARTS_OF_HALVING));
+    let amounts = halvings.chain(close).map(|k| most / k.exp2()).chain([all]);
+    let mut points: Vec<(f64, f64, u64)> = amounts.filter_map(quote).filter(|(x, y, _)| *x > 0.0 && *y > 0.0).collect();
     points.dedup_by(|later, first| later.0 <= first.0);
     points
 }
