@@ -39,7 +39,7 @@ fn distinct_tokens(route: &braid_routing::Route) -> bool {
 }
 
 proptest! {
-    // One seed, so that a run says the same everywhere. Known to be open: over other seeds about 3 in 100,000 cases
+    // One seed, so that a run says the same everywhere. Known to be open: over other seeds about 1 in 100,000 cases
     // still find a chain that pays more than the answer, by up to one percent, through pools that are out of line.
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(2_000) })]
 
@@ -128,6 +128,29 @@ fn each_reason_for_no_route_has_its_own_error() {
     assert_eq!(ask(ether(1.0), 2), Err(SolveError::NoRoute(token(2))));
     assert_eq!(ask(U256::from(1), 1), Err(SolveError::AmountTooSmall));
     assert_eq!(ask(U256::MAX, 1), Err(SolveError::InsufficientLiquidity));
+}
+
+#[test]
+fn a_trade_that_drains_the_market_uses_pools_that_are_out_of_line_by_little() {
+    let pool = |coins, depth, tilt, concentrated| Sketch { coins, depth, tilt, concentrated, fee: 500 };
+    let market = market(
+        TOKENS,
+        &[
+            pool((4, 0), 185.0, 1.0, true),
+            pool((2, 4), 143.0, 1.0, false),
+            pool((3, 0), 172.0, 1.0, false),
+            pool((4, 3), 9_372.0, 1.027_5, true),
+            pool((4, 1), 4_936.0, 1.0, true),
+            pool((2, 0), 150.0, 1.0, false),
+            pool((2, 3), 10.0, 1.017, false),
+            pool((3, 0), 3_757.0, 1.0, false),
+        ],
+    );
+    let amount = ether(2_429.606_852_015);
+    let solution = solve(&Prepared::new(Arc::clone(&market)), &request(token(0), amount, token(1), 31)).unwrap();
+    let all = chains(&market, token(0), token(1), 4);
+    let best = all.iter().filter_map(|chain| run_chain(&market, chain, amount)).map(|(out, _)| out).max().unwrap();
+    assert!(solution.route.amounts_out[0] >= best, "{} of {best}", solution.route.amounts_out[0]);
 }
 
 #[test]

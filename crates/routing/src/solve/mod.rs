@@ -186,7 +186,8 @@ impl<'a> Single<'a> {
             (universe, bound)
         } else {
             let (universe, bound) = self.split_and_reopen(universe, &mut best);
-            self.missed_chain(universe, bound, potentials, &mut best)
+            self.missed_chain(potentials, &mut best);
+            self.covered(universe, bound, false, &mut best)
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.
         let beyond = |found: &Candidate, share: f64| bound - found.net > share * bound.abs();
@@ -200,12 +201,11 @@ impl<'a> Single<'a> {
             self.offer(&mut best, &flows);
         }
         let lost = best.as_ref().is_none_or(|found| beyond(found, LOST));
-        let unsure = best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST;
-        let (universe, bound) = if lost || self.tempted.get() {
-            self.simpler_routers(potentials, universe, bound, &mut best)
-        } else {
-            (universe, bound)
-        };
+        let tempted = self.tempted.get();
+        let unsure = best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST || tempted;
+        if lost || tempted {
+            self.simpler_routers(potentials, &mut best);
+        }
         if best.is_none() {
             for chain in path::narrowest_paths(problem, potentials, CHAINS) {
                 self.offer(&mut best, &chain.flows);
@@ -215,6 +215,7 @@ impl<'a> Single<'a> {
             let chain = walk::best_chain(problem, self.request, self.request.inputs[0].1).unwrap_or_default();
             self.offer(&mut best, &chain);
         }
+        let (universe, bound) = self.covered(universe, bound, below_gas, &mut best);
         if self.too_much_gas.get() {
             self.save_gas(&universe, bound, &mut best);
         }

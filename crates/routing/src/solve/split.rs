@@ -26,7 +26,7 @@ const REOPEN_GAP: f64 = 0.05;
 const TEMPTING: f64 = 2e-4;
 const SMALL_MARKET: usize = 3_000;
 
-/// What a split left: a bound, and the prices and caps that go with it.
+/// What a split left: a bound, and the prices and potentials that go with it.
 pub(super) struct Split {
     pub(super) bound: f64,
     prices: Vec<f64>,
@@ -78,7 +78,7 @@ impl Single<'_> {
         }
         let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
         self.offer(best, &flows);
-        self.covered(universe, first.bound, best)
+        self.covered(universe, first.bound, false, best)
     }
 
     /// A flow over the tokens of the best route and of pools that tempt, with these open.

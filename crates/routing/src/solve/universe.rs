@@ -1,4 +1,4 @@
-//! Which pools a bound covers, and what simpler routers find outside of them.
+//! Which pools a bound covers, and what is found outside of them.
 
 use super::{Candidate, Single};
 use crate::baseline::Baseline;
@@ -13,25 +13,11 @@ const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
 /// The same as a share of what a trade loses, and the share of its value from which that counts.
 const OUT_OF_LINE_OF_LOSS: f64 = 1e-3;
 const DRAIN: f64 = 0.5;
-
 /// Most pools priced to see whether a chain was missed, and by what share it has to be better.
 const MISSED_QUOTES: usize = 3_000;
-const MATTERS_OF_TRADE: f64 = 1e-7;
+const BETTER_BY: f64 = 1e-7;
 /// What another swap costs at least.
 const ANOTHER_SWAP_GAS_UNITS: f64 = 60_000.0;
-
-/// The best prices at which a universe's pools buy and sell a token.
-fn market_prices(universe: &Problem<'_>, prices: &[f64], token: usize) -> [f64; 2] {
-    let (mut bid, mut ask) = (0.0_f64, f64::INFINITY);
-    for arrow in universe.prepared.graph().arrows(token).iter().filter(|arrow| universe.is_open(arrow.pair)) {
-        let other = prices[arrow.to as usize];
-        if other > 0.0 {
-            bid = bid.max(other * arrow.spot);
-            ask = ask.min(if arrow.back > 0.0 { other / arrow.back } else { f64::INFINITY });
-        }
-    }
-    [bid, ask]
-}
 
 impl Single<'_> {
     /// The problem over the pools that the bound covers: without those out of line, but with those of the best chain.
@@ -127,74 +113,60 @@ impl Single<'_> {
         earning
     }
 
-    fn is_within(&self, universe: &Problem<'_>, found: &Candidate) -> bool {
-        self.flows_of(&found.route).iter().all(|flow| universe.is_open(flow.pair))
-    }
-
-    /// The universe with the pools of a route.
-    fn with_pools_of<'u>(&self, mut universe: Problem<'u>, found: &Candidate) -> Problem<'u> {
-        for flow in self.flows_of(&found.route) {
-            if let Some(closed) = universe.closed.get_mut(flow.pair as usize) {
-                *closed = false;
-            }
-        }
-        universe
-    }
-
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
     /// of the question now.
-    pub(super) fn missed_chain<'u>(
-        &'u self,
-        universe: Problem<'u>,
-        bound: f64,
-        potentials: &Potentials,
-        best: &mut Option<Candidate>,
-    ) -> (Problem<'u>, f64) {
+    pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         let is_short = |found: &Candidate| found.route.steps.len() <= self.problem.hops;
         let known = best.as_ref().filter(|found| is_short(found) && !self.problem.awake.is_empty());
-        let Some(floor) = known.map(|found| found.net + MATTERS_OF_TRADE * found.net.abs()) else {
-            return (universe, bound);
-        };
-        let Some(chain) = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES) else {
-            return (universe, bound);
-        };
-        self.offer(best, &chain.flows);
-        self.covered(universe, bound, best)
+        let Some(floor) = known.map(|found| found.net + BETTER_BY * found.net.abs()) else { return };
+        let chain = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES);
+        self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
     }
 
     /// What simpler routers find over all open pools: a floor under the answer where the bound is far, or where pools that
-    /// were set aside earn more than the gap. Where the best route then uses such pools, the bound is worked out with them.
-    pub(super) fn simpler_routers<'u>(
-        &'u self,
-        potentials: &Potentials,
-        universe: Problem<'u>,
-        bound: f64,
-        best: &mut Option<Candidate>,
-    ) -> (Problem<'u>, f64) {
+    /// were set aside earn more than the gap.
+    pub(super) fn simpler_routers(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.awake.is_empty();
         for baseline in Baseline::ALL.into_iter().filter(|baseline| !searched || *baseline != Baseline::SingleChain) {
             let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);
         }
-        self.covered(universe, bound, best)
     }
 
-    /// The universe with all pools of the best route, and a bound over it.
+    /// The universe with all pools of the best route, and a bound over it: a bound over fewer pools says nothing of that route.
     pub(super) fn covered<'u>(
         &'u self,
         universe: Problem<'u>,
         bound: f64,
+        below_gas: bool,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
-        let Some(found) = best.as_ref().filter(|found| !self.is_within(&universe, found)) else {
+        let flows = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
+        if flows.iter().all(|flow| universe.is_open(flow.pair)) {
             return (universe, bound);
-        };
-        let wider = self.with_pools_of(universe, found);
+        }
+        let mut wider = universe;
+        for flow in flows {
+            wider.closed[flow.pair as usize] = false;
+        }
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
-        let bound = self.split(&wider, best).bound;
+        let bound = if below_gas { self.below_gas(&wider, best.as_ref()) } else { self.split(&wider, best).bound };
         (wider, bound)
     }
+}
+
+/// The best prices at which a universe's pools buy and sell a token.
+fn market_prices(universe: &Problem<'_>, prices: &[f64], token: usize) -> [f64; 2] {
+    let (mut bid, mut ask) = (0.0_f64, f64::INFINITY);
+    for arrow in universe.prepared.graph().arrows(token).iter().filter(|arrow| universe.is_open(arrow.pair)) {
+        let other = prices[arrow.to as usize];
+        if other > 0.0 {
+            bid = bid.max(other * arrow.spot);
+            ask = ask.min(if arrow.back > 0.0 { other / arrow.back } else { f64::INFINITY });
+        }
+    }
+    [bid, ask]
 }
