@@ -45,13 +45,13 @@ const BY_HAND_METAPOOLS: [Address; 8] = [
 
 /// The two-coin pools of 2021 that are not the factory's, by what their contracts do differently. Source: their verified code.
 const TWO_COINS: &[(Address, ClassicTwo)] = &[
-    (alloy_primitives::address!("9838eCcC42659FA8AA7daF2aD134b53984c9427b"), ClassicTwo::Early),
-    (alloy_primitives::address!("98a7F18d4E56Cfe84E3D081B40001B3d5bD3eB8B"), ClassicTwo::Early),
-    (alloy_primitives::address!("B576491F1E6e5E62f1d8F26062Ee822B40B0E0d4"), ClassicTwo::Tenth),
-    (alloy_primitives::address!("98638FAcf9a3865cd033F36548713183f6996122"), ClassicTwo::Tenth),
-    (alloy_primitives::address!("752eBeb79963cf0732E9c0fec72a49FD1DEfAEAC"), ClassicTwo::Tenth),
-    (alloy_primitives::address!("AdCFcf9894335dC340f6Cd182aFA45999F45Fc44"), ClassicTwo::TenthLoose),
-    (alloy_primitives::address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
+    (address!("9838eCcC42659FA8AA7daF2aD134b53984c9427b"), ClassicTwo::Early),
+    (address!("98a7F18d4E56Cfe84E3D081B40001B3d5bD3eB8B"), ClassicTwo::Early),
+    (address!("B576491F1E6e5E62f1d8F26062Ee822B40B0E0d4"), ClassicTwo::Tenth),
+    (address!("98638FAcf9a3865cd033F36548713183f6996122"), ClassicTwo::Tenth),
+    (address!("752eBeb79963cf0732E9c0fec72a49FD1DEfAEAC"), ClassicTwo::Tenth),
+    (address!("AdCFcf9894335dC340f6Cd182aFA45999F45Fc44"), ClassicTwo::TenthLoose),
+    (address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
 ];
 
 /// What the reader has to know of a pool before it can understand what it holds.
