@@ -6,16 +6,17 @@
 
 use std::rc::Rc;
 
-use crate::certify::{self, PriceBoard};
+use crate::board::PriceBoard;
+use crate::certify;
 use crate::dual::{Member, Stage, Subproblem, Tolerance};
-use crate::flow::{FlowSearch, SWAP_GAS_UNITS};
+use crate::flow::{FlowSearch, Relaxed, SWAP_GAS_UNITS};
 use crate::problem::{NOWHERE, Problem, is_large};
 
 /// Most pools asked about, one after the other.
 const QUESTIONS: usize = 6;
 /// Gap, as a share of the bound, from which it is worth the time; in a large market it takes longer.
 const WORTHWHILE: f64 = 1e-6;
-const WORTHWHILE_IN_LARGE: f64 = 5e-5;
+const WORTHWHILE_IN_LARGE: f64 = 1e-4;
 /// The weights between which a pool is used in part.
 const IN_PART: std::ops::Range<f64> = 0.002..0.998;
 /// Smoothing, as shares of a swap's gas.
@@ -41,8 +42,7 @@ pub(crate) struct Judged {
 
 impl<'p> FlowSearch<'_, 'p> {
     /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle.
-    /// `at` is the dual at the `relaxed` prices.
-    pub(crate) fn branch(&mut self, sub: &Subproblem<'p>, relaxed: &[f64], at: Judged, net: f64, bound: f64) -> f64 {
+    pub(crate) fn branch(&mut self, relaxed: Relaxed<'p>, net: f64, bound: f64) -> f64 {
         let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
         let least = if is_large(self.problem.prepared) { WORTHWHILE_IN_LARGE } else { WORTHWHILE };
         let gas = SWAP_GAS_UNITS * self.problem.gas_price;
@@ -51,20 +51,20 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         // The questions are about bounds of which a witness would have to tell the answers.
         let problem = Problem { recorder: None, ..self.problem.clone() };
-        let at = Rc::new(at);
-        let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices: relaxed.to_vec(), at }];
+        let Relaxed { sub, prices, at } = relaxed;
+        let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices, at: Rc::new(at) }];
         for _ in 0..QUESTIONS {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
-            let Some(pair) = self.used_in_part(sub, &leaves[at]) else { break };
+            let Some(pair) = self.used_in_part(&sub, &leaves[at]) else { break };
             let leaf = leaves.swap_remove(at);
             for is_used in [true, false] {
                 let mut half = leaf.clone();
                 let list = if is_used { &mut half.used } else { &mut half.unused };
                 list.push(pair);
                 let kept = self.bound_of(&problem, &half, &leaf.at);
-                self.relax_leaf(sub, &mut half, gas);
-                half.at = Rc::new(self.judged(&problem, sub, &half.prices, self.start));
+                self.relax_leaf(&sub, &mut half, gas);
+                half.at = Rc::new(self.judged(&problem, &sub, &half.prices, self.start));
                 let bound = self.bound_of(&problem, &half, &half.at).min(kept);
                 half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
                 leaves.push(half);
@@ -94,7 +94,7 @@ impl<'p> FlowSearch<'_, 'p> {
         self.newton.damping = 1e-2;
         for tau in TAUS {
             let tau = (tau * gas).max(1e-10 * self.scale);
-            let tolerance = Tolerance { excess: 1e-9 * self.scale, decrease: 1e-9 * self.scale, steps: 25 };
+            let tolerance = Tolerance { excess: 1e-7 * self.scale, decrease: 1e-7 * self.scale, steps: 25 };
             let stage = Stage::Smooth { tau, slack: 1.0 };
             self.newton.minimise(&answered, &mut leaf.prices, stage, self.scale, tolerance);
         }

@@ -5,7 +5,8 @@
 //! pools side by side are bounded by the better rate; `k` pools or more pay the gas of at least `k`, so that the dual with
 //! its `k` largest terms counted even where they are negative bounds them.
 
-use crate::certify::{self, PriceBoard};
+use crate::board::PriceBoard;
+use crate::certify;
 use crate::path::EXACT_BELOW;
 use crate::prepare::Arrow;
 use crate::problem::{Flow, Problem};

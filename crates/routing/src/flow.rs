@@ -1,7 +1,8 @@
 //! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
 
+use crate::board::PriceBoard;
 use crate::branch::Judged;
-use crate::certify::{self, PriceBoard};
+use crate::certify;
 use crate::dual::{Member, Newton, RELAX_BUDGET, Stage, Subproblem, Tolerance};
 use crate::fixed::Fixed;
 use crate::potentials::Potentials;
@@ -25,13 +26,22 @@ const SURCHARGES: usize = 6;
 const LAST_TAU: f64 = 0.01;
 
 /// The best flow found, and the least bound.
-pub(crate) struct Found {
+pub(crate) struct Found<'p> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) bound: f64,
     /// Prices of all tokens at the flow found.
     pub(crate) prices: Vec<f64>,
     /// The least value of the dual over the whole market, and the prices of all tokens at which it has it.
     pub(crate) tightest: (f64, PriceBoard),
+    /// The relaxed problem to ask about pools of; none where the number of pools is what limits the flow.
+    pub(crate) relaxed: Option<Relaxed<'p>>,
+}
+
+/// The tokens and pools that matter to a flow, the relaxed prices of these tokens, and the dual there.
+pub(crate) struct Relaxed<'p> {
+    pub(crate) sub: Subproblem<'p>,
+    pub(crate) prices: Vec<f64>,
+    pub(crate) at: Judged,
 }
 
 /// One problem on the way to its flow.
@@ -52,7 +62,7 @@ pub(crate) struct FlowSearch<'a, 'p> {
 
 impl<'p> FlowSearch<'_, 'p> {
     /// `chain` is the best single chain, whose value net of gas is `net`; `bound` is the least bound known.
-    pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found {
+    pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found<'p> {
         let mut members = self.first_tokens(chain, net, bound);
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
@@ -87,7 +97,9 @@ impl<'p> FlowSearch<'_, 'p> {
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
         let dear = self.dearer(&sub, &relaxed);
         let rounded = rounding::round(self, &sub, &relaxed, dear.as_ref(), chain);
-        let Some(fixed) = rounded else { return Found { flows: Vec::new(), bound: least, prices, tightest } };
+        let Some(fixed) = rounded else {
+            return Found { flows: Vec::new(), bound: least, prices, tightest, relaxed: None };
+        };
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
             board.set(*token as usize, *price);
@@ -98,12 +110,8 @@ impl<'p> FlowSearch<'_, 'p> {
         if last.bound < tightest.0 {
             tightest = (last.bound, board.clone());
         }
-        if dear.is_none() {
-            // A flow that balances only roughly may promise more than there is.
-            let known = if fixed.net < least { net.max(fixed.net) } else { net };
-            least = self.branch(&sub, &relaxed, at, known, least);
-        }
-        Found { flows: fixed.flows, bound: least, prices: board.price, tightest }
+        let relaxed = dear.is_none().then_some(Relaxed { sub, prices: relaxed, at });
+        Found { flows: fixed.flows, bound: least, prices: board.price, tightest, relaxed }
     }
 
     /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
@@ -177,7 +185,7 @@ impl<'p> FlowSearch<'_, 'p> {
             if last || self.newton.is_spent(RELAX_BUDGET) {
                 return;
             }
-            tau = (tau * 0.15).max(last_tau);
+            tau = (tau * 0.1).max(last_tau);
         }
     }
 

@@ -8,6 +8,7 @@
 mod arrival;
 pub mod baseline;
 mod basket;
+mod board;
 mod branch;
 mod certify;
 mod dual;

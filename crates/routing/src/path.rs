@@ -146,9 +146,12 @@ impl<'a, 'p> Search<'a, 'p> {
                     continue;
                 }
                 let arrows = if token == source { graph.arrows(token) } else { graph.inner_arrows(token) };
+                // Most arrows promise too little, at one look.
+                let (label, floor) = (self.labels[at as usize], self.floor());
                 for arrow in arrows {
                     let to = arrow.to as usize;
-                    if to != target && graph.is_inner(to) {
+                    let promise = label.amount * arrow.spot * self.worth[to] - label.gas;
+                    if promise > floor && to != target && graph.is_inner(to) {
                         self.extend(at, arrow, &mut next);
                     }
                 }

@@ -196,7 +196,7 @@ enum Through {
 }
 
 /// Relaxes arrows round by round from the first token, through inner tokens, until the second. `relax` says whether the token
-/// at the arrow's other side improved.
+/// at the arrow's other side improved. The last round leads to the second token only: from any other none is left to go on.
 fn sweep(
     problem: &Problem<'_>,
     through: Through,
@@ -205,35 +205,35 @@ fn sweep(
 ) {
     let graph = problem.prepared.graph();
     let all = through == Through::All;
-    let mut queued = vec![false; graph.token_count()];
+    // The round before which each token improved last.
+    let mut fresh = vec![usize::MAX; graph.token_count()];
+    fresh[start] = 0;
     let (mut frontier, mut next) = (vec![start], Vec::new());
-    for _ in 0..problem.hops {
-        for &x in &frontier {
+    for round in 0..problem.hops {
+        let is_last = round + 1 == problem.hops;
+        for &x in frontier.iter().filter(|_| !is_last) {
             // An outer token's arrows all count at the ends of a route only.
             let arrows = if x == start { graph.arrows(x) } else { graph.inner_arrows(x) };
             for arrow in arrows {
                 let to = arrow.to as usize;
                 let passable = to == end || (graph.is_inner(to) && (all || problem.is_awake(to)));
-                if passable && problem.is_open(arrow.pair) && relax(x, arrow) && to != end && !queued[to] {
-                    queued[to] = true;
+                if passable && problem.is_open(arrow.pair) && relax(x, arrow) && to != end && fresh[to] != round + 1 {
+                    fresh[to] = round + 1;
                     next.push(to);
                 }
             }
         }
-        if !graph.is_inner(end) {
-            // Arrows into an outer end are found from its side.
+        if is_last || !graph.is_inner(end) {
+            // Arrows into the end are found from its side.
             for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pair)) {
                 let x = arrow.to as usize;
-                if x != start && frontier.contains(&x) {
+                if fresh[x] == round && (is_last || x != start) {
                     relax(x, &arrow.reversed(end));
                 }
             }
         }
         frontier.clear();
         std::mem::swap(&mut frontier, &mut next);
-        for &x in &frontier {
-            queued[x] = false;
-        }
         if frontier.is_empty() {
             break;
         }

@@ -15,7 +15,8 @@ mod terms;
 
 use braid_primitives::TokenId;
 
-use crate::certify::{self, PriceBoard};
+use crate::board::PriceBoard;
+use crate::certify;
 use crate::dual::Newton;
 use crate::flow::FlowSearch;
 use crate::potentials::Potentials;

@@ -81,7 +81,7 @@ fn after_gas(rate: f64, share: f64) -> f64 {
     rate * left * left * (1.0 + SLACK)
 }
 
-/// A pair of two inner tokens, with what one comparison needs to reject it.
+/// A pair of two inner tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InnerPair {
     pub(crate) id: u32,
@@ -89,17 +89,13 @@ pub(crate) struct InnerPair {
     pub(crate) ends: [u32; 2],
     /// Marginal rates of selling coin 0 and coin 1.
     pub(crate) spot: [f64; 2],
-    /// `Direction::reject_in` of both.
-    pub(crate) reject: [f64; 2],
-    /// Root of the gas of a swap, in units.
-    pub(crate) gas_root: f64,
+    pub(crate) gas_units: f64,
 }
 
 impl InnerPair {
     fn of(id: u32, ends: [u32; 2], curve: &PairCurve) -> Self {
-        let side = |side| curve.direction(side).map_or((0.0, 0.0), |d| (d.spot(), d.reject_in()));
-        let [(spot0, reject0), (spot1, reject1)] = [side(0), side(1)];
-        Self { id, ends, spot: [spot0, spot1], reject: [reject0, reject1], gas_root: curve.gas_units.sqrt() }
+        let spot = [0, 1].map(|side| curve.direction(side).map_or(0.0, |direction| direction.spot()));
+        Self { id, ends, spot, gas_units: curve.gas_units }
     }
 }
 
@@ -210,6 +206,22 @@ impl Graph {
 
     pub(crate) fn token_count(&self) -> usize {
         self.outer.len()
+    }
+
+    /// How many arrows there are: two a pair.
+    pub(crate) fn arrow_count(&self) -> usize {
+        self.arrows.len()
+    }
+
+    /// An arrow by its place among all.
+    #[inline]
+    pub(crate) fn arrow(&self, place: u32) -> &Arrow {
+        &self.arrows[place as usize]
+    }
+
+    /// The place of a token's first arrow.
+    pub(crate) fn first_arrow(&self, token: usize) -> u32 {
+        self.start[token]
     }
 
     /// Every arrow out of a token.

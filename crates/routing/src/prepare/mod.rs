@@ -2,6 +2,7 @@
 
 mod core;
 mod graph;
+mod ladder;
 mod pairs;
 mod prices;
 mod standing;
@@ -13,6 +14,7 @@ use braid_primitives::TokenId;
 use braid_protocols::continuous::PairCurve;
 
 pub(crate) use graph::{Arrow, Graph, index32};
+pub(crate) use ladder::Ladder;
 pub(crate) use pairs::{Pair, Pairs};
 use prices::{Depths, Prices};
 pub(crate) use standing::Standing;
@@ -27,7 +29,7 @@ pub struct Prepared {
     depths: Depths,
     prices: Prices,
     standing: Standing,
-    deepest_first: Vec<u32>,
+    ladder: Ladder,
     /// Whether each token is one that routes pass through for its own sake: see [`core`].
     core: Vec<bool>,
     least_gas_units: f64,
@@ -81,20 +83,9 @@ impl Prepared {
         let deepest_first = prices.deepest_first();
         let core = core::tokens(&graph, &standing, &prices, &deepest_first);
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
+        let ladder = Ladder::new(&graph, deepest_first);
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
-        Self {
-            market,
-            pairs,
-            curves,
-            graph,
-            depths,
-            prices,
-            standing,
-            deepest_first,
-            core,
-            least_gas_units,
-            pool_count,
-        }
+        Self { market, pairs, curves, graph, depths, prices, standing, ladder, core, least_gas_units, pool_count }
     }
 
     /// The market.
@@ -124,7 +115,12 @@ impl Prepared {
 
     /// Every token, those with the deepest pools first.
     pub(crate) fn deepest_first(&self) -> &[u32] {
-        &self.deepest_first
+        self.ladder.tokens()
+    }
+
+    /// The same, and the pools of each with those before it.
+    pub(crate) fn ladder(&self) -> &Ladder {
+        &self.ladder
     }
 
     /// How deep the pools behind a token's reference price are: what moves it by one percent along the deepest pools, in

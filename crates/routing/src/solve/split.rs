@@ -1,10 +1,11 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
 use super::{Candidate, Single};
-use crate::certify::{self, PriceBoard};
+use crate::board::PriceBoard;
+use crate::certify;
 use crate::dual::Newton;
 use crate::few::{self, Worth};
-use crate::flow::FlowSearch;
+use crate::flow::{FlowSearch, Found, Relaxed};
 use crate::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::reach::reachable;
@@ -21,16 +22,27 @@ const UNCLEAR: f64 = 1e-4;
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
-const REOPEN_GAP: f64 = 0.05;
+const REOPEN_GAP: f64 = 0.02;
 /// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
 const TEMPTING: f64 = 2e-4;
 const SMALL_MARKET: usize = 3_000;
 
 /// What a split left: a bound, and the prices and potentials that go with it.
-pub(super) struct Split {
-    pub(super) bound: f64,
+pub(super) struct Split<'p> {
+    bound: f64,
     prices: Vec<f64>,
     potentials: Potentials,
+    /// What the bound can be narrowed down with.
+    rest: Option<Rest<'p>>,
+}
+
+/// A flow search as it was left, and what it found out about bounds.
+struct Rest<'p> {
+    alive: Vec<bool>,
+    start: Vec<f64>,
+    newton: Newton,
+    tightest: (f64, PriceBoard),
+    relaxed: Option<Relaxed<'p>>,
 }
 
 impl Single<'_> {
@@ -67,25 +79,28 @@ impl Single<'_> {
         universe: Problem<'u>,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
-        let first = self.split(&universe, best);
+        let mut first = self.split(&universe, best);
         let tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
         let sum: f64 = tempting.iter().map(|(earned, _)| earned).sum();
         let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
         let small = self.prepared.pair_count() <= SMALL_MARKET;
         self.tempted.set(small && sum > gap.max(TEMPTING * first.bound));
-        if sum <= (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
-            return (universe, first.bound);
+        if sum > (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
+            let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
+            self.offer(best, &flows);
+            if !self.covers(&universe, best.as_ref()) {
+                return self.covered(universe, first.bound, false, best);
+            }
         }
-        let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
-        self.offer(best, &flows);
-        self.covered(universe, first.bound, false, best)
+        let bound = self.narrowed(&universe, &mut first, best.as_ref());
+        (universe, bound)
     }
 
     /// A flow over the tokens of the best route and of pools that tempt, with these open.
     fn flow_through(
         &self,
         universe: &Problem<'_>,
-        first: &Split,
+        first: &Split<'_>,
         tempting: &[(f64, u32)],
         best: Option<&Candidate>,
     ) -> Vec<Flow> {
@@ -110,7 +125,7 @@ impl Single<'_> {
     }
 
     /// Looks for a better flow over the universe, and for a bound on every route over it.
-    pub(super) fn split(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> Split {
+    pub(super) fn split<'p>(&self, universe: &Problem<'p>, best: &mut Option<Candidate>) -> Split<'p> {
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
         if potentials.worth[universe.source] <= 0.0 && !universe.awake.is_empty() {
             let all = Problem { awake: Vec::new(), ..universe.clone() };
@@ -123,7 +138,7 @@ impl Single<'_> {
             self.note(universe, &potentials);
             self.tighten(universe, &mut potentials, net);
             let prices = potentials.start_prices(universe);
-            return Split { bound: first, prices, potentials };
+            return Split { bound: first, prices, potentials, rest: None };
         }
         self.tighten(universe, &mut potentials, net);
         let alive = reachable(universe);
@@ -146,7 +161,7 @@ impl Single<'_> {
         }
         let mut bound = dual.min(first);
         if self.is_close(bound, best) {
-            return Split { bound, prices: board.price, potentials };
+            return Split { bound, prices: board.price, potentials, rest: None };
         }
         let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
         if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
@@ -155,7 +170,7 @@ impl Single<'_> {
             let few = few::bound(universe, worth, &alive, &boards, net);
             bound = few.map_or(bound, |few| few.min(bound));
             if self.is_close(bound, best) {
-                return Split { bound, prices: board.price, potentials };
+                return Split { bound, prices: board.price, potentials, rest: None };
             }
         }
         self.settle_guesses(universe, &mut start);
@@ -171,15 +186,36 @@ impl Single<'_> {
         };
         let found = search.run(&chain, net, bound);
         self.offer(best, &found.flows);
-        let mut bound = found.bound;
-        let known = best.as_ref().map_or(0.0, |found| found.net);
-        let (dual, board) = &found.tightest;
+        let Found { bound, prices, tightest, relaxed, .. } = found;
+        let rest = Rest { newton: search.newton, tightest, relaxed, alive, start };
+        Split { bound, prices, potentials, rest: Some(rest) }
+    }
+
+    /// The least bound that can be had over the universe, where a split's is not close to the best route.
+    pub(super) fn narrowed<'p>(&self, universe: &Problem<'p>, split: &mut Split<'p>, best: Option<&Candidate>) -> f64 {
+        let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
+        let Some(Rest { alive, start, newton, tightest: (dual, board), relaxed }) = split.rest.take() else {
+            return bound;
+        };
+        if let Some(relaxed) = relaxed {
+            let mut search = FlowSearch {
+                problem: universe,
+                potentials: &split.potentials,
+                alive: &alive,
+                start: &start,
+                scale: bound.max(universe.gas_price),
+                max_pools: 0,
+                newton,
+                local: vec![u32::MAX; start.len()],
+            };
+            bound = search.branch(relaxed, known, bound);
+        }
         let unclear = bound - known > UNCLEAR * bound.abs() && GAS_WEIGHS * universe.gas_price > bound - known;
         if unclear && dual.is_finite() {
-            let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
+            let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
+            let worth = Worth::of_board(universe, dual, &board, &split.potentials.cap);
             let boards = [Some(board.clone()), few::chain_prices(universe, &alive, &chain)];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
-            let worth = Worth::of_board(universe, *dual, board, &potentials.cap);
             let few = few::bound(universe, worth, &alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
@@ -193,7 +229,7 @@ impl Single<'_> {
                 self.note(&all, &through_all);
             }
         }
-        Split { bound, prices: found.prices, potentials }
+        bound
     }
 
     /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow whichever pool

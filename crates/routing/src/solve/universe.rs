@@ -142,19 +142,28 @@ impl Single<'_> {
         below_gas: bool,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
-        let flows = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        if flows.iter().all(|flow| universe.is_open(flow.pair)) {
+        if self.covers(&universe, best.as_ref()) {
             return (universe, bound);
         }
         let mut wider = universe;
-        for flow in flows {
+        for flow in best.iter().flat_map(|found| self.flows_of(&found.route)) {
             wider.closed[flow.pair as usize] = false;
         }
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
-        let bound = if below_gas { self.below_gas(&wider, best.as_ref()) } else { self.split(&wider, best).bound };
+        let bound = if below_gas {
+            self.below_gas(&wider, best.as_ref())
+        } else {
+            let mut split = self.split(&wider, best);
+            self.narrowed(&wider, &mut split, best.as_ref())
+        };
         (wider, bound)
+    }
+
+    /// Whether a bound over the universe counts all pools of a route.
+    pub(super) fn covers(&self, universe: &Problem<'_>, best: Option<&Candidate>) -> bool {
+        best.is_none_or(|found| self.flows_of(&found.route).iter().all(|flow| universe.is_open(flow.pair)))
     }
 }
 

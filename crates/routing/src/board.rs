@@ -1,0 +1,195 @@
+//! Prices of all tokens of a market, most of them worked out from a few.
+
+use crate::problem::Problem;
+
+/// Share of a pool's gas that counts as a crumb.
+const CRUMB: f64 = 0.01;
+
+/// Prices of all tokens: those given, and those worked out from them.
+#[derive(Clone, Debug)]
+pub(crate) struct PriceBoard {
+    /// Zero where there is none.
+    pub(crate) price: Vec<f64>,
+    given: Vec<usize>,
+    may_earn: Vec<(usize, u32)>,
+}
+
+impl PriceBoard {
+    pub(crate) fn new(tokens: usize) -> Self {
+        Self { price: vec![0.0; tokens], given: Vec::new(), may_earn: Vec::new() }
+    }
+
+    pub(crate) fn set(&mut self, token: usize, price: f64) {
+        let known = &mut self.price[token];
+        if *known <= 0.0 {
+            self.given.push(token);
+        }
+        *known = price;
+    }
+
+    /// The open pools that may earn something at these prices, each once: a token and the place of its arrow. No other pool
+    /// between tokens with prices would trade, but for rounding.
+    pub(crate) fn may_earn(&self) -> &[(usize, u32)] {
+        &self.may_earn
+    }
+
+    /// Works out the prices of reachable tokens that were not given: each at its `guess`, moved into the interval in which no
+    /// pool towards a priced token trades, or, where there is none, earns more than a crumb of its gas, or than its gas. Deep
+    /// tokens come first, and price the others.
+    pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
+        let mut bands = vec![Band::ANY; self.price.len()];
+        self.tie_given(problem, alive, &mut bands);
+        let mut unpriced = Vec::new();
+        for (token, rungs) in problem.prepared.ladder().steps() {
+            if !alive[token] || self.price[token] > 0.0 {
+                continue;
+            }
+            let mut band = bands[token];
+            for rung in rungs {
+                let other = self.price[rung.to as usize];
+                if other > 0.0 && problem.is_open(rung.pair) {
+                    band.narrow(problem, [token, rung.to as usize], [rung.spot, rung.back], other);
+                }
+            }
+            if band.low > band.high {
+                self.settle_by_gas(problem, token, guess[token]);
+            } else {
+                self.price[token] = band.nearest(guess[token]);
+            }
+            if self.price[token] <= 0.0 {
+                unpriced.push(token);
+            }
+        }
+        // What nothing told the price of in its turn may be priced by what came after it.
+        let mut before = usize::MAX;
+        while unpriced.len() < before {
+            before = unpriced.len();
+            unpriced.retain(|token| {
+                self.settle_by_gas(problem, *token, guess[*token]);
+                self.price[*token] <= 0.0
+            });
+        }
+    }
+
+    /// Notes pools between tokens whose prices are given, and what these prices say of tokens that come before them.
+    fn tie_given(&mut self, problem: &Problem<'_>, alive: &[bool], bands: &mut [Band]) {
+        for &token in &self.given {
+            for rung in problem.prepared.ladder().rungs(token).iter().filter(|rung| problem.is_open(rung.pair)) {
+                let to = rung.to as usize;
+                if self.price[to] > 0.0 {
+                    self.may_earn.push((token, rung.arrow));
+                } else if alive[to] {
+                    bands[to].narrow(problem, [to, token], [rung.back, rung.spot], self.price[token]);
+                }
+            }
+        }
+    }
+
+    /// Prices a token between whose pools something is to be earned, and notes which of them earn.
+    fn settle_by_gas(&mut self, problem: &Problem<'_>, token: usize, guess: f64) {
+        let price = self.within_gas(problem, token, guess);
+        let graph = problem.prepared.graph();
+        for (arrow, place) in graph.arrows(token).iter().zip(graph.first_arrow(token)..) {
+            let other = self.price[arrow.to as usize];
+            let trades = price < other * arrow.spot || other < price * arrow.back;
+            if trades && other > 0.0 && price > 0.0 && problem.is_open(arrow.pair) {
+                self.may_earn.push((token, place));
+            }
+        }
+        self.price[token] = price;
+    }
+
+    fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
+        // Bounds by a crumb of gas, and the wider ones by all of it.
+        let (mut crumbs, mut whole_gas) = (Band::ANY, Band::ANY);
+        // Pools that leave the guess where it is need no closer look.
+        let (floor, ceiling) = if guess > 0.0 { (guess, guess) } else { (0.0, f64::INFINITY) };
+        let crumb = problem.gas_price * CRUMB;
+        for arrow in problem.prepared.graph().arrows(token) {
+            let to = arrow.to as usize;
+            let other = self.price[to];
+            if other <= 0.0 || !problem.is_open(arrow.pair) {
+                continue;
+            }
+            let lowest = whole_gas.low.min(crumbs.low).max(floor);
+            let highest = whole_gas.high.max(crumbs.high).min(ceiling);
+            let may_raise = to != problem.source && other * arrow.spot > lowest;
+            let may_lower = to != problem.target && other < highest * arrow.back;
+            if !may_raise && !may_lower {
+                continue;
+            }
+            let (part, whole) = ((crumb / other).sqrt(), (problem.gas_price / other).sqrt());
+            let back = arrow.reversed(token);
+            let may_raise = may_raise && other * arrow.spot_after_gas(part) > lowest;
+            let may_lower = may_lower && other * back.cost_with_gas(part) < highest;
+            if !may_raise && !may_lower {
+                continue;
+            }
+            // One formula is exact for a pool of one stretch, and needs no look at its curve.
+            let curve = problem.curve(arrow.pair).filter(|_| !arrow.is_plain);
+            let gas = curve.map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
+            if may_raise {
+                let direction = curve.and_then(|curve| curve.direction(arrow.side));
+                let rate = |gas: f64, root: f64| match direction {
+                    Some(direction) => direction.average_rate(other, f64::INFINITY, gas),
+                    None => other * arrow.spot_after_gas(root),
+                };
+                crumbs.low = crumbs.low.max(rate(gas * CRUMB, part));
+                whole_gas.low = whole_gas.low.max(rate(gas, whole));
+            }
+            if may_lower {
+                let direction = curve.and_then(|curve| curve.direction(1 - arrow.side));
+                let cost = |gas: f64, root: f64| match direction {
+                    Some(direction) => direction.average_cost(other, f64::INFINITY, gas),
+                    None => other * back.cost_with_gas(root),
+                };
+                crumbs.high = crumbs.high.min(cost(gas * CRUMB, part));
+                whole_gas.high = whole_gas.high.min(cost(gas, whole));
+            }
+        }
+        if crumbs.low <= crumbs.high {
+            return crumbs.nearest(guess);
+        }
+        let Band { low, high } = whole_gas;
+        if low <= high && is_price(guess) { guess.clamp(low, high) } else { (low * high).sqrt() }
+    }
+}
+
+/// An interval of prices.
+#[derive(Clone, Copy, Debug)]
+struct Band {
+    low: f64,
+    high: f64,
+}
+
+impl Band {
+    const ANY: Self = Self { low: 0.0, high: f64::INFINITY };
+
+    /// Cuts off the prices of `token` at which a pool with a token priced `other` would trade; its marginal rates are those of
+    /// selling the token and of buying it.
+    #[inline]
+    fn narrow(&mut self, problem: &Problem<'_>, [token, to]: [usize; 2], [spot, back]: [f64; 2], other: f64) {
+        if to != problem.source && token != problem.target {
+            self.low = self.low.max(other * spot);
+        }
+        if to != problem.target && token != problem.source && other < self.high * back {
+            self.high = other / back;
+        }
+    }
+
+    /// The price nearest to a guess; without one, somewhere within; zero where nothing is known.
+    fn nearest(self, guess: f64) -> f64 {
+        let Self { low, high } = self;
+        match (is_price(guess), low > 0.0, high.is_finite()) {
+            (true, _, _) => guess.clamp(low, high),
+            (false, true, true) => (low * high).sqrt(),
+            (false, true, false) => low,
+            (false, false, true) => high,
+            (false, false, false) => 0.0,
+        }
+    }
+}
+
+fn is_price(guess: f64) -> bool {
+    guess > 0.0 && guess.is_finite()
+}

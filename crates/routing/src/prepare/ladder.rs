@@ -1,0 +1,70 @@
+//! The order in which prices of tokens are filled in: the deepest first, each from the pools it shares with those before it.
+
+use super::{Graph, index32};
+
+/// A pair, as seen from the one of its tokens that comes later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rung {
+    /// The token that comes before.
+    pub(crate) to: u32,
+    pub(crate) pair: u32,
+    /// The later token's arrow, by its place among all of the graph.
+    pub(crate) arrow: u32,
+    /// Marginal rates of selling the later token for the other, and of buying it.
+    pub(crate) spot: f64,
+    pub(crate) back: f64,
+}
+
+/// Every pair once, at the later of its tokens; in the order in which tokens come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ladder {
+    rungs: Vec<Rung>,
+    /// Where the rungs of each place begin, and where the last end.
+    start: Vec<u32>,
+    /// The token at each place, and the place of each token.
+    tokens: Vec<u32>,
+    place: Vec<u32>,
+}
+
+impl Ladder {
+    /// Of every token of the graph, in the order given.
+    pub(crate) fn new(graph: &Graph, tokens: Vec<u32>) -> Self {
+        let mut place = vec![0; tokens.len()];
+        for (token, at) in tokens.iter().zip(0_u32..) {
+            place[*token as usize] = at;
+        }
+        let mut ladder = Self { rungs: Vec::with_capacity(graph.arrow_count() / 2), start: vec![0], tokens, place };
+        for (token, here) in ladder.tokens.iter().zip(0_u32..) {
+            let arrows = graph.arrows(*token as usize).iter().zip(graph.first_arrow(*token as usize)..);
+            let before = arrows.filter(|(arrow, _)| ladder.place[arrow.to as usize] < here);
+            ladder.rungs.extend(before.map(|(arrow, at)| Rung {
+                to: arrow.to,
+                pair: arrow.pair,
+                arrow: at,
+                spot: arrow.spot,
+                back: arrow.back,
+            }));
+            ladder.start.push(index32(ladder.rungs.len()));
+        }
+        ladder
+    }
+
+    /// Every token in its turn.
+    pub(crate) fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    /// The same, with its pairs with those before it.
+    #[inline]
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (usize, &[Rung])> {
+        let rungs = self.start.windows(2).map(|ends| &self.rungs[ends[0] as usize..ends[1] as usize]);
+        self.tokens.iter().map(|token| *token as usize).zip(rungs)
+    }
+
+    /// A token's pairs with those before it.
+    #[inline]
+    pub(crate) fn rungs(&self, token: usize) -> &[Rung] {
+        let place = self.place[token] as usize;
+        &self.rungs[self.start[place] as usize..self.start[place + 1] as usize]
+    }
+}
