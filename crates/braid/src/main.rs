@@ -24,6 +24,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.
 ///
 /// Start with `braid serve --rpc-url http://127.0.0.1:8545`: any Ethereum mainnet node is enough.

@@ -22,7 +22,7 @@ const UNCLEAR: f64 = 1e-4;
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
-const REOPEN_GAP: f64 = 0.02;
+const REOPEN_GAP: f64 = 0.05;
 /// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
 const TEMPTING: f64 = 2e-4;
 const SMALL_MARKET: usize = 3_000;
@@ -82,18 +82,29 @@ impl Single<'_> {
         let mut first = self.split(&universe, best);
         let tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
         let sum: f64 = tempting.iter().map(|(earned, _)| earned).sum();
-        let gap = first.bound - best.as_ref().map_or(0.0, |found| found.net);
         let small = self.prepared.pair_count() <= SMALL_MARKET;
-        self.tempted.set(small && sum > gap.max(TEMPTING * first.bound));
-        if sum > (REOPEN_TRADE * first.bound).max(REOPEN_GAP * gap) {
+        let whole = first.bound;
+        let promises = |gap: f64| sum > (REOPEN_TRADE * whole).max(REOPEN_GAP * gap);
+        let tempts = |gap: f64| small && sum > gap.max(TEMPTING * whole);
+        let gap = whole - best.as_ref().map_or(0.0, |found| found.net);
+        let at_once = promises(gap);
+        if at_once {
             let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
             self.offer(best, &flows);
             if !self.covers(&universe, best.as_ref()) {
-                return self.covered(universe, first.bound, false, best);
+                self.tempted.set(tempts(gap));
+                return self.covered(universe, whole, false, best);
             }
         }
         let bound = self.narrowed(&universe, &mut first, best.as_ref());
-        (universe, bound)
+        let gap = bound - best.as_ref().map_or(0.0, |found| found.net);
+        self.tempted.set(tempts(gap));
+        if at_once || !promises(gap) {
+            return (universe, bound);
+        }
+        let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
+        self.offer(best, &flows);
+        self.covered(universe, bound, false, best)
     }
 
     /// A flow over the tokens of the best route and of pools that tempt, with these open.
