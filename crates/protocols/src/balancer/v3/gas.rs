@@ -16,3 +16,13 @@ pub const SURGE_GAS_UNITS: u64 = 30_000;
 /// What a further step through the vault saves in one transaction, besides the balances of tokens: from
 /// random routes, roughly.
 pub const AGAIN_GAS_UNITS: u64 = 21_000;
+
+/// A trade that a buffer serves by itself, apart from what it asks the share.
+pub const BUFFER_GAS_UNITS: u64 = 90_000;
+/// More where the vault behind takes or gives: an allowance there and back, and what the vault counts anew.
+pub const BEYOND_GAS_UNITS: u64 = 30_000;
+
+/// What a trade costs besides, for which the buffer trades with the vault behind it, which costs so much as a step of its own.
+pub(super) const fn beyond(traded_gas_units: u64) -> u64 {
+    BEYOND_GAS_UNITS.saturating_add(traded_gas_units)
+}
