@@ -20,7 +20,7 @@ pub const RATE_REDEEM_GAS_UNITS: u64 = 53_600;
 /// What a preview costs whoever asks: of a ratio, three cold words of two contracts.
 pub const RATIO_PREVIEW_GAS_UNITS: u64 = 10_000;
 /// Of a rate that compounds.
-pub const RATE_PREVIEW_GAS_UNITS: u64 = 20_000;
+pub const RATE_PREVIEW_GAS_UNITS: u64 = 23_200;
 
 impl State {
     /// What a preview costs whoever asks.

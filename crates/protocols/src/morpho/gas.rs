@@ -20,7 +20,7 @@ pub fn gas_units(vault: &MetaMorpho, visited: u64) -> u64 {
 }
 
 /// What a preview costs whoever asks, apart from the markets.
-pub const PREVIEW_GAS_UNITS: u64 = 15_000;
+pub const PREVIEW_GAS_UNITS: u64 = 66_700;
 
 /// What a preview costs whoever asks.
 pub(crate) fn preview_gas_units(vault: &MetaMorpho) -> u64 {

@@ -38,7 +38,7 @@ fn adapter(adapter: &Adapter) -> u64 {
 }
 
 /// What a preview costs whoever asks, apart from the adapters.
-pub const PREVIEW_GAS_UNITS: u64 = 20_000;
+pub const PREVIEW_GAS_UNITS: u64 = 61_900;
 
 /// What a preview costs whoever asks.
 pub(crate) fn preview_gas_units(vault: &VaultV2) -> u64 {
