@@ -299,6 +299,8 @@ fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
         if let (Ok(swap), true) = (model, keep) {
             let (_, logs) = world.exchange(coin_in, amount, true).unwrap();
             followed(&mut pool, &logs);
+            let After::BalancerV3Buffer(after) = &swap.after else { panic!("a buffer") };
+            assert_eq!(after.held, held(&pool), "the model holds what the logs say");
             before = swap.after;
         }
     }

@@ -42,7 +42,8 @@ pub struct State {
 /// What a trade left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    held: [U256; 2],
+    /// What the buffer then holds of the asset and of the share.
+    pub held: [U256; 2],
     /// What the buffer did to the vault behind it.
     trades: Trades,
 }
