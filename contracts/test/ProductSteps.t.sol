@@ -14,7 +14,7 @@ import {
     StandInCurveStableSwapNG
 } from "../devnet/curve/StandInCurveStableSwapNG.sol";
 import {BALANCER_V3_VAULT, NATIVE, WETH} from "../src/Constants.sol";
-import {Order} from "../src/IExecutionProxy.sol";
+import {IExecutionProxy, Order} from "../src/IExecutionProxy.sol";
 import {IVault, OpenZeppelinVault} from "./OtherProtocols.t.sol";
 import {Coin} from "./StandInCurve.t.sol";
 import {IToken, Market} from "./support/Market.sol";
@@ -205,5 +205,53 @@ contract ProductStepsTest is Market {
         assertEq(_run(_order(address(dai), AMOUNT, WETH, expected), program)[0], expected);
         assertEq(IToken(first).balanceOf(address(proxy)), 0);
         assertEq(IToken(other).balanceOf(address(proxy)), 0);
+    }
+
+    /// The same through the vault's buffers, which are called by their share: the vault never leaves its sessions.
+    function test_boosted_pool_of_balancer_by_way_of_its_buffers() public {
+        (address first, address other) = _buffers();
+        uint256 shares = IVault(first).previewDeposit(AMOUNT - 1) - 1;
+        uint256 expected = IVault(other).previewRedeem(shares * 9_900 / 10_000 - 1) - 1;
+        bytes memory program = Program.tokens(first, other);
+        program = bytes.concat(program, Program.head(0x31, 0, 0, 2, 0), abi.encodePacked(first));
+        program = bytes.concat(program, Program.head(0x31, 0, 2, 3, 0), abi.encodePacked(makeAddr("pool")));
+        program = bytes.concat(program, Program.head(0x31, 1, 3, 1, 0), abi.encodePacked(other));
+        assertEq(_run(_order(address(dai), AMOUNT, WETH, expected), program)[0], expected);
+        assertEq(IToken(first).balanceOf(address(proxy)), 0);
+        assertEq(IToken(other).balanceOf(address(proxy)), 0);
+    }
+
+    /// A buffer knows one asset: for another token out, the session does not come out even.
+    function test_buffer_for_a_token_that_is_not_its_asset_is_refused() public {
+        (address first,) = _buffers();
+        Order memory order = _order(address(dai), AMOUNT, address(wbtc), 1);
+        bytes memory program = bytes.concat(
+            Program.tokens(first),
+            Program.head(0x31, 0, 0, 2, 0),
+            abi.encodePacked(first),
+            Program.head(0x31, 1, 2, 1, 0),
+            abi.encodePacked(first)
+        );
+        _fund(order);
+        vm.prank(alice);
+        vm.expectPartialRevert(IExecutionProxy.PoolCallFailed.selector);
+        proxy.execute(order, program);
+    }
+
+    /// Vaults of dai and of wrapped ether, of each of which Balancer's vault holds shares and assets.
+    function _buffers() private returns (address first, address other) {
+        first = address(new OpenZeppelinVault(address(dai)));
+        other = address(new OpenZeppelinVault(WETH));
+        dai.approve(first, type(uint256).max);
+        IToken(WETH).approve(other, type(uint256).max);
+        IVault(first).deposit(1e24, address(this));
+        IVault(other).deposit(1e22, address(this));
+        dai.transfer(first, 3e20 + 1);
+        vm.etch(BALANCER_V3_VAULT, address(new StandInBalancerV3Vault()).code);
+        address[5] memory held = [first, other, WETH, address(dai), address(wbtc)];
+        for (uint256 i; i < held.length; ++i) {
+            IToken(held[i]).transfer(BALANCER_V3_VAULT, 1e21);
+            StandInBalancerV3Vault(BALANCER_V3_VAULT).seed(held[i]);
+        }
     }
 }

@@ -14,6 +14,23 @@ interface IThirdVault {
         bytes memory userData
     ) external returns (uint256);
     function swap(VaultSwap memory params) external returns (uint256, uint256, uint256 amountOut);
+    function initializeBuffer(address wrapped, uint256 assets, uint256 shares, uint256 leastIssued, address owner)
+        external
+        returns (uint256);
+    function addLiquidityToBuffer(address wrapped, uint256 mostAssets, uint256 mostShares, uint256 issued, address owner)
+        external
+        returns (uint256 assets, uint256 shares);
+    function erc4626BufferWrapOrUnwrap(BufferWrapOrUnwrap memory params)
+        external
+        returns (uint256, uint256, uint256 amountOut);
+}
+
+struct BufferWrapOrUnwrap {
+    uint8 kind;
+    uint8 direction;
+    address wrapped;
+    uint256 amountGivenRaw;
+    uint256 limitRaw;
 }
 
 struct VaultSwap {
@@ -57,6 +74,47 @@ contract BalancerV3Filler {
         pay(payer, tokenIn, amount);
         (,, amountOut) = VAULT.swap(VaultSwap(0, pool, tokenIn, tokenOut, amount, 0, ""));
         VAULT.sendTo(tokenOut, payer, amountOut);
+    }
+
+    /// Makes the buffer of a share.
+    function fillBuffer(address wrapped, address asset, uint256 assets, uint256 shares) external {
+        VAULT.unlock(abi.encodeCall(this.bufferFilled, (msg.sender, wrapped, asset, assets, shares)));
+    }
+
+    function bufferFilled(address payer, address wrapped, address asset, uint256 assets, uint256 shares) external {
+        require(msg.sender == address(VAULT));
+        if (assets != 0) pay(payer, asset, assets);
+        if (shares != 0) pay(payer, wrapped, shares);
+        VAULT.initializeBuffer(wrapped, assets, shares, 0, payer);
+    }
+
+    /// Adds to a buffer in proportion to what it holds, for so many more of the vault's own shares in it.
+    function addToBuffer(address wrapped, address asset, uint256 issued) external {
+        VAULT.unlock(abi.encodeCall(this.bufferGrown, (msg.sender, wrapped, asset, issued)));
+    }
+
+    function bufferGrown(address payer, address wrapped, address asset, uint256 issued) external {
+        require(msg.sender == address(VAULT));
+        uint256 most = type(uint128).max;
+        (uint256 assets, uint256 shares) = VAULT.addLiquidityToBuffer(wrapped, most, most, issued, payer);
+        pay(payer, asset, assets);
+        pay(payer, wrapped, shares);
+    }
+
+    /// @return amountOut What a buffer pays the caller for the amount: shares for the asset, or the asset for shares.
+    function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut) {
+        bytes memory result = VAULT.unlock(abi.encodeCall(this.exchanged, (msg.sender, wrapped, asset, wraps, amount)));
+        return abi.decode(result, (uint256));
+    }
+
+    function exchanged(address payer, address wrapped, address asset, bool wraps, uint256 amount)
+        external
+        returns (uint256 amountOut)
+    {
+        require(msg.sender == address(VAULT));
+        pay(payer, wraps ? asset : wrapped, amount);
+        (,, amountOut) = VAULT.erc4626BufferWrapOrUnwrap(BufferWrapOrUnwrap(0, wraps ? 0 : 1, wrapped, amount, 0));
+        VAULT.sendTo(wraps ? wrapped : asset, payer, amountOut);
     }
 
     /// Some tokens answer nothing.

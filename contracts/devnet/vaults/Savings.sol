@@ -108,6 +108,18 @@ contract StandInSavingsDai is StandardToken {
         return shares * pot.now_() / 1e27;
     }
 
+    function previewMint(uint256 shares) external view returns (uint256) {
+        return _divideUp(shares * pot.now_(), 1e27);
+    }
+
+    function previewWithdraw(uint256 assets) external view returns (uint256) {
+        return _divideUp(assets * 1e27, pot.now_());
+    }
+
+    function _divideUp(uint256 a, uint256 b) private pure returns (uint256) {
+        return a == 0 ? 0 : (a - 1) / b + 1;
+    }
+
     function _chi() private returns (uint256) {
         return block.timestamp > pot.rho() ? pot.drip() : pot.chi();
     }

@@ -214,7 +214,10 @@ contract StandInMetaMorphoFactory {
         bytes32 salt
     );
 
+    mapping(address => bool) public isMetaMorpho;
+
     function announce(address vault) external {
+        isMetaMorpho[vault] = true;
         StandInMetaMorpho v = StandInMetaMorpho(vault);
         emit CreateMetaMorpho(vault, msg.sender, msg.sender, 0, v.asset(), v.name(), v.symbol(), 0);
     }

@@ -163,6 +163,20 @@ contract StandInVaultV2 is ERC20 {
         return shares * (total + 1) / (totalSupply() + performance + management + virtualShares);
     }
 
+    function previewMint(uint256 shares) external view returns (uint256) {
+        (uint256 total, uint256 performance, uint256 management) = accrueInterestView();
+        return _divideUp(shares * (total + 1), totalSupply() + performance + management + virtualShares);
+    }
+
+    function previewWithdraw(uint256 assets) external view returns (uint256) {
+        (uint256 total, uint256 performance, uint256 management) = accrueInterestView();
+        return _divideUp(assets * (totalSupply() + performance + management + virtualShares), total + 1);
+    }
+
+    function _divideUp(uint256 a, uint256 b) private pure returns (uint256) {
+        return (a + b - 1) / b;
+    }
+
     function deposit(uint256 assets, address onBehalf) external returns (uint256 shares) {
         accrueInterest();
         shares = previewDeposit(assets);
@@ -377,7 +391,10 @@ contract StandInVaultAdapter is IAdapter {
 contract StandInVaultV2Factory {
     event CreateVaultV2(address indexed owner, address indexed asset, bytes32 salt, address indexed newVaultV2);
 
+    mapping(address => bool) public isVaultV2;
+
     function announce(address vault) external {
+        isVaultV2[vault] = true;
         emit CreateVaultV2(msg.sender, StandInVaultV2(vault).asset(), 0, vault);
     }
 }

@@ -8,7 +8,8 @@ import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
 import {Terms} from "../Terms.sol";
 
-/// Pools of Balancer's third vault, which settles a session at its end. Operands: pool:address.
+/// Pools of Balancer's third vault, which settles a session at its end, and its buffers of ERC-4626 vaults. Operands: pool:address.
+/// A pool that is one of the step's own tokens stands for the buffer of that share: no pool of the vault trades its own token.
 abstract contract BalancerV3 is Guard {
     using Runs for Run;
 
@@ -22,10 +23,21 @@ abstract contract BalancerV3 is Guard {
         bytes userData;
     }
 
+    struct BufferWrapOrUnwrap {
+        uint8 kind;
+        uint8 direction;
+        address wrappedToken;
+        uint256 amountGivenRaw;
+        uint256 limitRaw;
+    }
+
     uint8 private constant EXACT_IN = 0;
+    uint8 private constant WRAP = 0;
+    uint8 private constant UNWRAP = 1;
     bytes4 private constant UNLOCK = 0x48c89491;
     bytes4 private constant SETTLE = 0x15afd409;
     bytes4 private constant SWAP = 0x2bfb780c;
+    bytes4 private constant WRAP_OR_UNWRAP = 0x43583be5;
     bytes4 private constant SEND_TO = 0xae639329;
 
     function _swapBalancerV3(Run memory run) internal returns (uint256 amountOut) {
@@ -52,8 +64,13 @@ abstract contract BalancerV3 is Guard {
             abi.decode(terms, (address, uint256, address, address, address, address));
         Terms.pay(at, terms.length);
         _call(abi.encodeWithSelector(SETTLE, tokenIn, amount), 1);
-        _call(abi.encodeWithSelector(SWAP, VaultSwap(EXACT_IN, pool, tokenIn, tokenOut, amount, 0, "")), 2);
-        // the answer is (amountCalculated, amountIn, amountOut)
+        if (pool == tokenIn || pool == tokenOut) {
+            uint8 direction = pool == tokenIn ? UNWRAP : WRAP;
+            _call(abi.encodeWithSelector(WRAP_OR_UNWRAP, BufferWrapOrUnwrap(EXACT_IN, direction, pool, amount, 0)), 2);
+        } else {
+            _call(abi.encodeWithSelector(SWAP, VaultSwap(EXACT_IN, pool, tokenIn, tokenOut, amount, 0, "")), 2);
+        }
+        // both answer (amountCalculated, amountIn, amountOut)
         amountOut = Calls.answerWord(IN_CALLBACK, BALANCER_V3_VAULT, 2);
         _call(abi.encodeWithSelector(SEND_TO, tokenOut, to, amountOut), 0);
     }

@@ -192,6 +192,12 @@ contract StandInWstEth is TestToken(18) {
     }
 }
 
+interface IShare {
+    function asset() external view returns (address);
+    function previewDeposit(uint256) external view returns (uint256);
+    function previewRedeem(uint256) external view returns (uint256);
+}
+
 /// Stand-in for Balancer's third vault: a session in which credits and debts must come out even.
 contract StandInBalancerV3Vault {
     struct VaultSwap {
@@ -202,6 +208,14 @@ contract StandInBalancerV3Vault {
         uint256 amountGivenRaw;
         uint256 limitRaw;
         bytes userData;
+    }
+
+    struct BufferWrapOrUnwrap {
+        uint8 kind;
+        uint8 direction;
+        address wrappedToken;
+        uint256 amountGivenRaw;
+        uint256 limitRaw;
     }
 
     bool private open;
@@ -240,9 +254,28 @@ contract StandInBalancerV3Vault {
         amountIn = given.amountGivenRaw;
         calculated = amountOut = amountIn * 9_900 / 10_000;
         require(amountOut >= given.limitRaw);
-        touched = [given.tokenIn, given.tokenOut];
-        owed[given.tokenIn] += int256(amountIn);
-        owed[given.tokenOut] -= int256(amountOut);
+        _owe(given.tokenIn, amountIn, given.tokenOut, amountOut);
+    }
+
+    /// A buffer that always has enough, and converts as the share's own previews say, a little less each time.
+    function erc4626BufferWrapOrUnwrap(BufferWrapOrUnwrap calldata given)
+        external
+        returns (uint256 calculated, uint256 amountIn, uint256 amountOut)
+    {
+        require(open && given.kind == 0 && given.limitRaw == 0);
+        amountIn = given.amountGivenRaw;
+        IShare share = IShare(given.wrappedToken);
+        bool wraps = given.direction == 0;
+        calculated = amountOut = (wraps ? share.previewDeposit(amountIn - 1) : share.previewRedeem(amountIn - 1)) - 1;
+        address asset = share.asset();
+        if (wraps) _owe(asset, amountIn, given.wrappedToken, amountOut);
+        else _owe(given.wrappedToken, amountIn, asset, amountOut);
+    }
+
+    function _owe(address tokenIn, uint256 amountIn, address tokenOut, uint256 amountOut) private {
+        touched = [tokenIn, tokenOut];
+        owed[tokenIn] += int256(amountIn);
+        owed[tokenOut] -= int256(amountOut);
     }
 
     function sendTo(address token, address to, uint256 amount) external {

@@ -40,12 +40,13 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
             continue;
         }
         match catalog.announced(log) {
-            Ok(Some(pool)) => change.announced.push(pool),
+            // of a pool of the market, what announces it again is a log like others
+            Ok(Some(pool)) if market.pool_id(pool.address).is_none() => change.announced.push(pool),
             Err(error) => {
                 tracing::warn!(%error, "a factory announced something that is no pool");
                 change.nonsense += 1;
             }
-            Ok(None) => {
+            Ok(_) => {
                 let mut heard = false;
                 for id in market.pool_id(log.address).into_iter().chain(listeners.to(log.address)) {
                     heard = true;

@@ -39,6 +39,14 @@ impl Known {
         }
     }
 
+    /// Completes a pool whose announcement does not name all its coins with the one that goes before them.
+    pub(crate) fn name_coin(&mut self, address: Address, coin: Address) {
+        if let Some(record) = self.pools.get_mut(&address) {
+            record.pool.coins.insert(0, coin);
+            self.unsaved.insert(address);
+        }
+    }
+
     /// Takes up what an earlier run stored.
     pub(crate) fn restore(&mut self, saved: KnownPool) {
         let address = saved.pool.address;

@@ -26,6 +26,7 @@ pub mod storage;
 pub mod sushiswap;
 pub mod uniswap_v2;
 pub mod uniswap_v3;
+pub mod vault;
 pub mod vectors;
 pub mod wrapped_ether;
 

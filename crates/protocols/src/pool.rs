@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Product, SwapError, balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3};
+use crate::{Product, SwapError, balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3, vault::Trades};
 
 /// The most coins that a pool of any product has.
 pub const MAX_COINS: usize = 8;
@@ -47,6 +47,8 @@ pub enum PoolState {
     BalancerV2(Arc<balancer::v2::State>),
     /// A pool of Balancer's third vault.
     BalancerV3(Arc<balancer::v3::State>),
+    /// A buffer of Balancer's third vault: coin 0 is the asset, coin 1 the share that wraps it.
+    BalancerV3Buffer(Arc<balancer::v3::buffer::State>),
     /// A Curve pool of any kind.
     Curve(Arc<curve::State>),
     /// Lido, whichever of its doors the product is.
@@ -89,6 +91,8 @@ pub enum After {
     BalancerV2(balancer::v2::After),
     /// What Balancer's third vault holds for the pool.
     BalancerV3(balancer::v3::After),
+    /// What a buffer holds, and what it did to the vault behind it.
+    BalancerV3Buffer(balancer::v3::buffer::After),
     /// What a Curve pool holds, and its prices.
     Curve(curve::After),
     /// The whole of a vault's numbers.
@@ -96,13 +100,13 @@ pub enum After {
     /// Lido's totals, which both of its doors depend on.
     Lido(lido::State),
     /// What was done to the vault, in order.
-    Metamorpho(morpho::Trades),
+    Metamorpho(Trades),
     /// New words of a pool and of its tokens in the liquidity layer.
     FluidDexT1(fluid::dex::After),
     /// New words of a share's token in the liquidity layer.
     FluidFToken(fluid::ftoken::After),
     /// What was done to the vault, in order.
-    VaultV2(morpho::Trades),
+    VaultV2(Trades),
 }
 
 impl Pool {
@@ -135,42 +139,7 @@ impl Pool {
         if amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        match (&self.state, before) {
-            (PoolState::WrappedEther, _) => Ok(crate::wrapped_ether::swap(coin_in, amount_in)),
-            (PoolState::UniswapV2(state), After::UniswapV2(after)) => state.with(after).swap(coin_in == 0, amount_in),
-            (PoolState::UniswapV2(state), _) => state.swap(coin_in == 0, amount_in),
-            (PoolState::UniswapV3(state), After::UniswapV3(after)) => state.swap_from(after, coin_in == 0, amount_in),
-            (PoolState::UniswapV3(state), _) => state.swap(coin_in == 0, amount_in),
-            (PoolState::Erc4626(_), After::Erc4626(state)) => state.swap(at, coin_in, amount_in),
-            (PoolState::Erc4626(state), _) => state.swap(at, coin_in, amount_in),
-            (PoolState::BalancerV2(state), before) => {
-                let before = if let After::BalancerV2(after) = before { Some(after) } else { None };
-                state.swap(at, before, coin_in, coin_out, amount_in)
-            }
-            (PoolState::BalancerV3(state), before) => {
-                let before = if let After::BalancerV3(after) = before { Some(after) } else { None };
-                state.step(at, before, coin_in, coin_out, amount_in)
-            }
-            (PoolState::Curve(state), before) => {
-                let before = if let After::Curve(after) = before { Some(after) } else { None };
-                state.swap(self.address, at, before, coin_in, coin_out, amount_in)
-            }
-            (PoolState::Lido(_), After::Lido(state)) | (PoolState::Lido(state), _) => {
-                state.swap(self.product == Product::LidoSteth, at, coin_in, amount_in)
-            }
-            (PoolState::Metamorpho(vault), After::Metamorpho(trades)) => vault.step(at, trades, coin_in, amount_in),
-            (PoolState::Metamorpho(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
-            (PoolState::FluidDexT1(state), After::FluidDexT1(after)) => {
-                state.swap_after(after, at, coin_in == 0, amount_in)
-            }
-            (PoolState::FluidDexT1(state), _) => state.swap(at, coin_in == 0, amount_in),
-            (PoolState::FluidFToken(state), After::FluidFToken(after)) => {
-                state.with(after).swap(at, coin_in, amount_in)
-            }
-            (PoolState::FluidFToken(state), _) => state.swap(at, coin_in, amount_in),
-            (PoolState::VaultV2(vault), After::VaultV2(trades)) => vault.step(at, trades, coin_in, amount_in),
-            (PoolState::VaultV2(vault), _) => vault.step(at, &morpho::Trades::default(), coin_in, amount_in),
-        }
+        self.state.swap_after((self.address, self.product), at, before, coin_in, coin_out, amount_in)
     }
 
     /// The fee on the amount in, in hundredths of a basis point, where it is one number for every trade.
@@ -185,7 +154,8 @@ impl Pool {
                 balancer::v3::Fee::StableSurge { .. } => None,
             },
             PoolState::Curve(_) => None,
-            PoolState::Erc4626(_)
+            PoolState::BalancerV3Buffer(_)
+            | PoolState::Erc4626(_)
             | PoolState::Lido(_)
             | PoolState::Metamorpho(_)
             | PoolState::FluidFToken(_)
@@ -196,19 +166,7 @@ impl Pool {
 
     /// Whether what the pool pays changes from block to block without anything happening to it (interest, ramps, limits).
     pub fn depends_on_time(&self) -> bool {
-        match &self.state {
-            PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
-            PoolState::BalancerV2(state) => state.depends_on_time(),
-            PoolState::BalancerV3(state) => state.depends_on_time(),
-            PoolState::Curve(state) => state.depends_on_time(),
-            PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
-            // the stake limit grows by the block, interest by the second
-            PoolState::Lido(_)
-            | PoolState::Metamorpho(_)
-            | PoolState::FluidDexT1(_)
-            | PoolState::FluidFToken(_)
-            | PoolState::VaultV2(_) => true,
-        }
+        self.state.depends_on_time()
     }
 
     /// Where what the pool depends on lies: pools that answer with the same address share their state, so that what a route
@@ -226,7 +184,9 @@ impl Pool {
     pub fn vault(&self) -> Option<(Address, u64)> {
         match &self.state {
             PoolState::BalancerV2(_) => Some((balancer::v2::VAULT, balancer::v2::gas::AGAIN_GAS_UNITS)),
-            PoolState::BalancerV3(_) => Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS)),
+            PoolState::BalancerV3(_) | PoolState::BalancerV3Buffer(_) => {
+                Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS))
+            }
             PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => Some((fluid::LIQUIDITY, fluid::AGAIN_GAS_UNITS)),
             _ => None,
         }
@@ -281,5 +241,77 @@ impl Pool {
     pub fn coin_index(&self, token: TokenId) -> Option<u8> {
         let index = self.coins.iter().position(|coin| *coin == token)?;
         u8::try_from(index).ok()
+    }
+}
+
+impl PoolState {
+    /// What a swap pays, for a pool at an address, of a product.
+    pub(crate) fn swap_after(
+        &self,
+        (address, product): (Address, Product),
+        at: &ExecutionBlock,
+        before: &After,
+        coin_in: u8,
+        coin_out: u8,
+        amount_in: U256,
+    ) -> Result<Swap, SwapError> {
+        match (self, before) {
+            (PoolState::WrappedEther, _) => Ok(crate::wrapped_ether::swap(coin_in, amount_in)),
+            (PoolState::UniswapV2(state), After::UniswapV2(after)) => state.with(after).swap(coin_in == 0, amount_in),
+            (PoolState::UniswapV2(state), _) => state.swap(coin_in == 0, amount_in),
+            (PoolState::UniswapV3(state), After::UniswapV3(after)) => state.swap_from(after, coin_in == 0, amount_in),
+            (PoolState::UniswapV3(state), _) => state.swap(coin_in == 0, amount_in),
+            (PoolState::Erc4626(_), After::Erc4626(state)) => state.swap(at, coin_in, amount_in),
+            (PoolState::Erc4626(state), _) => state.swap(at, coin_in, amount_in),
+            (PoolState::BalancerV2(state), before) => {
+                let before = if let After::BalancerV2(after) = before { Some(after) } else { None };
+                state.swap(at, before, coin_in, coin_out, amount_in)
+            }
+            (PoolState::BalancerV3(state), before) => {
+                let before = if let After::BalancerV3(after) = before { Some(after) } else { None };
+                state.step(at, before, coin_in, coin_out, amount_in)
+            }
+            (PoolState::BalancerV3Buffer(state), before) => {
+                let before = if let After::BalancerV3Buffer(after) = before { Some(after) } else { None };
+                state.swap(at, before, coin_in, amount_in)
+            }
+            (PoolState::Curve(state), before) => {
+                let before = if let After::Curve(after) = before { Some(after) } else { None };
+                state.swap(address, at, before, coin_in, coin_out, amount_in)
+            }
+            (PoolState::Lido(_), After::Lido(state)) | (PoolState::Lido(state), _) => {
+                state.swap(product == Product::LidoSteth, at, coin_in, amount_in)
+            }
+            (PoolState::Metamorpho(vault), After::Metamorpho(trades)) => vault.step(at, trades, coin_in, amount_in),
+            (PoolState::Metamorpho(vault), _) => vault.step(at, &Trades::default(), coin_in, amount_in),
+            (PoolState::FluidDexT1(state), After::FluidDexT1(after)) => {
+                state.swap_after(after, at, coin_in == 0, amount_in)
+            }
+            (PoolState::FluidDexT1(state), _) => state.swap(at, coin_in == 0, amount_in),
+            (PoolState::FluidFToken(state), After::FluidFToken(after)) => {
+                state.with(after).swap(at, coin_in, amount_in)
+            }
+            (PoolState::FluidFToken(state), _) => state.swap(at, coin_in, amount_in),
+            (PoolState::VaultV2(vault), After::VaultV2(trades)) => vault.step(at, trades, coin_in, amount_in),
+            (PoolState::VaultV2(vault), _) => vault.step(at, &Trades::default(), coin_in, amount_in),
+        }
+    }
+
+    /// Whether what a pool in this state pays changes from block to block without anything happening to it.
+    pub(crate) fn depends_on_time(&self) -> bool {
+        match self {
+            PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_) => false,
+            PoolState::BalancerV2(state) => state.depends_on_time(),
+            PoolState::BalancerV3(state) => state.depends_on_time(),
+            PoolState::BalancerV3Buffer(state) => state.vault.state.depends_on_time(),
+            PoolState::Curve(state) => state.depends_on_time(),
+            PoolState::Erc4626(state) => state.accrual != erc4626::Accrual::None,
+            // the stake limit grows by the block, interest by the second
+            PoolState::Lido(_)
+            | PoolState::Metamorpho(_)
+            | PoolState::FluidDexT1(_)
+            | PoolState::FluidFToken(_)
+            | PoolState::VaultV2(_) => true,
+        }
     }
 }

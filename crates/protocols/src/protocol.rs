@@ -136,6 +136,12 @@ pub trait Protocol: Sync {
     /// [`DecodeError::Log`] when the log is malformed, or names impossible parameters.
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError>;
 
+    /// Asks for the coin that goes before those which a pool's announcement names, where it does not name them all: an address, as a
+    /// word.
+    fn unnamed_coin(&self, _pool: &Discovered) -> Option<Call> {
+        None
+    }
+
     /// `topic0` of every event, emitted by a pool itself, that may change what it pays.
     fn freshness_topics(&self) -> &'static [B256];
 

@@ -66,6 +66,8 @@ products! {
     BalancerV3Weighted { id: "balancer_v3_weighted", family: "balancer", name: "Balancer V3 weighted", record: &v3::BALANCER_V3_WEIGHTED },
     /// Stable pools of Balancer's third vault.
     BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: &v3::BALANCER_V3_STABLE },
+    /// The third vault's buffers of ERC-4626 vaults.
+    BalancerV3Buffer { id: "balancer_v3_buffer", family: "balancer", name: "Balancer V3 buffers", record: &v3::buffer::BALANCER_V3_BUFFER },
     /// Curve's StableSwap pools of plain coins, first generation.
     CurveStableswap { id: "curve_stableswap", family: "curve", name: "Curve StableSwap", record: &curve::CURVE_STABLESWAP },
     /// Curve's metapools, and through them the coins of their base pools.

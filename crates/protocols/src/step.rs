@@ -44,6 +44,7 @@ impl Pool {
             PoolState::UniswapV3(_) => uniswap_v3::step_code(self.address),
             PoolState::BalancerV2(state) => balancer::v2::step_code(state.pool_id),
             PoolState::BalancerV3(_) => balancer::v3::step_code(self.address),
+            PoolState::BalancerV3Buffer(state) => balancer::v3::step_code(state.wrapped),
             PoolState::Curve(state) => curve::step_code(self.address, state, coin_in, coin_out),
             PoolState::Erc4626(_) | PoolState::Metamorpho(_) | PoolState::FluidFToken(_) | PoolState::VaultV2(_) => {
                 erc4626::step_code(coin_in)

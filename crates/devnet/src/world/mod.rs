@@ -2,6 +2,7 @@
 
 mod balancer;
 mod balancer_v3;
+mod buffers;
 mod curve;
 mod deploy;
 mod fluid;
@@ -53,6 +54,7 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     balancer_v3::open(rpc).await?;
     fluid::fill(rpc).await?;
     vault_v2::fill(rpc).await?;
+    buffers::open(rpc).await?;
     curve::build(rpc, bundle).await?;
     report(1, "filling the taker's purse");
     purse(rpc, accounts::TAKER, 1_000_000).await?;

@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use alloy::{primitives::LogData, sol_types::SolEvent};
+use alloy::{
+    primitives::{LogData, U256},
+    sol_types::SolEvent,
+};
 use braid_market::Tokens;
 use braid_primitives::{B256, Block, Token, TokenId};
 use braid_protocols::{PoolState, Product, uniswap_v2};
@@ -86,6 +89,46 @@ fn an_announcement_is_told_from_a_forged_one() {
     let change = apply_logs(&catalog, &market(1), &[log(factory, &event), forged]);
     assert_eq!(change.announced.iter().map(|pool| pool.address).collect::<Vec<_>>(), [address(77)]);
     assert!(change.strangers.contains(&Address::with_last_byte(3)), "anyone may emit anything; it counts for nothing");
+}
+
+/// Whatever announces a pool may also change it: of one that is in the market it is a log like others.
+#[test]
+fn an_announcement_of_a_pool_of_the_market_is_applied() {
+    use braid_protocols::{balancer::v3::buffer, erc4626, vault::Vault};
+    let wrapped = Address::repeat_byte(0x55);
+    let conversion = erc4626::Conversion::Rate { rate: erc4626::RAY, one: erc4626::RAY };
+    let most = U256::MAX;
+    let vault = erc4626::State {
+        conversion,
+        accrual: erc4626::Accrual::None,
+        max_deposit_assets: most,
+        max_redeem_shares: most,
+        max_withdraw_assets: most,
+    };
+    let state = |held: [u64; 2]| buffer::State {
+        wrapped,
+        held: held.map(U256::from),
+        paused: false,
+        vault: Vault { product: Product::Erc4626, state: PoolState::Erc4626(Box::new(vault)) },
+    };
+    let pool = |held| Pool {
+        address: buffer::address_of(wrapped),
+        product: Product::BalancerV3Buffer,
+        coins: [TokenId(1), TokenId(2)].into_iter().collect(),
+        state: PoolState::BalancerV3Buffer(Arc::new(state(held))),
+    };
+    let source = Product::BalancerV3Buffer.protocol().sources()[0];
+    let packed = (U256::from(9) << 128_usize) | U256::from(8);
+    let data = [U256::from(1).to_be_bytes::<32>(), [0; 32], packed.to_be_bytes()].concat();
+    let topics = vec![source.topic0, wrapped.into_word()];
+    let log = Log { address: source.emitter, data: LogData::new_unchecked(topics, data.into()) };
+
+    let before = market(1);
+    let announced = apply_logs(&catalog(), &before, [&log]).announced;
+    assert_eq!((announced.len(), announced[0].address), (1, buffer::address_of(wrapped)));
+    let after = before.next(block(2), Arc::clone(before.tokens()), [pool([1, 2])]).unwrap();
+    let change = apply_logs(&catalog(), &after, [&log]);
+    assert_eq!((change.announced.len(), change.changed), (0, vec![pool([8, 9])]));
 }
 
 #[test]

@@ -124,7 +124,8 @@ fn believable(list: &dyn PoolList, said: Option<&Bytes>) -> u64 {
     }
 }
 
-fn address(entry: Option<&Bytes>) -> Option<Address> {
+/// The address that a word is, unless it is none.
+pub(super) fn address(entry: Option<&Bytes>) -> Option<Address> {
     let word = U256::try_from_be_slice(entry?.get(..32)?)?;
     (!word.is_zero() && word.bit_len() <= 160).then(|| Address::from_word(word.into()))
 }

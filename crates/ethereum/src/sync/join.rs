@@ -6,7 +6,7 @@ use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, TokenId};
 use braid_protocols::{Discovered, Pool};
 
-use super::Synchronizer;
+use super::{Synchronizer, grow::address};
 use crate::{
     FollowError,
     metadata::read_tokens,
@@ -25,12 +25,13 @@ impl Synchronizer {
     /// Reads known pools at a block. The answers of the node decide which of them make it. `base` is what is known of
     /// them, if there is anything.
     pub(super) async fn join(
-        &self,
+        &mut self,
         addresses: &BTreeSet<Address>,
         tokens: &Arc<Tokens>,
         base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
+        self.name_coins(addresses, block_hash).await?;
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: Vec::new(), refused: Vec::new() };
         let mut wanted: Vec<&Discovered> = Vec::with_capacity(addresses.len());
         for address in addresses {
@@ -69,6 +70,26 @@ impl Synchronizer {
             }
         }
         Ok(joined)
+    }
+
+    /// Asks for the coins that announcements of these pools do not name. Where nothing comes back that is a token, the pool stays as
+    /// it was announced, too few coins for a pool.
+    async fn name_coins(&mut self, addresses: &BTreeSet<Address>, block_hash: B256) -> Result<(), FollowError> {
+        let unnamed = |address: &Address| {
+            let pool = self.known.get(*address)?;
+            Some((*address, pool.product.protocol().unnamed_coin(pool)?))
+        };
+        let (pools, calls): (Vec<Address>, Vec<_>) = addresses.iter().filter_map(unnamed).unzip();
+        if pools.is_empty() {
+            return Ok(());
+        }
+        let answers = self.node.read(block_hash, calls).await?;
+        for (pool, answer) in pools.into_iter().zip(&answers) {
+            if let Some(coin) = address(answer.as_ref()) {
+                self.known.name_coin(pool, coin);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the metadata of tokens that the table lacks.

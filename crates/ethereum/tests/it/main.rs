@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::print_stdout)]
 
 mod acts;
+mod buffers;
 mod faults;
 mod floods;
 mod following;

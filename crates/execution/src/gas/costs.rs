@@ -20,6 +20,8 @@ pub(super) const TRANSFER_FROM: u64 = 3_316;
 pub(super) const ALLOWANCE: u64 = 5_000;
 /// `balanceOf`.
 pub(super) const BALANCE_OF: u64 = 541;
+/// Ether that a pool sends to the proxy: as much as the first transfer of a token to it, which is what pools' own gas takes it for.
+pub(super) const ETHER_IN: u64 = 32_369;
 /// A call with value to an account that exists.
 pub(super) const SEND_ETHER: u64 = 6_900;
 /// `deposit()`: a call with value, its log.

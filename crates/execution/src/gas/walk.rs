@@ -203,7 +203,11 @@ impl<'a> Walker<'a> {
                     // whichever pool it is, it held some before
                     Destination::NextPool => Address::ZERO,
                 };
-                self.transfer(token_out, holder, receiver);
+                if token_out == NATIVE_ETHER {
+                    self.meter.work(costs::ETHER_IN);
+                } else {
+                    self.transfer(token_out, holder, receiver);
+                }
             }
         }
     }

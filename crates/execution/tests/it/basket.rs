@@ -7,12 +7,27 @@ use braid_devnet::tokens;
 use braid_execution::{Order, PartnerFee, TokenAmount};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, PoolId, Token, TokenId, U256, is_native_ether};
+use braid_protocols::Product;
 use braid_routing::{Route, Step};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
-use crate::random_routes::{VAULT_PRODUCTS, VAULTS_ALONE};
+/// Tokens that only vaults, and pools of the products below, trade.
+const VAULTS_ALONE: [&str; 9] = ["stETH", "sDAI", "pufETH", "gtUSDCp", "3Crv", "fUSDC", "fUSDT", "fWETH", "v2USDC"];
+/// Products whose amounts depend on the second, or on another pool.
+const VAULT_PRODUCTS: [Product; 10] = [
+    Product::BalancerV3Buffer,
+    Product::Erc4626,
+    Product::LidoSteth,
+    Product::LidoWsteth,
+    Product::Metamorpho,
+    Product::CurveMetapool,
+    Product::CurveStableswapNg,
+    Product::FluidDexT1,
+    Product::FluidFToken,
+    Product::MorphoVaultV2,
+];
 
 pub const PARTNER: Address = Address::repeat_byte(0x5a);
 const HUBS: [&str; 5] = ["WETH", "USDC", "USDT", "DAI", "WBTC"];

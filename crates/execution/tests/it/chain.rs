@@ -180,6 +180,12 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
             found.extend(logs.iter().map(|placed| protocol.discover(&placed.log).unwrap()));
         }
     }
+    for pool in &mut found {
+        if let Some(call) = pool.product.protocol().unnamed_coin(pool) {
+            let answer = node.read(head.hash, vec![call]).await.unwrap().remove(0).unwrap();
+            pool.coins.insert(0, Address::from_word(B256::from_slice(&answer)));
+        }
+    }
     // of the listed vaults the local chain has some
     let own: Vec<Address> = found.iter().map(|pool| pool.address).collect();
     let listed = |coin: &Address| tokens::TOKENS.iter().any(|token| token.address == *coin);
@@ -188,10 +194,11 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     // products of one vault share its announcements
     let mut seen = std::collections::BTreeSet::new();
     found.retain(|pool| seen.insert(pool.address));
-    // and of the listed pools too
+    // and of the listed pools too; what was announced is there, contract or not
     let mut there = Vec::with_capacity(found.len());
     for pool in found {
-        if !node.code(head.hash, pool.address).await.unwrap().is_empty() {
+        let announced = pool.product.protocol().fixed_pools().is_empty();
+        if announced || !node.code(head.hash, pool.address).await.unwrap().is_empty() {
             there.push(pool);
         }
     }

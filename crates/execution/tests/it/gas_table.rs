@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use braid_execution::{Destination, GasEstimate, PartnerFee, Program};
-use braid_protocols::PoolState;
+use braid_protocols::{PoolState, Product};
 use braid_routing::Route;
 
 use crate::chain::Chain;
@@ -16,6 +16,7 @@ const SHARE_WITHIN: f64 = 0.95;
 pub struct Measured {
     pub shape: String,
     pub steps: usize,
+    pub products: Vec<Product>,
     pub modelled: u64,
     pub used: u64,
     pub limit: u64,
@@ -58,6 +59,7 @@ impl Measured {
         Self {
             shape: shape.join(" "),
             steps: route.steps.len(),
+            products: route.steps.iter().map(|step| chain.market.pool(step.pool).unwrap().product).collect(),
             modelled: estimate.total_gas_units,
             used,
             limit: estimate.gas_limit,
@@ -80,6 +82,11 @@ impl Table {
 
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// How many routes go through a product.
+    pub fn routes_through(&self, product: Product) -> usize {
+        self.0.iter().filter(|measured| measured.products.contains(&product)).count()
     }
 
     /// Errors by number of steps, then the shapes that are furthest off.

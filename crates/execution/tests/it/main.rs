@@ -12,6 +12,7 @@
 mod balancer;
 mod basket;
 mod baskets;
+mod buffers;
 mod chain;
 mod conformance;
 mod crypto_again;

@@ -298,6 +298,7 @@ fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]
         | PoolState::Metamorpho(_)
         | PoolState::BalancerV2(_)
         | PoolState::BalancerV3(_)
+        | PoolState::BalancerV3Buffer(_)
         | PoolState::FluidDexT1(_)
         | PoolState::FluidFToken(_)
         | PoolState::VaultV2(_)

@@ -201,6 +201,7 @@ fn check_state(pool: &Pool) -> Result<(), &'static str> {
         PoolState::BalancerV2(state) => state.validate(),
         PoolState::BalancerV3(state) if state.coins.len() != pool.coins.len() => Err("balances for other coins"),
         PoolState::BalancerV3(state) => state.validate(),
+        PoolState::BalancerV3Buffer(state) => state.validate(),
         PoolState::Curve(state) if state.coins() != pool.coins.len() => Err("balances for other coins"),
         PoolState::Curve(state) => state.validate(),
         PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::FluidFToken(_) => Ok(()),

@@ -26,15 +26,21 @@ impl PairCurve {
         if low >= high || usize::from(high) >= pool.coins.len() {
             return None;
         }
-        let curve = match &pool.state {
+        Self::of_state(&pool.state, pool.product, coins, at)
+    }
+
+    /// The same of a state by itself.
+    pub(crate) fn of_state(state: &PoolState, product: Product, coins: [u8; 2], at: &ExecutionBlock) -> Option<Self> {
+        let curve = match state {
             PoolState::WrappedEther => return None,
             PoolState::UniswapV2(state) => constant_product(state),
             PoolState::UniswapV3(state) => concentrated(state),
             PoolState::BalancerV2(state) => balancer::v2::pair_curve(state, coins, at),
             PoolState::BalancerV3(state) => balancer::v3::pair_curve(state, coins, at)?,
+            PoolState::BalancerV3Buffer(state) => balancer::v3::buffer::pair_curve(state, at)?,
             PoolState::Curve(state) => curve::pair_curve(state, coins, at)?,
             PoolState::Erc4626(state) => erc4626::pair_curve(state, at)?,
-            PoolState::Lido(state) => lido::pair_curve(state, pool.product == Product::LidoSteth, at)?,
+            PoolState::Lido(state) => lido::pair_curve(state, product == Product::LidoSteth, at)?,
             PoolState::Metamorpho(vault) => morpho::pair_curve(vault, at)?,
             PoolState::FluidDexT1(state) => fluid::dex::pair_curve(state, at)?,
             PoolState::FluidFToken(state) => fluid::ftoken::pair_curve(state, at)?,

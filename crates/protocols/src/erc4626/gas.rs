@@ -17,7 +17,24 @@ pub const RATE_DEPOSIT_GAS_UNITS: u64 = 60_300;
 /// A redemption at it.
 pub const RATE_REDEEM_GAS_UNITS: u64 = 53_600;
 
+/// What a preview costs whoever asks: of a ratio, three cold words of two contracts.
+pub const RATIO_PREVIEW_GAS_UNITS: u64 = 10_000;
+/// Of a rate that compounds.
+pub const RATE_PREVIEW_GAS_UNITS: u64 = 23_200;
+
 impl State {
+    /// What a preview costs whoever asks.
+    pub const fn preview_gas_units(&self) -> u64 {
+        let base = match &self.conversion {
+            Conversion::Ratio { .. } => RATIO_PREVIEW_GAS_UNITS,
+            Conversion::Rate { .. } => RATE_PREVIEW_GAS_UNITS,
+        };
+        match self.accrual {
+            Accrual::Vesting { .. } | Accrual::Streaming { .. } => base + REWARD_GAS_UNITS,
+            _ => base,
+        }
+    }
+
     /// What a deposit or a redemption costs.
     pub const fn gas_units(&self, deposits: bool) -> u64 {
         let base = match (&self.conversion, deposits) {

@@ -19,7 +19,7 @@ pub use accrual::Accrual;
 pub use cold::Erc4626;
 pub(crate) use continuous::{fixed_rate, likely_room, pair_curve};
 pub use listed::{Form, LISTED, Listed, MAKER_POT};
-pub(crate) use reader::MULTICALL3;
+pub(crate) use reader::{MULTICALL3, VaultReader};
 pub(crate) use step::step_code;
 pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
 pub(crate) use swap::mul_div;

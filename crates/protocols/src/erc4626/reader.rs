@@ -51,7 +51,7 @@ const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x000f_edcb_a987_65
 
 /// Reads one vault.
 #[derive(Clone, Debug)]
-pub(super) struct VaultReader {
+pub(crate) struct VaultReader {
     listed: Listed,
     asked: Vec<Question>,
 }
@@ -59,6 +59,11 @@ pub(super) struct VaultReader {
 impl VaultReader {
     pub(super) const fn new(listed: Listed) -> Self {
         Self { listed, asked: Vec::new() }
+    }
+
+    /// Of a vault that is not listed, if it is one whose shares are of what lies in it.
+    pub(crate) const fn of_holdings(vault: Address, asset: Address) -> Self {
+        Self::new(Listed { vault, asset, form: Form::Holdings })
     }
 
     fn questions(&self) -> Vec<Question> {

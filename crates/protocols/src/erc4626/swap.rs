@@ -4,7 +4,7 @@ use alloy_primitives::{U256, U512};
 use braid_primitives::ExecutionBlock;
 
 use super::{ASSET_COIN, Accrual, After, Conversion, State};
-use crate::{After as Afterwards, Swap, SwapError};
+use crate::{After as Afterwards, Swap, SwapError, vault::Rate};
 
 impl State {
     /// The shares that assets are worth at a time, whatever the limits say: `previewDeposit`.
@@ -23,6 +23,31 @@ impl State {
     pub fn preview_redeem(&self, at: &ExecutionBlock, shares: U256) -> Result<U256, SwapError> {
         let now = self.accrual.apply(self.conversion, at.timestamp);
         now.and_then(|now| now.assets(shares)).ok_or(SwapError::Overflow { amount_in: shares })
+    }
+
+    /// What it converts at, whatever the limits say.
+    ///
+    /// # Errors
+    /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    pub fn rate(&self, at: &ExecutionBlock) -> Result<Rate, SwapError> {
+        match self.accrual.apply(self.conversion, at.timestamp) {
+            None => Err(SwapError::Overflow { amount_in: U256::ZERO }),
+            Some(Conversion::Rate { rate, one }) => Rate::new(Some(rate), Some(one)),
+            Some(Conversion::Ratio { total_shares, virtual_shares, .. })
+                if (total_shares | virtual_shares).is_zero() =>
+            {
+                Rate::new(Some(U256::ONE), Some(U256::ONE))
+            }
+            Some(Conversion::Ratio { total_assets, total_shares, virtual_assets, virtual_shares }) => {
+                Rate::new(total_assets.checked_add(virtual_assets), total_shares.checked_add(virtual_shares))
+            }
+        }
+    }
+
+    /// The same vault with both doors closed.
+    #[must_use]
+    pub const fn closed(self) -> Self {
+        Self { max_deposit_assets: U256::ZERO, max_redeem_shares: U256::ZERO, ..self }
     }
 
     /// The shares that a deposit gives, `deposit(assets, receiver)`, and the vault afterwards.

@@ -18,3 +18,12 @@ pub fn gas_units(vault: &MetaMorpho, visited: u64) -> u64 {
     let asked = markets.saturating_mul(MARKET_GAS_UNITS);
     TRADE_GAS_UNITS.saturating_add(asked).saturating_add(visited.saturating_mul(VISIT_GAS_UNITS))
 }
+
+/// What a preview costs whoever asks, apart from the markets.
+pub const PREVIEW_GAS_UNITS: u64 = 66_700;
+
+/// What a preview costs whoever asks.
+pub(crate) fn preview_gas_units(vault: &MetaMorpho) -> u64 {
+    let markets = u64::try_from(vault.holdings.len()).unwrap_or(u64::MAX);
+    PREVIEW_GAS_UNITS.saturating_add(markets.saturating_mul(MARKET_GAS_UNITS))
+}

@@ -10,10 +10,11 @@ use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, Trades, gas};
+use super::{Holding, gas};
 use crate::{
     After, Swap, SwapError,
     erc4626::{ASSET_COIN, mul_div},
+    vault::{Rate, Trades},
 };
 
 /// The longest queue that a vault can have. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.
@@ -68,15 +69,31 @@ impl MetaMorpho {
         deposits: bool,
         amount_in: U256,
     ) -> Result<(U256, u64, Trades), SwapError> {
+        let mut now = self.after(at, before, amount_in)?;
+        now.visited = 0;
+        let amount_out = now.trade(deposits, amount_in)?;
+        Ok((amount_out, now.visited, before.with(deposits, amount_in)?))
+    }
+
+    /// What it converts at in a block, after trades of the same block.
+    ///
+    /// # Errors
+    /// As [`Self::swap`].
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        let now = self.after(at, before, U256::ZERO)?;
+        let shares = now.total_shares.checked_add(self.virtual_shares);
+        Rate::new(now.total_assets.checked_add(U256::ONE), shares)
+    }
+
+    /// The vault in a block after trades of the same block, with interest.
+    fn after(&self, at: &ExecutionBlock, before: &Trades, amount_in: U256) -> Result<Now<'_>, SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         let mut now = self.at(at.timestamp).ok_or_else(overflow)?;
         for trade in before.list() {
             now.trade(trade.deposits, trade.amount_in)?;
             now.accrue().ok_or_else(overflow)?;
         }
-        now.visited = 0;
-        let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, now.visited, before.with(deposits, amount_in)?))
+        Ok(now)
     }
 
     /// Whether a vault can be in this state.

@@ -6,6 +6,7 @@ use braid_primitives::{ExecutionBlock, TokenId};
 use braid_protocols::{After, Discovered, Pool, PoolState, Product, balancer::v3::VAULT};
 
 use crate::support::{
+    balancer_v3::{FILLER, WINDOWS_SECONDS, place_vault, wad},
     chain::{Chain, OWNER, read_state},
     random::Random,
 };
@@ -31,11 +32,6 @@ sol! {
     function pausePool(address pool) external;
 }
 
-const AUTHORIZER: Address = address!("A331D84eC860Bf466b4CdCcFb4aC09a1B43F3aE6");
-const EXTENSION: Address = address!("0E8B07657D719B86e06bF0806D6729e3D528C9A9");
-const ADMIN: Address = address!("35fFB749B273bEb20F40f35EdeB805012C539864");
-const CONTROLLER: Address = address!("000000000000000000000000000000000000FEE3");
-const FILLER: Address = address!("000000000000000000000000000000000000F111");
 const START: u64 = 1_700_000_000;
 const DECIMALS: [u8; 10] = [18, 18, 6, 8, 18, 2, 0, 18, 6, 18];
 
@@ -56,10 +52,6 @@ fn provider(index: usize) -> Address {
     Address::repeat_byte(0x60 + index as u8)
 }
 
-fn wad(hundredths: u64) -> U256 {
-    U256::from(hundredths) * U256::from(10).pow(U256::from(16))
-}
-
 struct World {
     chain: Chain,
     random: Random,
@@ -72,17 +64,10 @@ impl World {
     fn new(product: Product, seed: u64) -> Self {
         let mut chain = Chain::new();
         chain.set_block(1, START);
-        chain.place(AUTHORIZER, "BalancerV2Authorizer", &OWNER.abi_encode());
-        let windows = (U256::from(126_144_000), U256::from(7_776_000));
-        let least = (U256::from(1_000_000), U256::from(10_000));
-        let admin = (VAULT, windows.0, windows.1, least.0, least.1);
-        chain.place(ADMIN, "BalancerV3VaultAdmin", &admin.abi_encode());
-        chain.place(CONTROLLER, "BalancerV3ProtocolFeeController", &(VAULT, wad(50), wad(10)).abi_encode());
-        chain.place(EXTENSION, "BalancerV3VaultExtension", &(VAULT, ADMIN).abi_encode());
-        chain.place(VAULT, "BalancerV3Vault", &(EXTENSION, AUTHORIZER, CONTROLLER).abi_encode());
+        place_vault(&mut chain);
+        let window = U256::from(WINDOWS_SECONDS[0]);
         let (name, address) = factory(product);
-        chain.place(address, name, &(VAULT, windows.0, String::new(), String::new()).abi_encode_params());
-        chain.place(FILLER, "BalancerV3Filler", &[]);
+        chain.place(address, name, &(VAULT, window, String::new(), String::new()).abi_encode_params());
         for (index, decimals) in DECIMALS.iter().enumerate() {
             chain.place(coin(index), "AssetOf", &U256::from(*decimals).abi_encode());
             chain.set_balance(coin(index), OWNER, U256::ONE << 200);

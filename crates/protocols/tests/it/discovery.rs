@@ -141,6 +141,32 @@ fn nonsense_of_a_factory_is_an_error_and_not_a_pool() {
 }
 
 #[test]
+fn a_buffer_is_announced_by_its_share_and_asked_for_its_asset() {
+    let record = Product::BalancerV3Buffer.protocol();
+    let source = record.sources()[0];
+    let added =
+        |share: B256, data: Vec<u8>| Log::new_unchecked(source.emitter, vec![source.topic0, share], data.into());
+    let found = record.discover(&added(USDC.into_word(), vec![0; 96])).unwrap();
+    assert_eq!((found.coins.clone(), found.product), (vec![USDC], Product::BalancerV3Buffer));
+    let hash = keccak256([source.emitter, USDC].concat());
+    assert_eq!(found.address, Address::from_word(hash));
+    let question = record.unnamed_coin(&found).unwrap();
+    assert_eq!(question.to, source.emitter);
+    let selector = &keccak256("getERC4626BufferAsset(address)")[..4];
+    assert_eq!(question.data, [selector, USDC.into_word().as_slice()].concat());
+    let bad = [
+        added(B256::ZERO, vec![0; 96]),
+        added(B256::repeat_byte(0xff), vec![0; 96]),
+        added(USDC.into_word(), vec![0; 95]),
+        added(USDC.into_word(), vec![]),
+    ];
+    for log in bad {
+        let error = record.discover(&log).unwrap_err();
+        assert_eq!(error, DecodeError::Log { event: "LiquidityAddedToBuffer", emitter: source.emitter });
+    }
+}
+
+#[test]
 fn a_log_that_is_not_what_it_claims_leaves_the_state_alone() {
     let pool = address!("00000000000000000000000000000000000000aa");
     let states = [

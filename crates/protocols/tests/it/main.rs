@@ -15,6 +15,7 @@ mod support;
 mod balancer;
 mod balancer_bytecode;
 mod balancer_v3_bytecode;
+mod buffer_bytecode;
 mod discovery;
 mod fluid_bytecode;
 mod gas;

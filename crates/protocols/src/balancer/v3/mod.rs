@@ -3,6 +3,7 @@
 //! Amounts enter the pool's curve in 18 decimals of the coin's own unit of account: `amount × 10^(18 − decimals) × rate`. The fee is
 //! taken from the scaled amount in. Everything that leaves the vault is rounded down, once more where a rate is not a whole number.
 
+pub mod buffer;
 mod cold;
 mod continuous;
 mod factories;

@@ -36,3 +36,11 @@ fn adapter(adapter: &Adapter) -> u64 {
     };
     ADAPTER_GAS_UNITS.saturating_add(u64::try_from(markets).unwrap_or(u64::MAX).saturating_mul(MARKET_GAS_UNITS))
 }
+
+/// What a preview costs whoever asks, apart from the adapters.
+pub const PREVIEW_GAS_UNITS: u64 = 61_900;
+
+/// What a preview costs whoever asks.
+pub(crate) fn preview_gas_units(vault: &VaultV2) -> u64 {
+    PREVIEW_GAS_UNITS.saturating_add(vault.adapters.iter().map(adapter).sum())
+}

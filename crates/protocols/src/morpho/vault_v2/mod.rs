@@ -15,8 +15,12 @@ use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, MetaMorpho, Trades, blue::WAD, metamorpho};
-use crate::{After, Swap, SwapError, erc4626::ASSET_COIN};
+use super::{Holding, MetaMorpho, blue::WAD, metamorpho};
+use crate::{
+    After, Swap, SwapError,
+    erc4626::ASSET_COIN,
+    vault::{Rate, Trades},
+};
 
 pub use cold::VAULT_V2;
 pub(crate) use continuous::pair_curve;
@@ -143,13 +147,29 @@ impl VaultV2 {
         deposits: bool,
         amount_in: U256,
     ) -> Result<(U256, bool, Trades), SwapError> {
+        let mut now = self.after(at, before, amount_in)?;
+        now.moved = false;
+        let amount_out = now.trade(deposits, amount_in)?;
+        Ok((amount_out, now.moved, before.with(deposits, amount_in)?))
+    }
+
+    /// What it converts at in a block, after trades of the same transaction.
+    ///
+    /// # Errors
+    /// As [`Self::swap`].
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        let now = self.after(at, before, U256::ZERO)?;
+        let shares = now.total_shares.checked_add(self.virtual_shares);
+        Rate::new(now.total_assets.checked_add(U256::ONE), shares)
+    }
+
+    /// The vault in a block after trades of the same transaction.
+    fn after(&self, at: &ExecutionBlock, before: &Trades, amount_in: U256) -> Result<Now<'_>, SwapError> {
         let mut now = self.at(at.timestamp).ok_or(SwapError::Overflow { amount_in })?;
         for trade in before.list() {
             now.trade(trade.deposits, trade.amount_in)?;
         }
-        now.moved = false;
-        let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, now.moved, before.with(deposits, amount_in)?))
+        Ok(now)
     }
 
     /// A deposit for coin 0 in, a redemption for coin 1.

@@ -1,0 +1,103 @@
+//! Buffers of Balancer's third vault are found by an announcement that does not name their asset, and stay equal to the chain: what they
+//! hold, and the vault behind each.
+
+use alloy::{
+    primitives::{Address, U256},
+    sol,
+    sol_types::SolCall,
+};
+use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
+use braid_protocols::{PoolState, Product, balancer::v3::buffer};
+
+use crate::support::*;
+
+sol! {
+    function approve(address spender, uint256 value) external;
+    function deposit(uint256 assets, address receiver) external returns (uint256);
+    function fillBuffer(address wrapped, address asset, uint256 assets, uint256 shares) external;
+    function addToBuffer(address wrapped, address asset, uint256 issued) external;
+    function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut);
+}
+
+/// Sends a transaction of the one who made the buffers; it must succeed.
+async fn act<C: SolCall>(chain: &Devnet, to: Address, call: &C) {
+    chain.send(&Tx::call(MAKER, to, call).gas(4_000_000)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happens_to_a_buffer_is_in_the_market_of_its_block() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    let market = at_head(&mut follower, &chain).await;
+    let buffers = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Buffer);
+    assert_eq!(buffers.count(), 4);
+    let [weth, pufeth, usdc, metamorpho] =
+        ["WETH", "pufETH", "USDC", "gtUSDCp"].map(|symbol| tokens::by_symbol(symbol).address);
+    let units = |symbol: &str, whole: u64| tokens::by_symbol(symbol).units(whole);
+    let exchange = |wrapped, asset, wraps, amount| exchangeCall { wrapped, asset, wraps, amount };
+    let mut last = content(&market);
+    for act_number in 0..6 {
+        let changed: Address = match act_number {
+            // out of the buffer, and with the vault behind it, whose own pool changes too
+            0 => {
+                act(&chain, at::BALANCER_V3_FILLER, &exchange(pufeth, weth, true, units("WETH", 7))).await;
+                buffer::address_of(pufeth)
+            }
+            1 => {
+                act(&chain, at::BALANCER_V3_FILLER, &exchange(pufeth, weth, false, units("pufETH", 4_000))).await;
+                pufeth
+            }
+            2 => {
+                act(&chain, at::BALANCER_V3_FILLER, &exchange(metamorpho, usdc, true, units("USDC", 9_000_000))).await;
+                metamorpho
+            }
+            // what announces a buffer is also what adds to it
+            3 => {
+                let call = addToBufferCall { wrapped: pufeth, asset: weth, issued: units("WETH", 50) };
+                act(&chain, at::BALANCER_V3_FILLER, &call).await;
+                buffer::address_of(pufeth)
+            }
+            // nothing of the vault's own happens to the buffer
+            4 => {
+                let call = depositCall { assets: units("WETH", 100), receiver: MAKER };
+                act(&chain, at::PUFETH, &call).await;
+                buffer::address_of(pufeth)
+            }
+            _ => {
+                act(&chain, at::BALANCER_V3_FILLER, &exchange(metamorpho, usdc, false, units("gtUSDCp", 70))).await;
+                buffer::address_of(metamorpho)
+            }
+        };
+        let market = assert_faithful(&mut follower, &chain).await;
+        let now = content(&market);
+        assert_ne!(now[&changed], last[&changed], "act {act_number} changes {changed}");
+        last = now;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_buffer_is_in_the_market_of_its_block_with_the_asset_that_the_vault_names() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    at_head(&mut follower, &chain).await;
+    let (share, asset) = (tokens::by_symbol("sUSDe"), tokens::by_symbol("USDe"));
+    for token in [share, asset] {
+        let approve = approveCall { spender: at::BALANCER_V3_FILLER, value: U256::MAX };
+        act(&chain, token.address, &approve).await;
+        chain.fund(token.address, MAKER, token.units(5_000_000)).await.unwrap();
+    }
+    let (assets, shares) = (asset.units(1_000_000), share.units(800_000));
+    let call = fillBufferCall { wrapped: share.address, asset: asset.address, assets, shares };
+    act(&chain, at::BALANCER_V3_FILLER, &call).await;
+    let market = assert_faithful(&mut follower, &chain).await;
+    let pool = market.pool_id(buffer::address_of(share.address)).and_then(|id| market.pool(id)).unwrap();
+    let coins = [asset.address, share.address].map(|coin| market.tokens().id(coin).unwrap());
+    assert_eq!(pool.coins[..], coins);
+    let PoolState::BalancerV3Buffer(state) = &pool.state else { panic!("a buffer") };
+    assert_eq!((state.held, state.wrapped), ([assets, shares], share.address));
+    // holders of shares wait, and who comes by the buffer does not
+    let at = market.block().next();
+    assert!(pool.swap(&at, 1, 0, share.units(500_000)).is_ok());
+    assert!(pool.swap(&at, 1, 0, share.units(900_000)).is_err());
+    assert_eq!(follower.status.borrow().left_out, 0);
+}

@@ -1,0 +1,77 @@
+//! Buffers of Balancer's third vault on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei,
+//! within what a buffer holds and beyond it, also after a day of interest; and the modelled gas is that of the receipts.
+
+use braid_devnet::{accounts::OTHER, tokens};
+use braid_primitives::{Address, U256};
+use braid_protocols::{PoolState, Product};
+use serde_json::json;
+
+use crate::chain::Chain;
+use crate::vaults::trade;
+
+/// How far the model of gas may be from the receipt.
+const TOLERANCE: f64 = 0.07;
+
+/// What is sold for what, in hundredths of a whole token, and whether the buffer holds so much as it is made.
+struct Case(&'static str, &'static str, u64, bool);
+
+const CASES: [Case; 12] = [
+    Case("WETH", "pufETH", 1_900, true),
+    Case("pufETH", "WETH", 2_300, true),
+    Case("WETH", "pufETH", 300_000, false),
+    Case("pufETH", "WETH", 500_000, false),
+    Case("DAI", "sDAI", 100_000, true),
+    Case("sDAI", "DAI", 432_100, true),
+    Case("DAI", "sDAI", 12_345_678, false),
+    Case("USDC", "gtUSDCp", 5_432_100, true),
+    Case("gtUSDCp", "USDC", 123_400, true),
+    Case("USDC", "gtUSDCp", 300_000_000, false),
+    Case("USDC", "v2USDC", 543_200, true),
+    Case("v2USDC", "USDC", 234_500_000, false),
+];
+
+/// What the buffer of a share holds of the coin that is bought.
+fn held(chain: &Chain, sold: Address, bought: Address) -> U256 {
+    let id = |token| chain.market.tokens().id(token).unwrap();
+    let mut pools = chain.market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Buffer);
+    let pool = pools.find(|pool| pool.coins.contains(&id(sold)) && pool.coins.contains(&id(bought))).unwrap();
+    let PoolState::BalancerV3Buffer(state) = &pool.state else { panic!("a buffer") };
+    state.held[usize::from(pool.coin_index(id(bought)).unwrap())]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn buffers_pay_what_was_quoted_for_the_second() {
+    let mut chain = Chain::start().await;
+    chain.settle_in(OTHER).await;
+    let mut off = Vec::new();
+    for day in 0..2_u8 {
+        for (place, Case(sold, bought, hundredths, holds)) in (0_u8..).zip(CASES) {
+            let (sold, bought) = (tokens::by_symbol(sold), tokens::by_symbol(bought));
+            let amount = sold.units(hundredths) / U256::from(100) + U256::from(13);
+            let pair = [sold.address, bought.address];
+            let before = held(&chain, pair[0], pair[1]);
+            let fresh = Address::left_padding_from(&[0xbf, day, place]);
+            trade(&mut chain, pair, amount, &[Product::BalancerV3Buffer], fresh).await;
+            if day == 0 {
+                let paid = chain.balances(fresh, &[bought.address]).await[0];
+                assert_eq!(paid <= before, holds, "{} → {}: {before} held, {paid} paid", sold.symbol, bought.symbol);
+            }
+            let (modelled, used) = trade(&mut chain, pair, amount, &[Product::BalancerV3Buffer], OTHER).await;
+            let error = modelled as f64 / used as f64 - 1.0;
+            let row = format!(
+                "{:>8} → {:<8} {modelled:>7} modelled {used:>7} used {:>6.1}%",
+                sold.symbol,
+                bought.symbol,
+                error * 100.0
+            );
+            println!("{row}");
+            if error.abs() > TOLERANCE {
+                off.push(row);
+            }
+            chain.market = std::sync::Arc::new(chain.read_everything().await);
+        }
+        chain.rpc("evm_increaseTime", json!([86_400 + 77])).await;
+        chain.rpc("evm_mine", json!([])).await;
+    }
+    assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
+}

@@ -1,0 +1,140 @@
+//! Discovery and following of buffers.
+
+use std::sync::{Arc, LazyLock};
+
+use alloy_primitives::{Address, B256, Log, U256, keccak256};
+use alloy_sol_types::{SolEvent, sol};
+
+use super::{super::VAULT, State, reader::BufferReader};
+use crate::{
+    Call, DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, answers::ask,
+    vault::Vault,
+};
+
+sol! {
+    event LiquidityAddedToBuffer(address indexed wrappedToken, uint256 amountUnderlying, uint256 amountWrapped, bytes32 bufferBalances);
+    event LiquidityRemovedFromBuffer(address indexed wrappedToken, uint256 amountUnderlying, uint256 amountWrapped, bytes32 bufferBalances);
+    event Wrap(address indexed wrappedToken, uint256 depositedUnderlying, uint256 mintedShares, bytes32 bufferBalances);
+    event Unwrap(address indexed wrappedToken, uint256 burnedShares, uint256 withdrawnUnderlying, bytes32 bufferBalances);
+    event VaultBuffersPausedStateChanged(bool paused);
+    function getERC4626BufferAsset(address wrappedToken) external view returns (address asset);
+}
+
+/// Events of the vault about one buffer, which their first topic names, each with what the buffer holds afterwards.
+const BALANCES: [B256; 4] = [
+    LiquidityAddedToBuffer::SIGNATURE_HASH,
+    LiquidityRemovedFromBuffer::SIGNATURE_HASH,
+    Wrap::SIGNATURE_HASH,
+    Unwrap::SIGNATURE_HASH,
+];
+
+/// Those, the pause, and whatever may change the vault behind a buffer.
+static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| {
+    let mut topics = BALANCES.to_vec();
+    topics.push(VaultBuffersPausedStateChanged::SIGNATURE_HASH);
+    topics.extend(Vault::topics());
+    topics
+});
+
+static SOURCES: [Source; 1] =
+    [Source { emitter: VAULT, topic0: LiquidityAddedToBuffer::SIGNATURE_HASH, deployment_block: 21_332_121 }];
+
+/// The record of buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct BalancerV3Buffer;
+
+/// The buffers of the vault.
+pub static BALANCER_V3_BUFFER: BalancerV3Buffer = BalancerV3Buffer;
+
+/// A buffer is no contract: it goes by the last 20 bytes of the hash of the vault's address and its share's.
+pub fn address_of(wrapped: Address) -> Address {
+    Address::from_word(keccak256([VAULT, wrapped].concat()))
+}
+
+/// What a buffer holds after an event, two numbers of 128 bits in a word: the share in front, the asset behind.
+fn unpacked(balances: B256) -> [U256; 2] {
+    let (share, asset) = balances.split_at(16);
+    [U256::from_be_slice(asset), U256::from_be_slice(share)]
+}
+
+/// What a buffer holds after one of [`BALANCES`]: each has three words, of which the last says it.
+fn balances(log: &Log) -> Option<[U256; 2]> {
+    let data: &[u8; 96] = log.data.data.as_ref().try_into().ok()?;
+    Some(unpacked(B256::from_slice(data.get(64..)?)))
+}
+
+impl Protocol for BalancerV3Buffer {
+    fn product(&self) -> Product {
+        Product::BalancerV3Buffer
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        &SOURCES
+    }
+
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        let malformed = DecodeError::Log { event: "LiquidityAddedToBuffer", emitter: log.address };
+        let Ok(event) = LiquidityAddedToBuffer::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        if event.wrappedToken.is_zero() {
+            return Err(malformed);
+        }
+        Ok(Discovered {
+            address: address_of(event.wrappedToken),
+            product: Product::BalancerV3Buffer,
+            coins: vec![event.wrappedToken],
+            fee_pips: 0,
+            tick_spacing: 0,
+        })
+    }
+
+    fn unnamed_coin(&self, pool: &Discovered) -> Option<Call> {
+        let [wrapped] = pool.coins[..] else { return None };
+        Some(ask(VAULT, &getERC4626BufferAssetCall { wrappedToken: wrapped }).call)
+    }
+
+    fn freshness_topics(&self) -> &'static [B256] {
+        &TOPICS
+    }
+
+    fn listens_to(&self, state: &PoolState) -> Vec<Address> {
+        let mut emitters = vec![VAULT];
+        if let PoolState::BalancerV3Buffer(state) = state {
+            emitters.extend(state.vault.emitters(state.wrapped));
+        }
+        emitters
+    }
+
+    fn reads_each_block(&self, state: &PoolState) -> bool {
+        matches!(state, PoolState::BalancerV3Buffer(state) if state.vault.reads_each_block())
+    }
+
+    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let PoolState::BalancerV3Buffer(state) = state else {
+            return Err(DecodeError::State { pool: log.address, what: "not a buffer" });
+        };
+        if log.address != VAULT {
+            let State { vault, .. } = Arc::make_mut(state);
+            return vault.apply(log);
+        }
+        let malformed = || DecodeError::Log { event: "an event of a buffer", emitter: log.address };
+        let topic0 = log.topics().first().copied().unwrap_or_default();
+        if topic0 == VaultBuffersPausedStateChanged::SIGNATURE_HASH {
+            let event = VaultBuffersPausedStateChanged::decode_log_data_validate(&log.data);
+            Arc::make_mut(state).paused = event.map_err(|_| malformed())?.paused;
+            return Ok(Freshness::Applied);
+        }
+        if !BALANCES.contains(&topic0) || log.topics().get(1) != Some(&state.wrapped.into_word()) {
+            return Ok(Freshness::Unaffected);
+        }
+        Arc::make_mut(state).held = balances(log).ok_or_else(malformed)?;
+        Ok(Freshness::Applied)
+    }
+
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        Box::new(BufferReader::new(pool))
+    }
+
+    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        Box::new(BufferReader::again(pool, was))
+    }
+}

@@ -1,0 +1,24 @@
+//! The buffer as the optimiser sees it: a rate each way, up to what it holds and what the vault behind it takes or gives.
+
+use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
+
+use super::State;
+use crate::{continuous::PairCurve, erc4626::fixed_rate, vault::Trades};
+
+/// An amount whose conversion shows every digit of floating point.
+const PROBE: U256 = U256::from_limbs([0, 0x0100_0000_0000_0000, 0, 0]);
+
+/// Both directions in a block; `None` while nothing can be traded.
+pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
+    if state.paused {
+        return None;
+    }
+    let rate = state.vault.rate(at, &Trades::default()).ok()?;
+    let shares_per_asset = f64::from(rate.down(true, PROBE)?) / f64::from(PROBE);
+    let [assets, shares] = state.held.map(f64::from);
+    let [depositable, redeemable] = state.vault.room(at);
+    let wrapped = shares / shares_per_asset + depositable;
+    let unwrapped = assets * shares_per_asset + redeemable;
+    (shares_per_asset > 0.0).then(|| fixed_rate(shares_per_asset, wrapped, unwrapped, [state.gas_units(); 2]))
+}

@@ -1,0 +1,174 @@
+//! Buffers of the third vault: for the share of an ERC-4626 vault, some of the share and some of its asset, exchanged at what the share's
+//! own previews say, less a unit or two.
+//!
+//! What a trade pays does not depend on what the buffer holds. Where it holds too little, it deposits with the vault behind it, or redeems,
+//! the trade's amount and as much more or less as makes its two sides worth the same. Source: `Vault.erc4626BufferWrapOrUnwrap`,
+//! `BufferHelpers`.
+
+mod cold;
+mod continuous;
+mod reader;
+
+use alloy_primitives::{Address, U256};
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::gas;
+use crate::{
+    Swap, SwapError,
+    erc4626::ASSET_COIN,
+    vault::{KINDS, Trades, Vault},
+};
+
+pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, address_of};
+pub(crate) use continuous::pair_curve;
+
+/// Amounts, in atomic units of either coin, below which the vault does not wrap: `_MINIMUM_WRAP_AMOUNT` of the mainnet vault.
+pub const MINIMUM_WRAP: u64 = 10_000;
+
+/// What a trade with a buffer depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The share, by which the vault and its events name the buffer.
+    pub wrapped: Address,
+    /// What the buffer holds of the asset and of the share.
+    pub held: [U256; 2],
+    /// Whether all buffers are paused.
+    pub paused: bool,
+    /// The vault behind it.
+    pub vault: Vault,
+}
+
+/// What a trade left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// What the buffer then holds of the asset and of the share.
+    pub held: [U256; 2],
+    /// What the buffer did to the vault behind it.
+    trades: Trades,
+}
+
+/// By how much a buffer has too much or too little of the coin in, so that both sides are worth the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Imbalance {
+    Over(U256),
+    Under(U256),
+}
+
+impl Imbalance {
+    fn of(held: U256, other: U256) -> Self {
+        let half = held.abs_diff(other) >> 1_usize;
+        if held >= other { Self::Over(half) } else { Self::Under(half) }
+    }
+
+    /// What moves between the buffer and the vault behind it for a trade of an amount.
+    fn added_to(self, amount: U256) -> Option<U256> {
+        match self {
+            Self::Over(more) => amount.checked_add(more),
+            Self::Under(less) => amount.checked_sub(less),
+        }
+    }
+
+    /// The trade for which so much moves.
+    const fn taken_from(self, moved: U256) -> U256 {
+        match self {
+            Self::Over(more) => moved.saturating_sub(more),
+            Self::Under(less) => moved.saturating_add(less),
+        }
+    }
+}
+
+impl State {
+    /// What wrapping (the asset in) or unwrapping pays.
+    ///
+    /// # Errors
+    /// - [`SwapError::Closed`] while buffers are paused.
+    /// - [`SwapError::ZeroOutput`] for less than the vault wraps, in or out.
+    /// - [`SwapError::LimitExceeded`], [`SwapError::InsufficientLiquidity`] for more than the buffer holds, where the vault behind it does not
+    ///   take or give the rest.
+    /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
+    pub fn swap(
+        &self,
+        at: &ExecutionBlock,
+        before: Option<&After>,
+        coin_in: u8,
+        amount_in: U256,
+    ) -> Result<Swap, SwapError> {
+        if self.paused {
+            return Err(SwapError::Closed);
+        }
+        let start = After { held: self.held, trades: Trades::default() };
+        let After { held, trades } = before.unwrap_or(&start);
+        let wraps = coin_in == ASSET_COIN;
+        let [asset, share] = *held;
+        let (of_in, of_out) = if wraps { (asset, share) } else { (share, asset) };
+        let overflow = || SwapError::Overflow { amount_in };
+
+        let rate = self.vault.rate(at, trades)?;
+        let least = U256::from(MINIMUM_WRAP);
+        if amount_in < least {
+            return Err(SwapError::ZeroOutput);
+        }
+        let preview = rate.down(wraps, amount_in - U256::ONE).ok_or_else(overflow)?;
+        let amount_out = preview.saturating_sub(U256::ONE);
+        if amount_out < least {
+            return Err(SwapError::ZeroOutput);
+        }
+        let (of_in, of_out, trades, gas_units) = if of_out >= amount_out {
+            let of_in = of_in.checked_add(amount_in).ok_or_else(overflow)?;
+            (of_in, of_out - amount_out, trades.clone(), self.gas_units())
+        } else {
+            let worth = rate.up(!wraps, of_out).ok_or_else(overflow)?;
+            let imbalance = Imbalance::of(of_in, worth);
+            let moved = imbalance.added_to(amount_in).ok_or_else(overflow)?;
+            let traded = self.vault.trade(at, trades, wraps, moved);
+            let traded = traded.map_err(|error| seen_by(error, imbalance, amount_in))?;
+            let of_in = of_in.checked_add(amount_in).and_then(|sum| sum.checked_sub(moved)).ok_or_else(overflow)?;
+            let of_out = of_out.checked_add(traded.amount_out).and_then(|sum| sum.checked_sub(amount_out));
+            let gas_units = self.gas_units() + gas::beyond(wraps, traded.gas_units);
+            (of_in, of_out.ok_or_else(overflow)?, trades.with(wraps, moved)?, gas_units)
+        };
+        if of_in.bit_len() > 128 || of_out.bit_len() > 128 {
+            return Err(overflow());
+        }
+        let held = if wraps { [of_in, of_out] } else { [of_out, of_in] };
+        Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV3Buffer(After { held, trades }) })
+    }
+
+    /// What a trade costs that the buffer serves by itself.
+    fn gas_units(&self) -> u64 {
+        gas::BUFFER_GAS_UNITS.saturating_add(self.vault.preview_gas_units())
+    }
+
+    /// What no buffer can be in, in words.
+    ///
+    /// # Errors
+    /// The first thing found.
+    pub fn validate(&self) -> Result<(), &'static str> {
+        use crate::PoolState;
+        let vault = match (&self.vault.product, &self.vault.state) {
+            (product, _) if !KINDS.contains(product) => Err("a buffer of what is no vault"),
+            (crate::Product::Erc4626, PoolState::Erc4626(_)) => Ok(()),
+            (crate::Product::Metamorpho, PoolState::Metamorpho(vault)) => vault.validate(),
+            (crate::Product::MorphoVaultV2, PoolState::VaultV2(vault)) => vault.validate(),
+            _ => Err("a vault in the state of another product"),
+        };
+        vault?;
+        if self.held.iter().all(|held| held.bit_len() <= 128) { Ok(()) } else { Err("more than 128 bits in a buffer") }
+    }
+}
+
+/// A refusal by the vault behind, in amounts of the trade.
+fn seen_by(error: SwapError, imbalance: Imbalance, amount_in: U256) -> SwapError {
+    match error {
+        SwapError::LimitExceeded { limit, .. } => {
+            SwapError::LimitExceeded { limit: imbalance.taken_from(limit), amount: amount_in }
+        }
+        SwapError::InsufficientLiquidity { consumed, .. } => {
+            let consumed = imbalance.taken_from(consumed).min(amount_in);
+            SwapError::InsufficientLiquidity { consumed, amount_in }
+        }
+        SwapError::ZeroAmount | SwapError::ZeroOutput | SwapError::Overflow { .. } => SwapError::Overflow { amount_in },
+        other => other,
+    }
+}
