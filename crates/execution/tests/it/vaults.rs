@@ -6,6 +6,7 @@ use std::sync::Arc;
 use braid_devnet::accounts::{OTHER, TAKER};
 use braid_devnet::tokens;
 use braid_execution::{Authorization, Order, TokenAmount, gas, proxy};
+use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::Product;
 use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
@@ -68,9 +69,22 @@ pub async fn trade(
 /// As [`trade`], mined some seconds later than quoted.
 pub async fn trade_later(
     chain: &mut Chain,
-    [token_in, token_out]: [Address; 2],
+    tokens: [Address; 2],
     amount: U256,
     products: &[Product],
+    recipient: Address,
+    later_seconds: u64,
+) -> (u64, u64) {
+    let what = format!("{products:?}");
+    trade_by(chain, tokens, amount, (&what, |_| only(products)), recipient, later_seconds).await
+}
+
+/// As [`trade_later`], by the pools of the market that a filter lets through.
+pub async fn trade_by(
+    chain: &mut Chain,
+    [token_in, token_out]: [Address; 2],
+    amount: U256,
+    (what, filter): (&str, impl Fn(&Market) -> PoolFilter),
     recipient: Address,
     later_seconds: u64,
 ) -> (u64, u64) {
@@ -85,7 +99,7 @@ pub async fn trade_later(
         inputs: vec![(id(token_in), amount)],
         outputs: vec![(id(token_out), 10_000)],
         max_hops: 3,
-        filter: only(products),
+        filter: filter(&chain.market),
         gas_price_wei: 0,
         max_steps: 8,
         at,
@@ -108,7 +122,7 @@ pub async fn trade_later(
     chain.rpc("evm_setNextBlockTimestamp", json!([U256::from(at.timestamp + later_seconds)])).await;
     let receipt = chain.send(proxy::address(), data.clone(), order.value_wei(), estimate.gas_limit).await;
     if !receipt.succeeded {
-        panic!("{products:?}: {}", chain.why(proxy::address(), data, order.value_wei()).await);
+        panic!("{what}: {}", chain.why(proxy::address(), data, order.value_wei()).await);
     }
     let received = chain.balances(recipient, &[token_out]).await[0] - before;
     if token_out == address("stETH") && !before.is_zero() {

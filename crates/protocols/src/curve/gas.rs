@@ -26,6 +26,14 @@ pub const WITHDRAW_GAS_UNITS: u64 = 110_500;
 pub const DEPOSIT_GAS_UNITS: u64 = 139_500;
 /// Each further coin of the base pool in either.
 pub const MORE_COINS_IN_BASE_GAS_UNITS: u64 = 14_000;
+/// A pool of two coins at Aave.
+pub const AAVE_SWAP_GAS_UNITS: u64 = 523_000;
+/// A pool of two coins at Compound.
+pub const COMPOUND_SWAP_GAS_UNITS: u64 = 564_000;
+/// Each further coin of a lending pool.
+pub const MORE_COINS_LENT_GAS_UNITS: u64 = 20_000;
+/// What a deposit or a withdrawal at Compound costs, which a coin that is not lent needs none of.
+pub const AT_COMPOUND_GAS_UNITS: u64 = 99_000;
 
 /// What a CryptoSwap pool's work costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::{
     crypto::{ClassicTwo, Kind},
     factories::{CRYPTO_FACTORY, DOLLAR_FACTORY, NEXT_FACTORY, STABLE_FACTORY},
     implementations::{FRAX_POOL, Made, made_by},
-    listed,
+    lending, listed,
     pool::{Model, State},
     presets::rules_of,
     stable::{ProductRule, Rules},
@@ -54,6 +54,19 @@ const TWO_COINS: &[(Address, ClassicTwo)] = &[
     (address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
 ];
 
+const Y_TOKENS: &str = "a yToken's worth is what it has at four lenders, and a deposit may move it";
+const RATES_OF_COINS: &str = "only its coin knows the rate";
+
+/// Pools whose arithmetic is known and whose coins' worth is not. Source: their verified code.
+const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
+    (address!("45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51"), Y_TOKENS),
+    (address!("79a8C46DeA5aDa233ABaFFD40F3A0A2B1e5A4F27"), Y_TOKENS),
+    (address!("06364f10B501e868329afBc005b3492902d6C763"), Y_TOKENS),
+    (address!("2dded6Da1BF5DBdF597C45fcFaa3194e53EcfeAF"), "its lender counts its cash itself, and caps deposits"),
+    (address!("A96A65c051bF88B4095Ee1f2451C2A9d43F53Ae2"), RATES_OF_COINS),
+    (address!("F9440930043eb3997fc70e1339dBb11F341de7A8"), RATES_OF_COINS),
+];
+
 /// What the reader has to know of a pool before it can understand what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
@@ -81,7 +94,7 @@ impl Identity {
     /// What a pool was when it was read before.
     pub(super) fn of(was: &State) -> Self {
         match &was.model {
-            Model::Stable(pool) => Self::stable(pool.rules),
+            Model::Stable(pool) | Model::Lending(lending::State { pool, .. }) => Self::stable(pool.rules),
             Model::Meta(meta) => Self {
                 base: was.base_pool,
                 remembers_price: meta.cached_price.is_some(),
@@ -175,8 +188,8 @@ fn address_in(answer: &Option<Bytes>) -> Option<Address> {
 
 /// What the implementation that a factory names makes of a pool.
 fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
-    if pool.product == Product::CurveStableswap && rules_of(pool.address).is_some() {
-        return Err("its coins' rates accrue elsewhere");
+    if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.address) {
+        return Err(why);
     }
     let implementation = answers.iter().find_map(address_in).ok_or("deployed by hand, and its code is not known")?;
     let made = made_by(implementation);
@@ -247,6 +260,15 @@ mod tests {
         assert!(shown(&two, address!("24D937143d3F5cF04c72bA112735151A8CAE2262")).unwrap_err().contains("rebase"));
         assert!(Evidence::understand(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
         assert!(Evidence::understand(&two, &[]).is_err());
+    }
+
+    #[test]
+    fn pools_whose_coins_worth_is_not_known_are_refused_by_name() {
+        for (address, why) in UNDERSTOOD_AND_REFUSED {
+            let pool = Discovered { address: *address, ..pool(Product::CurveStableswap, 2) };
+            assert_eq!(Evidence::understand(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
+            assert!(rules_of(*address).is_some() && by_hand(&pool).is_none(), "{address}");
+        }
     }
 
     #[test]

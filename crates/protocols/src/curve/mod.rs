@@ -12,6 +12,7 @@ mod factories;
 pub mod gas;
 mod implementations;
 mod known;
+pub mod lending;
 mod listed;
 mod partners;
 mod pool;

@@ -63,6 +63,8 @@ impl Probe {
             Model::Meta(pool) if self.underlying => pool.view_underlying(at, i, j, dx),
             Model::Meta(pool) => pool.view(at, i, j, dx),
             Model::Crypto(pool) => pool.view(at, i, j, dx),
+            // listed all, and never probed
+            Model::Lending(pool) => pool.swap(at, i, j, dx),
         }
     }
 }
@@ -87,6 +89,7 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
     match &state.model {
         Model::Stable(pool) => Some(between(&parts(&pool.balances)?, false)),
         Model::Crypto(pool) => Some(between(&parts(pool.balances.get(..pool.kind.coins())?)?, false)),
+        Model::Lending(_) => None,
         Model::Meta(meta) => {
             let own = parts(&meta.pool.balances)?;
             let mut all = between(&own, false);

@@ -18,6 +18,7 @@ mod balancer_v3_bytecode;
 mod discovery;
 mod fluid_bytecode;
 mod gas;
+mod lending;
 mod many_coins;
 mod pairs;
 mod pools;
