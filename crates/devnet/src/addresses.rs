@@ -197,6 +197,14 @@ pub const CURVE_LISTED_NEXT: Address = address!("0x00000000000000000000000000000
 pub const CURVE_LISTED_CRYPTO: Address = address!("0x00000000000000000000000000000000c07e0004");
 /// Its share.
 pub const CURVE_LISTED_CRYPTO_SHARE: Address = address!("0x00000000000000000000000000000000c07e0005");
+/// Ours, in the list of the factory of the next generation: a metapool of FRAX on [`CURVE_NG_DOLLARS`].
+pub const CURVE_LISTED_NEXT_META: Address = address!("0x00000000000000000000000000000000c07e0006");
+/// Ours, in the list of the factory of the next generation: a metapool of USDe on [`CURVE_3POOL`].
+pub const CURVE_LISTED_NEXT_META_ON_3POOL: Address = address!("0x00000000000000000000000000000000c07e0007");
+/// Ours, in the list of the factory: FRAX and LUSD, in a pool that asks its coins for balances.
+pub const CURVE_LISTED_HELD: Address = address!("0x00000000000000000000000000000000c07e0008");
+/// The implementation of such pools.
+pub const CURVE_HELD_IMPLEMENTATION: Address = address!("0x24D937143d3F5cF04c72bA112735151A8CAE2262");
 /// Fluid's liquidity layer.
 pub const FLUID_LIQUIDITY: Address = address!("0x52Aa899454998Be5b000Ad077a46Bbe360F4e497");
 /// Fluid's factory of pools.

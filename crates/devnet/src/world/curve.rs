@@ -51,6 +51,7 @@ sol! {
 }
 
 mod lending;
+mod listed;
 
 /// A coin by its symbol, ether as the pools name it.
 fn coin(symbol: &str) -> Address {
@@ -378,6 +379,7 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     ];
     fill(rpc, &metapools).await?;
     lending::build(rpc, bundle).await?;
+    listed::build(rpc, bundle).await?;
     announce(rpc).await?;
     trade(rpc).await
 }

@@ -72,6 +72,19 @@ impl Chain {
         self.market = Arc::new(self.read(&changed, &self.market).await);
     }
 
+    /// Adds a pool that only a list tells of, and coins that are nobody's but pools'.
+    pub fn know(&mut self, pool: Discovered) {
+        let mut table = (*self.tokens).clone();
+        for coin in &pool.coins {
+            if table.id(*coin).is_none() {
+                let (symbol, name) = ("LP".into(), "a pool's share".into());
+                table.insert(Token { address: *coin, symbol, name, decimals: 18 });
+            }
+        }
+        self.tokens = Arc::new(table);
+        self.known.push(pool);
+    }
+
     /// The whole market, read from nothing.
     pub async fn read_everything(&self) -> Market {
         self.read(&self.known, &Market::empty(*self.market.block(), Arc::clone(&self.tokens))).await

@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use braid_devnet::accounts::OTHER;
 use braid_devnet::{addresses as at, tokens};
-use braid_market::Market;
 use braid_primitives::{Address, Bytes, U256};
-use braid_protocols::{Pool, PoolState, Product, SwapError};
-use braid_routing::PoolFilter;
+use braid_protocols::{Pool, PoolState, SwapError};
 use serde_json::json;
 
 use alloy_sol_types::{SolCall, sol};
 
 use crate::chain::Chain;
-use crate::vaults::{only, trade_by};
+use crate::vaults::{alone, trade_by};
 
 sol! {
     function freeze(address asset, bool frozen) external;
@@ -33,15 +31,6 @@ const POOLS: [(Address, usize); 3] = [(at::CURVE_AAVE, 3), (at::CURVE_COMPOUND, 
 
 fn coin(place: usize) -> &'static tokens::Token {
     tokens::by_symbol(COINS[place])
-}
-
-/// One pool alone, of all that the market has.
-fn alone(market: &Market, pool: Address) -> PoolFilter {
-    let mut filter = only(&[Product::CurveStableswap]);
-    for other in market.pools().iter().filter(|other| other.address != pool) {
-        filter.exclude_pool(market.pool_id(other.address).unwrap());
-    }
-    filter
 }
 
 fn pool(chain: &Chain, address: Address) -> Arc<Pool> {

@@ -50,6 +50,16 @@ pub fn only(products: &[Product]) -> PoolFilter {
     filter
 }
 
+/// One pool alone, of all that the market has.
+pub fn alone(market: &Market, pool: Address) -> PoolFilter {
+    let mut filter = PoolFilter::default();
+    let others = market.pools().iter().filter(|other| other.address != pool && other.product != Product::WrappedEther);
+    for other in others {
+        filter.exclude_pool(market.pool_id(other.address).unwrap());
+    }
+    filter
+}
+
 async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) {
     let Case(sold, bought, amount, products) = *case;
     trade(chain, [address(sold), address(bought)], U256::from(amount), products, recipient).await

@@ -143,9 +143,9 @@ impl State {
     /// Whether the pool's balances or rates are other contracts' numbers, which may move without it.
     pub fn asks_its_coins(&self) -> bool {
         match &self.model {
-            Model::Stable(pool) => pool.rules.books == stable::Books::Held,
+            Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => pool.rules.books == stable::Books::Held,
             Model::Lending(_) => true,
-            Model::Meta(_) | Model::Crypto(_) => false,
+            Model::Crypto(_) => false,
         }
     }
 
@@ -285,17 +285,23 @@ impl State {
             }
             (Model::Meta(meta), door) => {
                 let coins = meta.base.state.balances.len();
-                let own = gas::META_SWAP_GAS_UNITS
-                    + if meta.asks_base(at) {
-                        gas::VIRTUAL_PRICE_GAS_UNITS + more(coins, gas::MORE_COINS_GAS_UNITS)
-                    } else {
-                        0
-                    };
-                own + match door {
+                let asks = meta.asks_base(at);
+                let price = match meta.cached_price {
+                    _ if !asks => 0,
+                    Some(_) => gas::VIRTUAL_PRICE_GAS_UNITS + gas::REMEMBER_PRICE_GAS_UNITS,
+                    None => gas::VIRTUAL_PRICE_GAS_UNITS,
+                };
+                let more_in_price = if asks { more(coins, gas::MORE_COINS_IN_PRICE_GAS_UNITS) } else { 0 };
+                let through = |base: u64| {
+                    let saved = gas::BASE_ASKED_BEFORE_GAS_UNITS + more(coins, gas::MORE_COINS_ASKED_BEFORE_GAS_UNITS);
+                    base + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS) - if asks { saved } else { 0 }
+                };
+                let beyond = match door {
                     Door::Own(..) => 0,
-                    Door::Underlying(0, _) => gas::WITHDRAW_GAS_UNITS + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS),
-                    Door::Underlying(..) => gas::DEPOSIT_GAS_UNITS + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS),
-                }
+                    Door::Underlying(0, _) => through(gas::WITHDRAW_GAS_UNITS),
+                    Door::Underlying(..) => through(gas::DEPOSIT_GAS_UNITS),
+                };
+                gas::META_SWAP_GAS_UNITS + price + more_in_price + beyond
             }
             (Model::Crypto(pool), _) => gas::crypto(pool.kind).swap,
             (Model::Lending(pool), Door::Own(i, j) | Door::Underlying(i, j)) => {

@@ -8,6 +8,7 @@ use braid_primitives::ExecutionBlock;
 use super::{
     partners,
     pool::{Model, State},
+    stable::{MetaGeneration, ProductRule},
 };
 use crate::{
     Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::impossible,
@@ -97,7 +98,11 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
             // what so many shares are a claim on, coin by coin
             let claim = |held: &U256| held.checked_mul(shares)?.checked_div(meta.base.total_supply);
             let base: Option<Vec<U256>> = meta.base.state.balances.iter().map(claim).collect();
-            all.extend(between(&[vec![coin], base?].concat(), true));
+            let underlying = between(&[vec![coin], base?].concat(), true);
+            // a view of the next generation estimates a deposit in a pool of the first as if it were of its own
+            let guesses =
+                meta.generation == MetaGeneration::Next && meta.base.state.rules.product != ProductRule::Whole;
+            all.extend(underlying.into_iter().filter(|probe| !guesses || probe.coin_in == 0));
             Some(all)
         }
     }
