@@ -61,10 +61,12 @@ impl Chain {
         chain
     }
 
-    /// Reads some pools again at the newest block, and those that listen to them.
+    /// Reads some pools again at the newest block, those that listen to them, and those that every block reads.
     pub async fn refresh(&mut self, pools: &[Address]) {
         let listens = |pool: &&std::sync::Arc<Pool>| {
-            pool.product.protocol().listens_to(&pool.state).iter().any(|to| pools.contains(to))
+            let protocol = pool.product.protocol();
+            protocol.reads_each_block(&pool.state)
+                || protocol.listens_to(&pool.state).iter().any(|to| pools.contains(to))
         };
         let listeners: Vec<Address> = self.market.pools().iter().filter(listens).map(|pool| pool.address).collect();
         let is_changed = |pool: &&Discovered| pools.contains(&pool.address) || listeners.contains(&pool.address);

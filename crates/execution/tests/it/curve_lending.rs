@@ -83,11 +83,11 @@ async fn told(chain: &Chain, address: Address, [i, j]: [u8; 2]) -> (bool, Result
 async fn a_lender_that_takes_no_deposits_closes_the_directions_that_need_one() {
     let mut chain = Chain::start().await;
     // what is done to the lender, a pool of its tokens, and which directions are still open
-    type Open = fn([u8; 2]) -> bool;
+    type Act = (Option<(Address, Vec<u8>)>, Address, fn([u8; 2]) -> bool);
     let frozen = freezeCall { asset: coin(1).address, frozen: true }.abi_encode();
     let paused = setPauseCall { paused: true }.abi_encode();
     let unminted = _setMintPausedCall { market: at::C_DAI, paused: true }.abi_encode();
-    let acts: [(Option<(Address, Vec<u8>)>, Address, Open); 4] = [
+    let acts: [Act; 4] = [
         (Some((at::AAVE, frozen)), at::CURVE_AAVE, |[i, _]| i != 1),
         (Some((at::AAVE, paused)), at::CURVE_AAVE, |_| false),
         (Some((at::COMPOUND, unminted)), at::CURVE_COMPOUND, |[i, _]| i != 0),

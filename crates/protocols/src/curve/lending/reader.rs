@@ -137,10 +137,8 @@ impl LendingReader {
             });
         }
         let state = State { pool, lender, lender_address: lender.address(), markets };
-        if !state.agrees(&ExecutionBlock { number, timestamp }) {
-            return Err(self.impossible("balances that do not follow from its lender's numbers"));
-        }
-        Ok(state)
+        let state = state.without_what_follows(&ExecutionBlock { number, timestamp });
+        state.ok_or_else(|| self.impossible("balances that do not follow from its lender's numbers"))
     }
 
     /// A coin at Aave.

@@ -24,7 +24,8 @@ pub enum Lender {
 /// A pool of a lender's tokens, and what of the lender its trades depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The pool of the lender's tokens, with its balances as of the block that was read.
+    /// The pool of the lender's tokens. Its balances of those that grow in number are zero here: they follow from [`Market::growth`], so that a
+    /// pool with which nothing happens is the same in every block.
     pub pool: stable::State,
     /// Who lends.
     pub lender: Lender,
@@ -67,9 +68,13 @@ impl State {
         pool.scaled(&pool.rates.at(at)?)
     }
 
-    /// Whether the numbers of balances that were read are those that follow.
-    pub(super) fn agrees(&self, at: &ExecutionBlock) -> bool {
-        self.now(at).is_ok_and(|pool| pool == self.pool)
+    /// The state without the balances that follow; `None` where those that were read are others.
+    pub(super) fn without_what_follows(mut self, at: &ExecutionBlock) -> Option<Self> {
+        let follows = self.now(at).is_ok_and(|pool| pool == self.pool);
+        for (balance, market) in self.pool.balances.iter_mut().zip(&self.markets) {
+            *balance = if market.growth.is_some() { U256::ZERO } else { *balance };
+        }
+        follows.then_some(self)
     }
 
     /// What `exchange_underlying` pays: the coin sold becomes shares of the lender's at this second's rate, and the shares that the
