@@ -1,6 +1,6 @@
 //! Reads a pool of any kind, in one round or two: what it is and holds, then what it stands on.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 
 use braid_primitives::NATIVE_ETHER;
@@ -51,18 +51,9 @@ enum Second {
 
 /// CryptoSwap pools of 2021 and their shares: asking for the number of shares along with the rest saves a round.
 const SHARES: &[(Address, Address)] = &[
-    (
-        alloy_primitives::address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"),
-        alloy_primitives::address!("c4AD29ba4B3c580e6D59105FFf484999997675Ff"),
-    ),
-    (
-        alloy_primitives::address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"),
-        alloy_primitives::address!("Ed4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d"),
-    ),
-    (
-        alloy_primitives::address!("0f3159811670c117c372428D4E69AC32325e4D0F"),
-        alloy_primitives::address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C"),
-    ),
+    (address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"), address!("c4AD29ba4B3c580e6D59105FFf484999997675Ff")),
+    (address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"), address!("Ed4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d")),
+    (address!("0f3159811670c117c372428D4E69AC32325e4D0F"), address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C")),
 ];
 
 fn word(answer: Option<&Option<Bytes>>) -> Option<U256> {

@@ -73,15 +73,15 @@ mod tests {
         }
     }
 
-    /// By the definition, in whole numbers: what is one at the beginning has become 1.15 · (1 + 0.035 · a day of a year).
+    /// By the definition, in whole numbers: what is one at the beginning has become 1.15 · (1 + 0.035 · part of a year).
     #[test]
     fn interest_is_simple_by_the_second_and_rounded_to_the_nearest() {
         let growth = growth();
         assert_eq!(RAY, U256::from(10).pow(U256::from(27)));
         assert_eq!(growth.income(growth.updated), Ok(growth.index), "in the second of the last touch, what is stored");
         assert_eq!(growth.balance(growth.updated), Ok(int(1_150_000_008 - 11)), "1,150,000,008.05 is rounded down");
-        // 1,150,000,008.05 · (1 + 0.035 · 86,400 / 31,536,000) = 1,150,110,281.99…
-        assert_eq!(growth.balance(growth.updated + 86_400), Ok(int(1_150_110_282 - 11)), "and this up");
+        // 1,150,000,008.05 · (1 + 0.035 · 172,800 / 31,536,000) = 1,150,220,555.9967
+        assert_eq!(growth.balance(growth.updated + 172_800), Ok(int(1_150_220_556 - 11)), "and this up");
         assert!(growth.balance(growth.updated - 1).is_err(), "before the reserve was touched");
     }
 
