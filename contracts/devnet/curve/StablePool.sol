@@ -178,6 +178,7 @@ abstract contract StablePool is Shares {
     /// The books of a swap; the coins are moved by the caller.
     function _swap(uint256[] memory held, uint256[] memory rates, uint256 i, uint256 j, uint256 dx)
         internal
+        virtual
         returns (uint256 amountOut)
     {
         (uint256 dy, uint256 swapFee) = _solve(held, rates, i, j, dx, _habits.exchangeKeepsOne);
@@ -236,7 +237,7 @@ abstract contract StablePool is Shares {
 
     /// The books of a deposit; the coins are moved by the caller.
     function _deposit(uint256[] memory held, uint256[] memory rates, uint256[] memory amounts)
-        private
+        internal
         returns (uint256 minted, uint256[] memory fees, uint256 invariant)
     {
         (minted, fees, invariant) = _minting(held, rates, amounts);

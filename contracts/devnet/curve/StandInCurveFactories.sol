@@ -83,10 +83,20 @@ contract StandInCurveStableFactory is ListOfPools {
 /// The factory of the next generation.
 contract StandInCurveStableFactoryNG is ListOfPools {
     event PlainPoolDeployed(address[] coins, uint256 A, uint256 fee, address deployer);
+    event MetaPoolDeployed(address coin, address base_pool, uint256 A, uint256 fee, address deployer);
+
+    mapping(address pool => address) public get_base_pool;
 
     function announcePlain(address pool, address[] memory coins, uint8[] memory assetTypes) external {
         _list(pool, Entry(coins, new address[](0), address(0), assetTypes, pool));
         emit PlainPoolDeployed(coins, 0, 0, msg.sender);
+    }
+
+    /// The kinds of coins of a metapool are not kept.
+    function announceMeta(address pool, address[] memory coins, address[] memory underlying, address base) external {
+        get_base_pool[pool] = base;
+        _list(pool, Entry(coins, underlying, address(0), new uint8[](0), pool));
+        emit MetaPoolDeployed(coins[0], base, 0, 0, msg.sender);
     }
 
     function get_coins(address pool) external view returns (address[] memory) {

@@ -147,6 +147,32 @@ pub const CURVE_TRICRYPTO2_SHARE: Address = address!("0xc4AD29ba4B3c580e6D59105F
 pub const CURVE_TRICRYPTO_USDC: Address = address!("0x7F86Bf177Dd4F3494b841a37e810A34dD56c829B");
 /// Curve's Twocrypto pool of ether and INV, next generation.
 pub const CURVE_WETH_INV: Address = address!("0xdcd90d866ff9636e5a04768825d05d27b3fb19ec");
+/// Curve's pool of Aave's DAI, USDC and USDT.
+pub const CURVE_AAVE: Address = address!("0xDeBF20617708857ebe4F679508E7b7863a8A8EeE");
+/// Its share.
+pub const CURVE_AAVE_SHARE: Address = address!("0xFd2a8fA60Abd58Efe3EeE34dd494cD491dC14900");
+/// Curve's pool of Compound's DAI and USDC.
+pub const CURVE_COMPOUND: Address = address!("0xA2B47E3D5c44877cca798226B7B8118F9BFb7A56");
+/// Its share.
+pub const CURVE_COMPOUND_SHARE: Address = address!("0x845838DF265Dcd2c412A1Dc9e959c7d08537f8a2");
+/// Curve's pool of Compound's DAI and USDC, and of USDT as it is.
+pub const CURVE_COMPOUND_USDT: Address = address!("0x52EA46506B9CC5Ef470C5bf89f17Dc28bB35D85C");
+/// Its share.
+pub const CURVE_COMPOUND_USDT_SHARE: Address = address!("0x9fC689CCaDa600B6DF723D9E47D84d76664a1F23");
+/// The lending pool of Aave's second version.
+pub const AAVE: Address = address!("0x7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9");
+/// Aave's tokens of DAI, USDC and USDT.
+pub const A_DAI: Address = address!("0x028171bCA77440897B824Ca71D1c56caC55b68A3");
+/// See [`A_DAI`].
+pub const A_USDC: Address = address!("0xBcca60bB61934080951369a648Fb03DF4F96263C");
+/// See [`A_DAI`].
+pub const A_USDT: Address = address!("0x3Ed3B47Dd13EC9a98b44e6204A523E766B225811");
+/// The comptroller of Compound's second version.
+pub const COMPOUND: Address = address!("0x3d9819210A31b4961b30EF54bE2aeD79B9c9Cd3B");
+/// Compound's markets of DAI and USDC.
+pub const C_DAI: Address = address!("0x5d3a536E4D6DbD6114cc1Ead35777bAB948E3643");
+/// See [`C_DAI`].
+pub const C_USDC: Address = address!("0x39AA39c021dfbaE8faC545936693aC917d5E7563");
 /// Curve's factory of Tricrypto pools.
 pub const CURVE_TRICRYPTO_FACTORY: Address = address!("0x0c0e5f2fF0ff18a3be9b835635039256dC4B4963");
 /// Curve's factory of Twocrypto pools.
@@ -171,6 +197,14 @@ pub const CURVE_LISTED_NEXT: Address = address!("0x00000000000000000000000000000
 pub const CURVE_LISTED_CRYPTO: Address = address!("0x00000000000000000000000000000000c07e0004");
 /// Its share.
 pub const CURVE_LISTED_CRYPTO_SHARE: Address = address!("0x00000000000000000000000000000000c07e0005");
+/// Ours, in the list of the factory of the next generation: a metapool of FRAX on [`CURVE_NG_DOLLARS`].
+pub const CURVE_LISTED_NEXT_META: Address = address!("0x00000000000000000000000000000000c07e0006");
+/// Ours, in the list of the factory of the next generation: a metapool of USDe on [`CURVE_3POOL`].
+pub const CURVE_LISTED_NEXT_META_ON_3POOL: Address = address!("0x00000000000000000000000000000000c07e0007");
+/// Ours, in the list of the factory: FRAX and LUSD, in a pool that asks its coins for balances.
+pub const CURVE_LISTED_HELD: Address = address!("0x00000000000000000000000000000000c07e0008");
+/// The implementation of such pools.
+pub const CURVE_HELD_IMPLEMENTATION: Address = address!("0x24D937143d3F5cF04c72bA112735151A8CAE2262");
 /// Fluid's liquidity layer.
 pub const FLUID_LIQUIDITY: Address = address!("0x52Aa899454998Be5b000Ad077a46Bbe360F4e497");
 /// Fluid's factory of pools.

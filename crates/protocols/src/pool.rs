@@ -14,7 +14,7 @@ pub const MAX_COINS: usize = 8;
 
 /// Version of what the fields of the states mean. Raise it when a field keeps its name and type and changes its meaning: what
 /// older versions stored is then read from the chain again. Fields that come, go or change their type are noticed without it.
-pub const STATE_MEANING: u32 = 2;
+pub const STATE_MEANING: u32 = 3;
 
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,7 +174,7 @@ impl Pool {
     pub fn shares_state_at(&self) -> Address {
         match &self.state {
             PoolState::Lido(_) => lido::STETH,
-            PoolState::Curve(state) => state.base_pool.unwrap_or(self.address),
+            PoolState::Curve(state) => state.stands_on().unwrap_or(self.address),
             _ => self.address,
         }
     }

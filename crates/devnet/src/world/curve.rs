@@ -50,6 +50,9 @@ sol! {
     interface Meta { function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external; }
 }
 
+mod lending;
+mod listed;
+
 /// A coin by its symbol, ether as the pools name it.
 fn coin(symbol: &str) -> Address {
     if symbol == "ETH" { Address::repeat_byte(0xee) } else { tokens::by_symbol(symbol).address }
@@ -375,6 +378,8 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
         deposit(at::CURVE_LISTED_META, &[("LUSD", 3_000_000), ("3Crv", 3_060_000)]),
     ];
     fill(rpc, &metapools).await?;
+    lending::build(rpc, bundle).await?;
+    listed::build(rpc, bundle).await?;
     announce(rpc).await?;
     trade(rpc).await
 }

@@ -140,6 +140,14 @@ impl<'a> Acts<'a> {
                 let time = U256::from(market.block().timestamp + 200_000);
                 self.try_to(ACTOR, pool.address, &Crypto::ramp_A_gammaCall { amp, width, time }).await;
             }
+            (Model::Lending(_), _) => {
+                let i = self.pick(own);
+                let j = ((i + 1) % own) as i128;
+                let decimals = market.tokens().get(pool.coins[i]).unwrap().decimals;
+                let dx = U256::from(10).pow(U256::from(decimals)) * part;
+                let swap = Stable::exchange_underlyingCall { i: i as i128, j, dx, least: U256::ZERO };
+                self.try_to(ACTOR, pool.address, &swap).await;
+            }
             (Model::Stable(_), 0) => {
                 let (future, time) =
                     (U256::from(self.pick(1_000) + 100), U256::from(market.block().timestamp + 200_000));

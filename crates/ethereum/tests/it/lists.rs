@@ -35,11 +35,14 @@ sol! {
     event PlainPoolDeployed(address[4] coins, uint256 A, uint256 fee, address deployer);
 }
 
-const LISTED: [(Address, Product); 4] = [
+const LISTED: [(Address, Product); 7] = [
     (at::CURVE_LISTED_PLAIN, Product::CurveStableswap),
     (at::CURVE_LISTED_META, Product::CurveMetapool),
     (at::CURVE_LISTED_NEXT, Product::CurveStableswapNg),
     (at::CURVE_LISTED_CRYPTO, Product::CurveCryptoswap),
+    (at::CURVE_LISTED_NEXT_META, Product::CurveMetapool),
+    (at::CURVE_LISTED_NEXT_META_ON_3POOL, Product::CurveMetapool),
+    (at::CURVE_LISTED_HELD, Product::CurveStableswap),
 ];
 
 fn pool(market: &Market, address: Address) -> Option<&Pool> {
@@ -248,7 +251,7 @@ async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
     follower.shutdown().await;
     let Found::Market(saved) = MarketStore::open(dir.path()).unwrap().1 else { panic!("nothing was stored") };
     let list = saved.lists.iter().find(|list| list.keeper == at::CURVE_STABLE_FACTORY).unwrap();
-    assert_eq!(list.read.last().map(|(_, count)| *count), Some(3), "two of the world, and one that was made");
+    assert_eq!(list.read.last().map(|(_, count)| *count), Some(4), "three of the world, and one that was made");
     // while nobody looks: one is made, one is filled
     let unseen = make(&chain).await;
     fill(&chain, unseen).await;

@@ -61,15 +61,30 @@ impl Chain {
         chain
     }
 
-    /// Reads some pools again at the newest block, and those that listen to them.
+    /// Reads some pools again at the newest block, those that listen to them, and those that every block reads.
     pub async fn refresh(&mut self, pools: &[Address]) {
         let listens = |pool: &&std::sync::Arc<Pool>| {
-            pool.product.protocol().listens_to(&pool.state).iter().any(|to| pools.contains(to))
+            let protocol = pool.product.protocol();
+            protocol.reads_each_block(&pool.state)
+                || protocol.listens_to(&pool.state).iter().any(|to| pools.contains(to))
         };
         let listeners: Vec<Address> = self.market.pools().iter().filter(listens).map(|pool| pool.address).collect();
         let is_changed = |pool: &&Discovered| pools.contains(&pool.address) || listeners.contains(&pool.address);
         let changed: Vec<Discovered> = self.known.iter().filter(is_changed).cloned().collect();
         self.market = Arc::new(self.read(&changed, &self.market).await);
+    }
+
+    /// Adds a pool that only a list tells of, and coins that are nobody's but pools'.
+    pub fn know(&mut self, pool: Discovered) {
+        let mut table = (*self.tokens).clone();
+        for coin in &pool.coins {
+            if table.id(*coin).is_none() {
+                let (symbol, name) = ("LP".into(), "a pool's share".into());
+                table.insert(Token { address: *coin, symbol, name, decimals: 18 });
+            }
+        }
+        self.tokens = Arc::new(table);
+        self.known.push(pool);
     }
 
     /// The whole market, read from nothing.

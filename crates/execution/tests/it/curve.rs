@@ -4,11 +4,11 @@
 use braid_devnet::accounts::OTHER;
 use braid_devnet::{addresses as at, tokens};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
-use braid_protocols::Product;
+use braid_protocols::{Discovered, Product};
 use serde_json::json;
 
 use crate::chain::Chain;
-use crate::vaults::trade;
+use crate::vaults::{alone, trade, trade_by};
 
 /// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
@@ -131,4 +131,58 @@ async fn a_ramp_is_priced_for_the_second() {
         chain.rpc("evm_increaseTime", json!([43_200 + 1_001])).await;
         chain.rpc("evm_mine", json!([])).await;
     }
+}
+
+/// Pools that only a list tells of, with their coins.
+fn listed() -> [Discovered; 3] {
+    let pool = |address, product, coins| Discovered { address, product, coins, fee_pips: 0, tick_spacing: 0 };
+    let coins = |symbols: &[&str]| symbols.iter().map(|symbol| address(symbol)).collect::<Vec<_>>();
+    let meta = |own, share, base: &[&str]| [vec![address(own), share], coins(base)].concat();
+    [
+        pool(at::CURVE_LISTED_NEXT_META, Product::CurveMetapool, meta("FRAX", at::CURVE_NG_DOLLARS, &["USDC", "USDT"])),
+        pool(
+            at::CURVE_LISTED_NEXT_META_ON_3POOL,
+            Product::CurveMetapool,
+            meta("USDe", at::CURVE_3CRV, &["DAI", "USDC", "USDT"]),
+        ),
+        pool(at::CURVE_LISTED_HELD, Product::CurveStableswap, coins(&["FRAX", "LUSD"])),
+    ]
+}
+
+/// Metapools of the next generation, on a base pool of either, and a pool that asks its coins for balances: each coin that trades with the first,
+/// both ways.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
+    let mut chain = Chain::start().await;
+    chain.settle_in(OTHER).await;
+    let pools = listed();
+    for pool in &pools {
+        chain.know(pool.clone());
+    }
+    let mut off = Vec::new();
+    for day in 0..2 {
+        for pool in &pools {
+            for other in 1..pool.coins.len() {
+                for pair in [[0, other], [other, 0]] {
+                    let pair = pair.map(|coin| pool.coins[coin]);
+                    let decimals =
+                        tokens::TOKENS.iter().find(|token| token.address == pair[0]).map_or(18, |token| token.decimals);
+                    let amount = U256::from(4_321) * U256::from(10).pow(U256::from(decimals)) + U256::from(77 + day);
+                    let what = format!("{} {pair:?}", pool.address);
+                    let filter = |market: &braid_market::Market| alone(market, pool.address);
+                    trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;
+                    let (modelled, used) = trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;
+                    let error = (modelled as f64 / used as f64 - 1.0) * 100.0;
+                    let row = format!("{what}: {modelled} modelled {used} used {error:.1}%");
+                    println!("{row}");
+                    if error.abs() > TOLERANCE * 100.0 {
+                        off.push(row);
+                    }
+                }
+            }
+        }
+        chain.rpc("evm_increaseTime", json!([86_400 + 77])).await;
+        chain.rpc("evm_mine", json!([])).await;
+    }
+    assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
 }

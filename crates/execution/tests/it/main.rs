@@ -17,6 +17,7 @@ mod chain;
 mod conformance;
 mod crypto_again;
 mod curve;
+mod curve_lending;
 mod fluid;
 mod gas_table;
 mod random_routes;

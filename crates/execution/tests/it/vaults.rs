@@ -6,6 +6,7 @@ use std::sync::Arc;
 use braid_devnet::accounts::{OTHER, TAKER};
 use braid_devnet::tokens;
 use braid_execution::{Authorization, Order, TokenAmount, gas, proxy};
+use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::Product;
 use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
@@ -49,6 +50,16 @@ pub fn only(products: &[Product]) -> PoolFilter {
     filter
 }
 
+/// One pool alone, of all that the market has.
+pub fn alone(market: &Market, pool: Address) -> PoolFilter {
+    let mut filter = PoolFilter::default();
+    let others = market.pools().iter().filter(|other| other.address != pool && other.product != Product::WrappedEther);
+    for other in others {
+        filter.exclude_pool(market.pool_id(other.address).unwrap());
+    }
+    filter
+}
+
 async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) {
     let Case(sold, bought, amount, products) = *case;
     trade(chain, [address(sold), address(bought)], U256::from(amount), products, recipient).await
@@ -68,9 +79,22 @@ pub async fn trade(
 /// As [`trade`], mined some seconds later than quoted.
 pub async fn trade_later(
     chain: &mut Chain,
-    [token_in, token_out]: [Address; 2],
+    tokens: [Address; 2],
     amount: U256,
     products: &[Product],
+    recipient: Address,
+    later_seconds: u64,
+) -> (u64, u64) {
+    let what = format!("{products:?}");
+    trade_by(chain, tokens, amount, (&what, |_| only(products)), recipient, later_seconds).await
+}
+
+/// As [`trade_later`], by the pools of the market that a filter lets through.
+pub async fn trade_by(
+    chain: &mut Chain,
+    [token_in, token_out]: [Address; 2],
+    amount: U256,
+    (what, filter): (&str, impl Fn(&Market) -> PoolFilter),
     recipient: Address,
     later_seconds: u64,
 ) -> (u64, u64) {
@@ -85,7 +109,7 @@ pub async fn trade_later(
         inputs: vec![(id(token_in), amount)],
         outputs: vec![(id(token_out), 10_000)],
         max_hops: 3,
-        filter: only(products),
+        filter: filter(&chain.market),
         gas_price_wei: 0,
         max_steps: 8,
         at,
@@ -108,7 +132,7 @@ pub async fn trade_later(
     chain.rpc("evm_setNextBlockTimestamp", json!([U256::from(at.timestamp + later_seconds)])).await;
     let receipt = chain.send(proxy::address(), data.clone(), order.value_wei(), estimate.gas_limit).await;
     if !receipt.succeeded {
-        panic!("{products:?}: {}", chain.why(proxy::address(), data, order.value_wei()).await);
+        panic!("{what}: {}", chain.why(proxy::address(), data, order.value_wei()).await);
     }
     let received = chain.balances(recipient, &[token_out]).await[0] - before;
     if token_out == address("stETH") && !before.is_zero() {

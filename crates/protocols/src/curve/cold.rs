@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 
-use super::{events, factories, listed, partners, probe};
+use super::{events, factories, lending, listed, partners, probe};
 use crate::{DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source, StateReader};
 
 sol! {
@@ -113,6 +113,9 @@ impl Protocol for Curve {
 
     /// A pool that nobody looked at by hand is held against its own views before it is believed.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
+        if let Some(reader) = lending::reader(pool) {
+            return reader;
+        }
         if listed::holds(pool) || !self.sources.is_empty() {
             return partners::reader(pool, None);
         }
@@ -121,7 +124,7 @@ impl Protocol for Curve {
 
     fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
         match &was.state {
-            PoolState::Curve(state) => partners::reader(pool, Some(state)),
+            PoolState::Curve(state) if !lending::holds(pool.address) => partners::reader(pool, Some(state)),
             _ => self.reader(pool),
         }
     }

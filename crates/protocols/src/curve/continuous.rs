@@ -4,6 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{
+    lending,
     pool::{Model, State},
     stable,
 };
@@ -22,7 +23,7 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
         let most_in = worth.iter().map(|coin| coin.held).fold(U256::ZERO, U256::saturating_add);
         let most_in = most_in.checked_mul(REACH)?.checked_mul(of_in.unit)? / WAD;
         let most_out = of_out.held.checked_mul(of_out.unit)? / WAD;
-        let most_out = state.most_through_base(at, i, j).map_or(most_out, |through| through.min(most_out));
+        let most_out = state.most_through(at, i, j).map_or(most_out, |through| through.min(most_out));
         let quote = |amount| state.amount_out(at, i, j, amount).ok();
         sampled_at(most_in, most_out, &peaks(state, [of_in, of_out], quote), quote)
     };
@@ -74,6 +75,13 @@ fn worth(state: &State, at: &ExecutionBlock) -> Option<Vec<Worth>> {
             }
             coins.extend(of_stable(&meta.base.state)?);
             Some(coins)
+        }
+        Model::Lending(lent) => {
+            let held = lent.worth(at).ok()?;
+            let coin = |(held, market): (&U256, &lending::Market)| {
+                Some(Worth { held: *held, unit: WAD.checked_div(market.precision)? })
+            };
+            held.iter().zip(&lent.markets).map(coin).collect()
         }
         Model::Crypto(pool) => {
             let coin = |k: usize| {

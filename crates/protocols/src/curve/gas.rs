@@ -19,13 +19,29 @@ pub const PAY_STETH_GAS_UNITS: u64 = 36_000;
 /// A metapool's own two coins, at the price of shares that it remembers.
 pub const META_SWAP_GAS_UNITS: u64 = 113_500;
 /// Asking a base pool of two coins for that price.
-pub const VIRTUAL_PRICE_GAS_UNITS: u64 = 45_000;
+pub const VIRTUAL_PRICE_GAS_UNITS: u64 = 37_500;
+/// Each further coin of the base pool in its price.
+pub const MORE_COINS_IN_PRICE_GAS_UNITS: u64 = 2_500;
+/// Remembering a price anew.
+pub const REMEMBER_PRICE_GAS_UNITS: u64 = 14_500;
+/// What a trade through a base pool of two coins saves where the base pool was asked for its price before.
+pub const BASE_ASKED_BEFORE_GAS_UNITS: u64 = 25_000;
+/// As [`BASE_ASKED_BEFORE_GAS_UNITS`], for each further coin.
+pub const MORE_COINS_ASKED_BEFORE_GAS_UNITS: u64 = 6_000;
 /// Withdrawing one coin of a base pool of two.
 pub const WITHDRAW_GAS_UNITS: u64 = 110_500;
 /// Depositing one coin in a base pool of two.
 pub const DEPOSIT_GAS_UNITS: u64 = 139_500;
 /// Each further coin of the base pool in either.
 pub const MORE_COINS_IN_BASE_GAS_UNITS: u64 = 14_000;
+/// A pool of two coins at Aave.
+pub const AAVE_SWAP_GAS_UNITS: u64 = 523_000;
+/// A pool of two coins at Compound.
+pub const COMPOUND_SWAP_GAS_UNITS: u64 = 564_000;
+/// Each further coin of a lending pool.
+pub const MORE_COINS_LENT_GAS_UNITS: u64 = 20_000;
+/// What a deposit or a withdrawal at Compound costs, which a coin that is not lent needs none of.
+pub const AT_COMPOUND_GAS_UNITS: u64 = 99_000;
 
 /// What a CryptoSwap pool's work costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

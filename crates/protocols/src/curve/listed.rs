@@ -3,6 +3,7 @@
 use alloy_primitives::{Address, address};
 use braid_primitives::NATIVE_ETHER;
 
+use super::lending;
 use crate::{Discovered, Product};
 
 const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
@@ -21,7 +22,7 @@ type Listed = (Address, &'static [Address]);
 
 /// StableSwap pools of plain coins. Source: Curve's main registry.
 ///
-/// Left out: lending pools (their coins' rates accrue), aETH, rETH and wBETH (rates that only their coins know).
+/// Left out: lending pools but those of [`lending::pools`] (their coins' rates accrue elsewhere), aETH, rETH and wBETH (rates that only their coins know).
 const STABLE: &[Listed] = &[
     (address!("bEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7"), &[DAI, USDC, USDT]),
     (
@@ -151,7 +152,7 @@ pub(super) fn pools(product: Product) -> Vec<Discovered> {
         listed.iter().map(|(pool, coins)| discovered(*pool, coins.to_vec())).collect()
     };
     match product {
-        Product::CurveStableswap => plain(STABLE),
+        Product::CurveStableswap => plain(STABLE).into_iter().chain(lending::pools()).collect(),
         Product::CurveStableswapNg => plain(STABLE_NG),
         Product::CurveCryptoswap => plain(CRYPTO),
         Product::CurveTricrypto => plain(TRICRYPTO),

@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    crypto, gas,
+    crypto, gas, lending,
     stable::{self, Balances, MetaAfter, MetaState},
 };
 use crate::{Swap, SwapError, lido};
@@ -37,6 +37,8 @@ pub enum Model {
     Meta(MetaState),
     /// CryptoSwap of any generation.
     Crypto(crypto::State),
+    /// StableSwap of a lender's tokens, between the coins themselves.
+    Lending(lending::State),
 }
 
 /// A pool after a swap.
@@ -93,7 +95,7 @@ fn replayed(
 pub(crate) enum Door {
     /// Between its own coins.
     Own(u8, u8),
-    /// Through the base pool, by positions among the underlying coins.
+    /// Through the base pool or the lender, by positions among the underlying coins.
     Underlying(u8, u8),
 }
 
@@ -104,6 +106,7 @@ impl State {
             Model::Stable(pool) => pool.balances.len(),
             Model::Meta(meta) => 2 + meta.base.state.balances.len(),
             Model::Crypto(pool) => pool.kind.coins(),
+            Model::Lending(pool) => pool.markets.len(),
         }
     }
 
@@ -118,6 +121,7 @@ impl State {
             (Model::Stable(_) | Model::Crypto(_), i, j) | (Model::Meta(_), i @ 0..=1, j @ 0..=1) => {
                 Some(Door::Own(i, j))
             }
+            (Model::Lending(_), i, j) => Some(Door::Underlying(i, j)),
             (Model::Meta(_), 0, j) => Some(Door::Underlying(0, j - 1)),
             (Model::Meta(_), i, 0) => Some(Door::Underlying(i - 1, 0)),
             _ => None,
@@ -132,12 +136,26 @@ impl State {
             Model::Stable(pool) => ramps(pool) || accrues(pool),
             Model::Meta(meta) => meta.cached_price.is_some() || ramps(&meta.pool) || ramps(&meta.base.state),
             Model::Crypto(pool) => pool.amp_gamma.initial != pool.amp_gamma.future,
+            Model::Lending(_) => true,
         }
     }
 
-    /// Whether the pool's balances are those of its coins, which may move without it.
+    /// Whether the pool's balances or rates are other contracts' numbers, which may move without it.
     pub fn asks_its_coins(&self) -> bool {
-        matches!(&self.model, Model::Stable(pool) if pool.rules.books == stable::Books::Held)
+        match &self.model {
+            Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => pool.rules.books == stable::Books::Held,
+            Model::Lending(_) => true,
+            Model::Crypto(_) => false,
+        }
+    }
+
+    /// Where what the pool depends on lies, if that is not the pool itself: pools on one base pool, and pools of one lender, change what
+    /// each other pay.
+    pub fn stands_on(&self) -> Option<Address> {
+        match &self.model {
+            Model::Lending(pool) => Some(pool.lender_address),
+            _ => self.base_pool,
+        }
     }
 
     /// What the pool at this address pays for all of `amount_in`, as the route has left it; a metapool and its base pool may
@@ -206,6 +224,8 @@ impl State {
                 let noted = trades.try_push(CryptoTrade { coin_in: i, coin_out: j, amount_in }).is_ok();
                 (amount_out, noted.then_some(After::Crypto(trades)))
             }
+            // what a deposit or a withdrawal makes of the lender's numbers is not worked out: a second trade is refused
+            (Model::Lending(own), _) => (own.swap(at, coin_in, coin_out, amount_in)?, None),
         };
         let amount_out = match &self.steth {
             Some((coin, lido)) if *coin == coin_out => lido.arrives(amount_out)?,
@@ -218,8 +238,12 @@ impl State {
         Ok(Swap { amount_out, gas_units, after })
     }
 
-    /// The most that a metapool can pay in a coin of its base pool: what withdrawing all of its shares would.
-    pub(crate) fn most_through_base(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8) -> Option<U256> {
+    /// The most that a metapool can pay in a coin of its base pool: what withdrawing all of its shares would; and a lending pool in any:
+    /// what lies at the lender.
+    pub(crate) fn most_through(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8) -> Option<U256> {
+        if let Model::Lending(pool) = &self.model {
+            return pool.markets.get(usize::from(coin_out)).map(|market| market.cash);
+        }
         let (Model::Meta(meta), Some(Door::Underlying(0, place))) = (&self.model, self.door(coin_in, coin_out)) else {
             return None;
         };
@@ -261,19 +285,34 @@ impl State {
             }
             (Model::Meta(meta), door) => {
                 let coins = meta.base.state.balances.len();
-                let own = gas::META_SWAP_GAS_UNITS
-                    + if meta.asks_base(at) {
-                        gas::VIRTUAL_PRICE_GAS_UNITS + more(coins, gas::MORE_COINS_GAS_UNITS)
-                    } else {
-                        0
-                    };
-                own + match door {
+                let asks = meta.asks_base(at);
+                let price = match meta.cached_price {
+                    _ if !asks => 0,
+                    Some(_) => gas::VIRTUAL_PRICE_GAS_UNITS + gas::REMEMBER_PRICE_GAS_UNITS,
+                    None => gas::VIRTUAL_PRICE_GAS_UNITS,
+                };
+                let more_in_price = if asks { more(coins, gas::MORE_COINS_IN_PRICE_GAS_UNITS) } else { 0 };
+                let through = |base: u64| {
+                    let saved = gas::BASE_ASKED_BEFORE_GAS_UNITS + more(coins, gas::MORE_COINS_ASKED_BEFORE_GAS_UNITS);
+                    base + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS) - if asks { saved } else { 0 }
+                };
+                let beyond = match door {
                     Door::Own(..) => 0,
-                    Door::Underlying(0, _) => gas::WITHDRAW_GAS_UNITS + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS),
-                    Door::Underlying(..) => gas::DEPOSIT_GAS_UNITS + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS),
-                }
+                    Door::Underlying(0, _) => through(gas::WITHDRAW_GAS_UNITS),
+                    Door::Underlying(..) => through(gas::DEPOSIT_GAS_UNITS),
+                };
+                gas::META_SWAP_GAS_UNITS + price + more_in_price + beyond
             }
             (Model::Crypto(pool), _) => gas::crypto(pool.kind).swap,
+            (Model::Lending(pool), Door::Own(i, j) | Door::Underlying(i, j)) => {
+                let swap = match pool.lender {
+                    lending::Lender::Aave => gas::AAVE_SWAP_GAS_UNITS,
+                    lending::Lender::Compound => gas::COMPOUND_SWAP_GAS_UNITS,
+                };
+                let unlent = [i, j].into_iter().filter(|coin| !pool.lends(*coin)).count();
+                swap + more(pool.markets.len(), gas::MORE_COINS_LENT_GAS_UNITS)
+                    - unlent as u64 * gas::AT_COMPOUND_GAS_UNITS
+            }
         }
     }
 
@@ -286,6 +325,7 @@ impl State {
             Model::Stable(pool) => pool.is_whole(),
             Model::Meta(meta) => meta.pool.is_whole() && meta.pool.balances.len() == 2 && meta.base.state.is_whole(),
             Model::Crypto(_) => true,
+            Model::Lending(pool) => pool.is_whole(),
         };
         match self.ether_coin {
             _ if !whole => Err("balances and rates of different lengths"),

@@ -8,6 +8,7 @@ use braid_primitives::ExecutionBlock;
 use super::{
     partners,
     pool::{Model, State},
+    stable::{MetaGeneration, ProductRule},
 };
 use crate::{
     Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::impossible,
@@ -63,6 +64,8 @@ impl Probe {
             Model::Meta(pool) if self.underlying => pool.view_underlying(at, i, j, dx),
             Model::Meta(pool) => pool.view(at, i, j, dx),
             Model::Crypto(pool) => pool.view(at, i, j, dx),
+            // listed all, and never probed
+            Model::Lending(pool) => pool.swap(at, i, j, dx),
         }
     }
 }
@@ -87,6 +90,7 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
     match &state.model {
         Model::Stable(pool) => Some(between(&parts(&pool.balances)?, false)),
         Model::Crypto(pool) => Some(between(&parts(pool.balances.get(..pool.kind.coins())?)?, false)),
+        Model::Lending(_) => None,
         Model::Meta(meta) => {
             let own = parts(&meta.pool.balances)?;
             let mut all = between(&own, false);
@@ -94,7 +98,11 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
             // what so many shares are a claim on, coin by coin
             let claim = |held: &U256| held.checked_mul(shares)?.checked_div(meta.base.total_supply);
             let base: Option<Vec<U256>> = meta.base.state.balances.iter().map(claim).collect();
-            all.extend(between(&[vec![coin], base?].concat(), true));
+            let underlying = between(&[vec![coin], base?].concat(), true);
+            // a view of the next generation estimates a deposit in a pool of the first as if it were of its own
+            let guesses =
+                meta.generation == MetaGeneration::Next && meta.base.state.rules.product != ProductRule::Whole;
+            all.extend(underlying.into_iter().filter(|probe| !guesses || probe.coin_in == 0));
             Some(all)
         }
     }

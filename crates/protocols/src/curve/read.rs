@@ -102,7 +102,9 @@ pub struct StableReading {
 }
 
 /// The pools that count their coins in another type. Source: their verified code.
-const FIRST: [Address; 3] = [
+const FIRST: [Address; 5] = [
+    address!("A2B47E3D5c44877cca798226B7B8118F9BFb7A56"),
+    address!("52EA46506B9CC5Ef470C5bf89f17Dc28bB35D85C"),
     address!("93054188d876f558f4a66B2EF1d97d16eDf0895B"),
     address!("7fC77b5c7614E1533320Ea6DDc2Eb61fa00A9714"),
     address!("A5407eAE9Ba41422680e2e00537571bcC53efBfD"),
@@ -118,8 +120,14 @@ impl StableReading {
         !self.rules.gives_unsettled
     }
 
+    /// The pools that nothing is kept back in and whose loops give what has not settled are those from before there were ramps.
+    const fn ramps(&self) -> bool {
+        self.rules.exchange_keeps_one || self.is_precise()
+    }
+
     fn questions(&self) -> usize {
-        7 + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.fee_moves)
+        let ramp = if self.ramps() { 4 } else { 0 };
+        3 + ramp + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.fee_moves)
     }
 
     /// The calls, in the order in which [`Self::state`] takes their answers: none that a pool of these habits does not know, because
@@ -136,10 +144,12 @@ impl StableReading {
         if self.is_precise() {
             calls.push(call(A_preciseCall {}.abi_encode()));
         }
-        calls.push(call(initial_ACall {}.abi_encode()));
-        calls.push(call(future_ACall {}.abi_encode()));
-        calls.push(call(initial_A_timeCall {}.abi_encode()));
-        calls.push(call(future_A_timeCall {}.abi_encode()));
+        if self.ramps() {
+            calls.push(call(initial_ACall {}.abi_encode()));
+            calls.push(call(future_ACall {}.abi_encode()));
+            calls.push(call(initial_A_timeCall {}.abi_encode()));
+            calls.push(call(future_A_timeCall {}.abi_encode()));
+        }
         calls.push(call(feeCall {}.abi_encode()));
         calls.push(call(admin_feeCall {}.abi_encode()));
         if self.fee_moves {
@@ -160,7 +170,8 @@ impl StableReading {
         }
         let plain = answers.need("A")?;
         let precise = if self.is_precise() { answers.word() } else { None };
-        let ramp = [answers.word(), answers.word(), answers.word(), answers.word()];
+        let mut word = || if self.ramps() { answers.word() } else { None };
+        let ramp = [word(), word(), word(), word()];
         let precision = if precise.is_some() { 100 } else { 1 };
         let amplification = match ramp {
             [Some(initial), Some(future), Some(start), Some(end)] => Amplification {

@@ -1,16 +1,17 @@
 //! Reads a pool of any kind, in one round or two: what it is and holds, then what it stands on.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 
 use braid_primitives::NATIVE_ETHER;
 
 use super::{
     crypto::Kind,
-    known::{self, Evidence, Identity},
+    evidence::Evidence,
+    known::{self, Identity},
     pool::{Model, State},
     read::{CryptoReading, StableReading},
-    stable::{BasePool, CachedPrice, MetaGeneration, MetaState, Rate, Rates, Rules},
+    stable::{self, BasePool, CachedPrice, MetaGeneration, MetaState, ProductRule, Rate, Rates, Rules},
 };
 use crate::{
     Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, answers::impossible, pool::MAX_COINS,
@@ -24,6 +25,7 @@ sol! {
     function base_cache_updated() external view returns (uint256);
     function token() external view returns (address);
     function version() external view returns (string);
+    function offpeg_fee_multiplier() external view returns (uint256);
 }
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
@@ -42,25 +44,16 @@ pub(super) struct PoolReader {
 #[allow(clippy::large_enum_variant, reason = "one for each pool that is being read")]
 enum Second {
     /// The base pool of a metapool, and the metapool itself.
-    Base { base: Address, pool: Box<super::stable::State>, cached_price: Option<CachedPrice>, reading: StableReading },
+    Base { base: Address, pool: Box<stable::State>, cached_price: Option<CachedPrice>, reading: StableReading },
     /// A CryptoSwap pool, once its share is known.
     Crypto(CryptoReading),
 }
 
 /// CryptoSwap pools of 2021 and their shares: asking for the number of shares along with the rest saves a round.
 const SHARES: &[(Address, Address)] = &[
-    (
-        alloy_primitives::address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"),
-        alloy_primitives::address!("c4AD29ba4B3c580e6D59105FFf484999997675Ff"),
-    ),
-    (
-        alloy_primitives::address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"),
-        alloy_primitives::address!("Ed4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d"),
-    ),
-    (
-        alloy_primitives::address!("0f3159811670c117c372428D4E69AC32325e4D0F"),
-        alloy_primitives::address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C"),
-    ),
+    (address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"), address!("c4AD29ba4B3c580e6D59105FFf484999997675Ff")),
+    (address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"), address!("Ed4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d")),
+    (address!("0f3159811670c117c372428D4E69AC32325e4D0F"), address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C")),
 ];
 
 fn word(answer: Option<&Option<Bytes>>) -> Option<U256> {
@@ -108,8 +101,14 @@ impl PoolReader {
     /// A reading of some coins at a pool; rates are those of decimals.
     fn reading(&self, pool: Address, rates: &[U256], rules: Rules) -> StableReading {
         let own = pool == self.pool.address && self.pool.product == Product::CurveStableswapNg;
+        let next_base = self.stands_on_next(pool);
         let rates = rates.iter().copied().take(MAX_COINS).collect();
-        StableReading { pool, rates, rules, fee_moves: own || known::is_of_aave(pool) }
+        StableReading { pool, rates, rules, fee_moves: own || next_base || known::is_of_aave(pool) }
+    }
+
+    /// Whether a metapool's base pool is of the next generation: its share is the pool itself.
+    fn stands_on_next(&self, base: Address) -> bool {
+        self.pool.product == Product::CurveMetapool && self.pool.coins.get(1) == Some(&base)
     }
 
     fn own_coins(&self) -> usize {
@@ -147,7 +146,7 @@ impl PoolReader {
         if self.pool.product != Product::CurveMetapool || self.pool.coins.get(1) != Some(&known::THREE_CRV) {
             return Vec::new();
         }
-        self.base_calls(&self.reading(known::THREE_POOL, &[WAD; 3], known::rules(known::THREE_POOL)))
+        self.base_calls(&self.reading(known::THREE_POOL, &[WAD; 3], known::rules(known::THREE_POOL)), self.presumed())
     }
 
     fn guessed_crypto(&self) -> Option<CryptoReading> {
@@ -166,12 +165,29 @@ impl PoolReader {
         SHARES.iter().find(|(pool, _)| *pool == self.pool.address).map(|(_, share)| *share)
     }
 
-    /// The base pool's questions, and how many shares it has.
-    fn base_calls(&self, reading: &StableReading) -> Vec<Call> {
+    /// The base pool's questions, how many shares it has, and what only metapools of the next generation know.
+    fn base_calls(&self, reading: &StableReading, identity: Identity) -> Vec<Call> {
         let mut calls = reading.calls();
         let share = self.pool.coins.get(1).copied().unwrap_or_default();
         calls.push(Call { to: share, data: totalSupplyCall {}.abi_encode().into() });
+        if identity.next {
+            let own = [offpeg_fee_multiplierCall {}.abi_encode(), stored_ratesCall {}.abi_encode()];
+            calls.extend(own.map(|data| Call { to: self.pool.address, data: data.into() }));
+        }
         calls
+    }
+
+    /// What the second round says of a metapool of the next generation: its own coin has no rate but that of its decimals.
+    fn next_of(&self, pool: &mut stable::State, answers: &[Option<Bytes>]) -> Result<(), DecodeError> {
+        let multiplier = word(answers.first()).and_then(|multiplier| u64::try_from(multiplier).ok());
+        pool.offpeg_fee_multiplier =
+            multiplier.ok_or_else(|| self.impossible("a fee that does not say how it moves"))?;
+        let said = answers.get(1).and_then(Option::as_ref).and_then(|said| Vec::<U256>::abi_decode(said).ok());
+        let said = said.and_then(|said| said.first().copied()).map(Rate::Fixed);
+        if said.as_ref() != pool.rates.0.first() {
+            return Err(self.impossible("a coin with a rate of its own"));
+        }
+        Ok(())
     }
 
     /// What one atomic unit of each coin is worth by its decimals, `10^(36 − decimals)`.
@@ -241,8 +257,10 @@ impl PoolReader {
                 if let Some(rate) = pool.rates.0.get_mut(1) {
                     *rate = Rate::Fixed(WAD);
                 }
-                let reading = self.reading(base, rates.get(2..).unwrap_or_default(), known::rules(base));
-                let calls = self.base_calls(&reading);
+                let next = Rules::standard(ProductRule::Whole);
+                let rules = if self.stands_on_next(base) { next } else { known::rules(base) };
+                let reading = self.reading(base, rates.get(2..).unwrap_or_default(), rules);
+                let calls = self.base_calls(&reading, identity);
                 self.second = Some(Second::Base { base, pool: Box::new(pool), cached_price, reading });
                 let answered = base == known::THREE_POOL && guessed.len() == calls.len();
                 if answered { self.feed(guessed) } else { Ok(ReadProgress::Calls(calls)) }
@@ -304,11 +322,21 @@ impl StateReader for PoolReader {
             }
             Some(Second::Crypto(reading)) => self.done(self.state(Model::Crypto(reading.state(answers)?))),
             Some(Second::Base { pool, cached_price, reading, .. }) => {
-                let (last, of_base) = answers.split_last().ok_or(DecodeError::AnswerCount { expected: 1, got: 0 })?;
-                let supply = word(Some(last)).ok_or_else(|| self.impossible("a base pool without shares"))?;
+                let identity = self.presumed();
+                let expected = self.base_calls(reading, identity).len();
+                let of_base = reading.calls().len();
+                let Some((of_base, rest)) = answers.split_at_checked(of_base).filter(|_| answers.len() == expected)
+                else {
+                    return Err(DecodeError::AnswerCount { expected, got: answers.len() });
+                };
+                let supply = word(rest.first()).ok_or_else(|| self.impossible("a base pool without shares"))?;
                 let base = BasePool { state: reading.state(of_base)?, total_supply: supply };
-                let generation = MetaGeneration::Classic;
-                let meta = MetaState { pool: (**pool).clone(), base, cached_price: *cached_price, generation };
+                let mut pool = (**pool).clone();
+                if identity.next {
+                    self.next_of(&mut pool, rest.get(1..).unwrap_or_default())?;
+                }
+                let generation = if identity.next { MetaGeneration::Next } else { MetaGeneration::Classic };
+                let meta = MetaState { pool, base, cached_price: *cached_price, generation };
                 self.done(self.state(Model::Meta(meta)))
             }
         }

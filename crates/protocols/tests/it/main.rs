@@ -19,6 +19,7 @@ mod buffer_bytecode;
 mod discovery;
 mod fluid_bytecode;
 mod gas;
+mod lending;
 mod many_coins;
 mod pairs;
 mod pools;

@@ -204,6 +204,7 @@ fn worths(pool: &Pool) -> Vec<f64> {
         PoolState::Curve(state) => match &state.model {
             Model::Stable(pool) => of(pool),
             // the base pool's shares are worth about as much as the dollars
+            Model::Lending(lent) => lent.markets.iter().map(|market| f64::from(market.precision)).collect(),
             Model::Meta(meta) => of(&meta.pool).into_iter().chain(of(&meta.base.state)).collect(),
             Model::Crypto(pool) => {
                 let scale = pool.price_scale.iter().map(|price| f64::from(*price));

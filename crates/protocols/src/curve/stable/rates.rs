@@ -134,6 +134,13 @@ impl VaultRate {
 }
 
 impl CompoundRate {
+    /// Whether what is stored is what the market's numbers make it: `exchangeRateStored`.
+    pub(crate) fn follows(&self) -> bool {
+        let Some(market) = &self.accrual else { return false };
+        let worth = || mul_div(sub(add(market.cash, market.borrows)?, market.reserves)?, WAD, market.shares);
+        worth() == Ok(self.exchange_rate_stored)
+    }
+
     fn blocks_since(&self, at: &ExecutionBlock) -> U256 {
         int(at.number.saturating_sub(self.accrual_block))
     }

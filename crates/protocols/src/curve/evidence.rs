@@ -1,0 +1,306 @@
+//! What factories and the pools themselves say about what a pool is that nobody looked at.
+
+use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_sol_types::{SolCall, SolValue, sol};
+
+use super::{
+    factories::{CRYPTO_FACTORY, DOLLAR_FACTORY, NEXT_FACTORY, STABLE_FACTORY},
+    implementations::{Made, made_by},
+    known::{Identity, base_of},
+    plain,
+    stable::{Books, ProductRule, Rules},
+};
+use crate::{Call, Discovered, Product, erc4626, lido};
+
+sol! {
+    function get_implementation_address(address pool) external view returns (address);
+    function get_pool_asset_types(address pool) external view returns (uint8[]);
+    function get_token(address pool) external view returns (address);
+    function version() external view returns (string);
+    function get_base_pool(address pool) external view returns (address);
+}
+
+const Y_TOKENS: &str = "a yToken's worth is what it has at four lenders, and a deposit may move it";
+const RATES_OF_COINS: &str = "only its coin knows the rate";
+
+/// Pools whose arithmetic is known and whose coins' worth is not. Source: their verified code.
+const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
+    (address!("45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51"), Y_TOKENS),
+    (address!("79a8C46DeA5aDa233ABaFFD40F3A0A2B1e5A4F27"), Y_TOKENS),
+    (address!("06364f10B501e868329afBc005b3492902d6C763"), Y_TOKENS),
+    (address!("2dded6Da1BF5DBdF597C45fcFaa3194e53EcfeAF"), "its lender counts its cash itself, and caps deposits"),
+    (address!("A96A65c051bF88B4095Ee1f2451C2A9d43F53Ae2"), RATES_OF_COINS),
+    (address!("F9440930043eb3997fc70e1339dBb11F341de7A8"), RATES_OF_COINS),
+];
+
+/// The version of the next generation that is understood.
+const NEXT_VERSION: &str = "v7.0.0";
+
+/// What factories and the pool itself say about what the pool is.
+pub(super) struct Evidence;
+
+impl Evidence {
+    /// What to ask about a pool that nobody looked at.
+    pub(super) fn questions(pool: &Discovered) -> Vec<Call> {
+        let of = pool.address;
+        let call = |to: Address, data: Vec<u8>| Call { to, data: data.into() };
+        match pool.product {
+            Product::CurveStableswap | Product::CurveMetapool => {
+                let data = get_implementation_addressCall { pool: of }.abi_encode();
+                let mut asked = vec![call(STABLE_FACTORY, data.clone()), call(DOLLAR_FACTORY, data)];
+                if let (Product::CurveMetapool, Some(share)) = (pool.product, pool.coins.get(1)) {
+                    asked.extend([
+                        call(NEXT_FACTORY, get_base_poolCall { pool: of }.abi_encode()),
+                        call(of, versionCall {}.abi_encode()),
+                        call(*share, versionCall {}.abi_encode()),
+                        call(NEXT_FACTORY, get_pool_asset_typesCall { pool: *share }.abi_encode()),
+                    ]);
+                }
+                asked
+            }
+            Product::CurveStableswapNg => vec![
+                call(of, versionCall {}.abi_encode()),
+                call(NEXT_FACTORY, get_pool_asset_typesCall { pool: of }.abi_encode()),
+            ],
+            _ => vec![call(CRYPTO_FACTORY, get_tokenCall { pool: of }.abi_encode())],
+        }
+    }
+
+    /// What the answers show.
+    ///
+    /// # Errors
+    /// Why the pool is not one that is covered.
+    pub(super) fn understand(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+        let usual = Identity::usual(pool);
+        match pool.product {
+            Product::CurveMetapool => match answers.get(2).and_then(address_in) {
+                Some(base) => next_metapool(pool, base, answers),
+                None => made(pool, answers.get(..2).unwrap_or(answers)),
+            },
+            Product::CurveStableswap => made(pool, answers),
+            Product::CurveStableswapNg => next_generation(pool, answers).map(|()| usual),
+            Product::CurveCryptoswap if answers.iter().any(|said| address_in(said).is_some()) => Ok(usual),
+            _ => Err("deployed by hand, and its code is not known"),
+        }
+    }
+}
+
+fn address_in(answer: &Option<Bytes>) -> Option<Address> {
+    let word = U256::try_from_be_slice(answer.as_ref()?.get(..32)?)?;
+    (!word.is_zero() && word.bit_len() <= 160).then(|| Address::from_word(word.into()))
+}
+
+/// The pool's own coins: of a metapool, all but the share, which its pool makes, and the base pool's.
+fn own_coins(pool: &Discovered) -> impl Iterator<Item = &Address> {
+    let own = if pool.product == Product::CurveMetapool { 1 } else { pool.coins.len() };
+    pool.coins.iter().take(own)
+}
+
+fn says_version(answer: Option<&Option<Bytes>>) -> Option<String> {
+    answer.and_then(Option::as_ref).and_then(|said| String::abi_decode(said).ok())
+}
+
+/// A metapool of the next generation: one version, on a base pool that is known or of the same version and plain coins. What kind of coin its own
+/// is, neither the factory nor the pool tells.
+fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+    if says_version(answers.get(3)).as_deref() != Some(NEXT_VERSION) {
+        return Err("a version whose rounding is not known");
+    }
+    if !own_coins(pool).all(plain::is_plain) {
+        return Err("its own coin may rebase or have a rate, which its pool does not tell");
+    }
+    let [_, share, coins @ ..] = pool.coins.as_slice() else { return Err("a metapool without a share") };
+    let types = answers.get(5).and_then(Option::as_ref);
+    let types = types.and_then(|said| get_pool_asset_typesCall::abi_decode_returns(said).ok()).unwrap_or_default();
+    let is_next = base == *share
+        && says_version(answers.get(4)).as_deref() == Some(NEXT_VERSION)
+        && types.len() == coins.len()
+        && types.iter().all(|kind| *kind == 0);
+    if base_of(pool) != Some(base) && !is_next {
+        return Err("its base pool is not one of those that are covered");
+    }
+    Ok(Identity { base: Some(base), next: true, ..Identity::stable(Rules::standard(ProductRule::Whole)) })
+}
+
+/// What the implementation that a factory names makes of a pool.
+fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+    if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.address) {
+        return Err(why);
+    }
+    let implementation = answers.iter().find_map(address_in).ok_or("deployed by hand, and its code is not known")?;
+    let made = made_by(implementation);
+    let identity = made.rules().map(Identity::stable);
+    match (made, pool.product) {
+        (Made::Refused(why), _) => Err(why),
+        _ if made.rules().is_some_and(|rules| rules.books == Books::Held) && !own_coins(pool).all(plain::is_plain) => {
+            Err("it asks its coins for balances, and one may rebase or pay less than it says")
+        }
+        (Made::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
+            identity.ok_or("an implementation without rules")
+        }
+        (Made::Meta { base, .. }, Product::CurveMetapool) if base_of(pool) == Some(base) => {
+            identity.map(|identity| Identity { base: Some(base), ..identity }).ok_or("an implementation without rules")
+        }
+        _ => Err("its coins are not those that its implementation takes"),
+    }
+}
+
+/// The next generation: one version, and coins whose rates are known for the next block.
+fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &'static str> {
+    let bytes = |place: usize| answers.get(place).and_then(Option::as_ref);
+    if says_version(answers.first()).as_deref() != Some(NEXT_VERSION) {
+        return Err("a version whose rounding is not known");
+    }
+    let types = bytes(1).and_then(|said| get_pool_asset_typesCall::abi_decode_returns(said).ok());
+    let types = types.filter(|types| types.len() == pool.coins.len()).ok_or("no asset types for its coins")?;
+    for (coin, kind) in pool.coins.iter().zip(types) {
+        match kind {
+            0 => {}
+            // changes once a day, and never within a block without a log of its own
+            1 if *coin == lido::WSTETH => {}
+            1 => return Err("an oracle tells the rate of a coin, and may tell another in the next block"),
+            2 => return Err("a coin of it rebases"),
+            3 if erc4626::LISTED.iter().any(|listed| listed.vault == *coin) => {}
+            3 => return Err("a coin of it is a vault that is not known"),
+            _ => return Err("a kind of coin that is not known"),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        implementations::{REN_POOL, SBTC_POOL, SBTC_SECOND_POOL, THREE_POOL},
+        known::{THREE_CRV, by_hand},
+        presets::rules_of,
+    };
+    use super::*;
+
+    fn pool(product: Product, coins: u8) -> Discovered {
+        let coins = (1..=coins).map(Address::with_last_byte).collect();
+        Discovered { address: Address::repeat_byte(9), product, coins, fee_pips: 0, tick_spacing: 0 }
+    }
+
+    fn said<T: SolValue>(value: T) -> Option<Bytes> {
+        Some(value.abi_encode().into())
+    }
+
+    const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
+    const CRV_USD: Address = address!("f939E0A03FB07F59A73314E73794Be0E57ac1b4E");
+    const PLAIN_OF_TWO: Address = address!("6523Ac15EC152Cb70a334230F6c5d62C5Bd963f1");
+
+    #[test]
+    fn an_implementation_tells_the_rounding_or_why_not() {
+        let two = pool(Product::CurveStableswap, 2);
+        let shown = |pool: &Discovered, implementation: Address| {
+            Evidence::understand(pool, &[said(Address::ZERO), said(implementation)])
+        };
+        assert_eq!(shown(&two, PLAIN_OF_TWO).unwrap().rules, Rules::standard(ProductRule::Whole));
+        let three = pool(Product::CurveStableswap, 3);
+        let plain_of_three = address!("9B52F13DF69D79Ec5aAB6D1aCe3157d29B409cC3");
+        assert_eq!(shown(&three, plain_of_three).unwrap().rules, Rules::standard(ProductRule::TimesN));
+        assert!(shown(&three, PLAIN_OF_TWO).is_err(), "another number of coins");
+        assert!(shown(&two, Address::repeat_byte(7)).unwrap_err().contains("not known"));
+        let asks_its_coins = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
+        assert!(shown(&two, asks_its_coins).unwrap_err().contains("rebase"), "coins that nobody knows");
+        let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
+        let rules = Rules { books: Books::Held, ..Rules::standard(ProductRule::Whole) };
+        assert_eq!(shown(&plain, asks_its_coins).unwrap().rules, rules);
+        let one_of_two = Discovered { coins: vec![DAI, lido::STETH], ..two.clone() };
+        assert!(shown(&one_of_two, asks_its_coins).is_err());
+        assert!(Evidence::understand(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
+        assert!(Evidence::understand(&two, &[]).is_err());
+    }
+
+    #[test]
+    fn pools_whose_coins_worth_is_not_known_are_refused_by_name() {
+        for (address, why) in UNDERSTOOD_AND_REFUSED {
+            let pool = Discovered { address: *address, ..pool(Product::CurveStableswap, 2) };
+            assert_eq!(Evidence::understand(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
+            assert!(rules_of(*address).is_some() && by_hand(&pool).is_none(), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_metapool_stands_on_the_pool_of_its_share() {
+        let implementation = address!("213be373FDff327658139C7df330817DAD2d5bBE");
+        let mut meta = pool(Product::CurveMetapool, 5);
+        assert!(Evidence::understand(&meta, &[said(implementation)]).is_err(), "a share that is not known");
+        meta.coins[1] = THREE_CRV;
+        let identity = Evidence::understand(&meta, &[said(implementation)]).unwrap();
+        assert_eq!((identity.base, identity.remembers_price), (Some(THREE_POOL), false));
+        let plain = Evidence::understand(&meta, &[said(PLAIN_OF_TWO)]);
+        assert!(plain.is_err(), "a plain pool's implementation");
+    }
+
+    #[test]
+    fn metapools_of_bitcoin_stand_on_the_pool_of_their_share() {
+        for (implementation, share, base) in [
+            ("C6A8466d128Fbfd34AdA64a9FFFce325D57C9a52", "075b1bb99792c9E1041bA13afEf80C91a1e70fB3", SBTC_POOL),
+            ("ECAaecd9d2193900b424774133B1f51ae0F29d9E", "49849C98ae39Fff122806C06791Fa73784FB3675", REN_POOL),
+            ("008CFa89df5B0c780cA3462fc2602D7F8c7Ac315", "051d7e5609917Bd9b73f04BAc0DED8Dd46a74301", SBTC_SECOND_POOL),
+        ] {
+            let mut meta = pool(Product::CurveMetapool, 4);
+            meta.coins[1] = share.parse().unwrap();
+            let shown =
+                |meta: &Discovered| Evidence::understand(meta, &[said(implementation.parse::<Address>().unwrap())]);
+            assert_eq!(shown(&meta).unwrap().base, Some(base));
+            meta.coins[1] = THREE_CRV;
+            assert!(shown(&meta).is_err(), "another base pool's share");
+        }
+        // tBTC, deployed by hand
+        let mut meta = pool(Product::CurveMetapool, 5);
+        meta.address = address!("C25099792E9349C7DD09759744ea681C7de2cb66");
+        meta.coins[1] = address!("075b1bb99792c9E1041bA13afEf80C91a1e70fB3");
+        let identity = by_hand(&meta).unwrap();
+        assert_eq!((identity.base, identity.remembers_price), (Some(SBTC_POOL), true));
+    }
+
+    #[test]
+    fn a_metapool_of_the_next_generation_tells_its_base_pool_and_must_have_a_coin_that_is_known() {
+        let next = address!("4f493B7dE8aAC7d55F71853688b1F7C8F0243C85");
+        let meta = |own: Address, share: Address| Discovered {
+            coins: vec![own, share, Address::with_last_byte(3), Address::with_last_byte(4)],
+            ..pool(Product::CurveMetapool, 4)
+        };
+        let shown = |pool: &Discovered, base: Address, versions: [&str; 2], kinds: Vec<U256>| {
+            let versions = versions.map(|version| said(version.to_owned()));
+            let [own, bases] = versions;
+            let answers = [None, None, said(base), own, bases, said(kinds)];
+            assert_eq!(answers.len(), Evidence::questions(pool).len());
+            Evidence::understand(pool, &answers)
+        };
+        let (plain, both) = (vec![U256::ZERO; 2], ["v7.0.0", "v7.0.0"]);
+        let identity = shown(&meta(CRV_USD, next), next, both, plain.clone()).unwrap();
+        assert_eq!((identity.base, identity.next, identity.remembers_price), (Some(next), true, false));
+        assert_eq!(identity.rules, Rules::standard(ProductRule::Whole));
+        let on_three = shown(&meta(CRV_USD, THREE_CRV), THREE_POOL, ["v7.0.0", ""], vec![]).unwrap();
+        assert_eq!(on_three.base, Some(THREE_POOL));
+        assert!(shown(&meta(Address::repeat_byte(5), next), next, both, plain.clone()).is_err(), "any coin");
+        assert!(shown(&meta(CRV_USD, next), next, ["v6.0.1", "v7.0.0"], plain.clone()).is_err());
+        assert!(shown(&meta(CRV_USD, next), next, ["v7.0.0", "v6.0.1"], plain.clone()).is_err());
+        assert!(shown(&meta(CRV_USD, next), next, both, vec![U256::ZERO, U256::ONE]).is_err(), "an oracle below");
+        assert!(shown(&meta(CRV_USD, next), next, both, vec![U256::ZERO]).is_err(), "a type for one coin only");
+        assert!(shown(&meta(CRV_USD, next), THREE_POOL, both, plain).is_err(), "another pool's share");
+    }
+
+    #[test]
+    fn the_next_generation_is_one_version_with_coins_that_are_known() {
+        let mut pool = pool(Product::CurveStableswapNg, 2);
+        pool.coins[1] = lido::WSTETH;
+        let shown = |version: &str, types: Vec<U256>| {
+            Evidence::understand(&pool, &[said(version.to_owned()), said(types)]).map(|identity| identity.rules)
+        };
+        let types = |kinds: [u64; 2]| kinds.map(U256::from).to_vec();
+        let usual = Rules::standard(ProductRule::Whole);
+        assert_eq!(shown("v7.0.0", types([0, 0])), Ok(usual));
+        assert_eq!(shown("v7.0.0", types([0, 1])), Ok(usual), "wstETH's own oracle");
+        assert!(shown("v6.0.1", types([0, 0])).is_err());
+        for kinds in [[1, 0], [2, 0], [0, 2], [3, 0], [9, 0]] {
+            assert!(shown("v7.0.0", types(kinds)).is_err(), "{kinds:?}");
+        }
+        assert!(shown("v7.0.0", vec![U256::ZERO]).is_err(), "a type for one coin only");
+        assert!(Evidence::understand(&pool, &[None, None]).is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! A balance at Aave, which grows by the second.
+
+use alloy_primitives::U256;
+use serde::{Deserialize, Serialize};
+
+use crate::curve::arith::{Fault, Maths, add, div, int, mul, sub};
+
+/// One, in Aave's 27-decimal fixed point.
+const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
+
+/// The year over which rates are paid, in seconds.
+const YEAR_SECONDS: u64 = 31_536_000;
+
+/// What a pool's balance of an aToken follows from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    /// `scaledBalanceOf(pool)`: the balance, in units of what was one at the beginning.
+    pub scaled_balance: U256,
+    /// `admin_balances(coin)`: what of the balance is the administrator's.
+    pub owed: U256,
+    /// `liquidityIndex` of the reserve, 27 decimals: what one at the beginning had become when the reserve was touched last.
+    pub index: U256,
+    /// `currentLiquidityRate` of the reserve: a year's simple interest, 27 decimals.
+    pub rate: U256,
+    /// `lastUpdateTimestamp` of the reserve, unix seconds.
+    pub updated: u64,
+}
+
+impl Growth {
+    /// What one at the beginning has become in a block of this time: interest is simple since the reserve was touched last, its
+    /// product with time rounded down, its product with the index to the nearest.
+    ///
+    /// Source: `getNormalizedIncome` and `_updateIndexes` of Aave V2's `ReserveLogic`, which agree in one second.
+    fn income(&self, timestamp: u64) -> Maths<U256> {
+        if timestamp == self.updated {
+            return Ok(self.index);
+        }
+        let elapsed = sub(int(timestamp), int(self.updated))?;
+        ray_mul(add(div(mul(self.rate, elapsed)?, int(YEAR_SECONDS))?, RAY)?, self.index)
+    }
+
+    /// What the pool has for its owners: `balanceOf(pool)` of the aToken less what it owes its administrator.
+    pub(super) fn balance(&self, timestamp: u64) -> Maths<U256> {
+        sub(ray_mul(self.scaled_balance, self.income(timestamp)?)?, self.owed)
+    }
+
+    /// Whether so much is enough to be minted or burned: the reserve refuses what would be nothing in its own units.
+    pub(super) fn moves(&self, timestamp: u64, amount: U256) -> Maths<bool> {
+        let income = self.income(timestamp)?;
+        Ok(!div(add(mul(amount, RAY)?, income >> 1)?, income)?.is_zero())
+    }
+}
+
+/// `a · b` in 27 decimals, rounded to the nearest, halves up.
+///
+/// Source: `rayMul` of Aave V2's `WadRayMath`.
+fn ray_mul(a: U256, b: U256) -> Result<U256, Fault> {
+    div(add(mul(a, b)?, RAY >> 1)?, RAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn growth() -> Growth {
+        // a reserve of some years: 1.15 of one, at three and a half per cent
+        Growth {
+            scaled_balance: int(1_000_000_007),
+            owed: int(11),
+            index: RAY / int(100) * int(115) + int(1),
+            rate: RAY / int(1_000) * int(35) + int(7),
+            updated: 1_700_000_000,
+        }
+    }
+
+    /// By the definition, in whole numbers: what is one at the beginning has become 1.15 · (1 + 0.035 · part of a year).
+    #[test]
+    fn interest_is_simple_by_the_second_and_rounded_to_the_nearest() {
+        let growth = growth();
+        assert_eq!(RAY, U256::from(10).pow(U256::from(27)));
+        assert_eq!(growth.income(growth.updated), Ok(growth.index), "in the second of the last touch, what is stored");
+        assert_eq!(growth.balance(growth.updated), Ok(int(1_150_000_008 - 11)), "1,150,000,008.05 is rounded down");
+        // 1,150,000,008.05 · (1 + 0.035 · 172,800 / 31,536,000) = 1,150,220,555.9967
+        assert_eq!(growth.balance(growth.updated + 172_800), Ok(int(1_150_220_556 - 11)), "and this up");
+        assert!(growth.balance(growth.updated - 1).is_err(), "before the reserve was touched");
+    }
+
+    #[test]
+    fn what_is_nothing_in_the_reserves_units_does_not_move() {
+        let far = Growth { index: RAY * int(3), ..growth() };
+        assert_eq!(far.moves(far.updated, int(1)), Ok(false), "a third, to the nearest");
+        assert_eq!(far.moves(far.updated, int(2)), Ok(true), "two thirds");
+        assert_eq!(growth().moves(growth().updated, int(1)), Ok(true));
+    }
+
+    #[test]
+    fn more_than_the_administrators_part_must_be_there() {
+        let poor = Growth { scaled_balance: int(3), ..growth() };
+        assert_eq!(poor.balance(poor.updated), Err(Fault::Arithmetic));
+    }
+}

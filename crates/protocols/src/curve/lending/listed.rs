@@ -1,0 +1,83 @@
+//! The pools whose lenders are understood.
+
+use alloy_primitives::{Address, address};
+
+use super::Lender;
+use crate::{Discovered, Product};
+
+/// A pool, its lender, and each coin with the lender's token for it, where it is lent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed {
+    pub(super) pool: Address,
+    pub(super) lender: Lender,
+    pub(super) coins: &'static [(Address, Option<Address>)],
+}
+
+/// Aave's lending pool, second version. Source: Aave's address book.
+pub(super) const AAVE: Address = address!("7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9");
+/// Compound's comptroller, second version. Source: Compound's deployment list.
+pub(super) const COMPOUND: Address = address!("3d9819210A31b4961b30EF54bE2aeD79B9c9Cd3B");
+
+const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
+const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
+const USDT: Address = address!("dAC17F958D2ee523a2206206994597C13D831ec7");
+const SUSD: Address = address!("57Ab1ec28D129707052df4dF418D58a2D46d5f51");
+const ADAI: Address = address!("028171bCA77440897B824Ca71D1c56caC55b68A3");
+const AUSDC: Address = address!("BcCA60bB61934080951369a648Fb03DF4F96263C");
+const AUSDT: Address = address!("3Ed3B47Dd13EC9a98b44e6204A523E766B225811");
+const ASUSD: Address = address!("6C5024Cd4F8A59110119C56f8933403A539555EB");
+const CDAI: Address = address!("5d3a536E4D6DbD6114cc1Ead35777bAB948E3643");
+const CUSDC: Address = address!("39AA39c021dfbaE8faC545936693aC917d5E7563");
+
+/// Source: Curve's main registry, `get_coins` and `get_underlying_coins`.
+const LISTED: &[Listed] = &[
+    Listed {
+        pool: address!("DeBF20617708857ebe4F679508E7b7863a8A8EeE"),
+        lender: Lender::Aave,
+        coins: &[(DAI, Some(ADAI)), (USDC, Some(AUSDC)), (USDT, Some(AUSDT))],
+    },
+    Listed {
+        pool: address!("EB16Ae0052ed37f479f7fe63849198Df1765a733"),
+        lender: Lender::Aave,
+        coins: &[(DAI, Some(ADAI)), (SUSD, Some(ASUSD))],
+    },
+    Listed {
+        pool: address!("A2B47E3D5c44877cca798226B7B8118F9BFb7A56"),
+        lender: Lender::Compound,
+        coins: &[(DAI, Some(CDAI)), (USDC, Some(CUSDC))],
+    },
+    Listed {
+        pool: address!("52EA46506B9CC5Ef470C5bf89f17Dc28bB35D85C"),
+        lender: Lender::Compound,
+        coins: &[(DAI, Some(CDAI)), (USDC, Some(CUSDC)), (USDT, None)],
+    },
+];
+
+impl Lender {
+    pub(super) const fn address(self) -> Address {
+        match self {
+            Self::Aave => AAVE,
+            Self::Compound => COMPOUND,
+        }
+    }
+}
+
+pub(super) fn find(pool: Address) -> Option<&'static Listed> {
+    LISTED.iter().find(|listed| listed.pool == pool)
+}
+
+/// Whether a pool is one of these.
+pub(in crate::curve) fn holds(pool: Address) -> bool {
+    find(pool).is_some()
+}
+
+/// All of them, as pools of the coins themselves.
+pub(in crate::curve) fn pools() -> impl Iterator<Item = Discovered> {
+    LISTED.iter().map(|listed| Discovered {
+        address: listed.pool,
+        product: Product::CurveStableswap,
+        coins: listed.coins.iter().map(|(coin, _)| *coin).collect(),
+        fee_pips: 0,
+        tick_spacing: 0,
+    })
+}

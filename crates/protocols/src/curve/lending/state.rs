@@ -1,0 +1,138 @@
+//! What a swap between the coins themselves depends on, and what it pays.
+
+use alloy_primitives::{Address, U256};
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+use serde::{Deserialize, Serialize};
+
+use super::Growth;
+use crate::SwapError;
+use crate::curve::arith::{Maths, WAD, div, mul_div};
+use crate::curve::stable;
+use crate::pool::MAX_COINS;
+
+/// Who lends the coins on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lender {
+    /// Aave, second version: its tokens grow in number.
+    Aave,
+    /// Compound, second version: its tokens grow in worth.
+    Compound,
+}
+
+/// A pool of a lender's tokens, and what of the lender its trades depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The pool of the lender's tokens. Its balances of those that grow in number are zero here: they follow from [`Market::growth`], so that a
+    /// pool with which nothing happens is the same in every block.
+    pub pool: stable::State,
+    /// Who lends.
+    pub lender: Lender,
+    /// The contract that all of the lender's markets have in common.
+    pub lender_address: Address,
+    /// Where each coin is lent.
+    pub markets: ArrayVec<Market, MAX_COINS>,
+}
+
+/// A coin, and where it is lent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Market {
+    /// What brings an amount of the coin to 18 decimals.
+    pub precision: U256,
+    /// What the pool's balance follows from, where the lender's token grows in number.
+    pub growth: Option<Growth>,
+    /// The most that can be paid out, in atomic units of the coin: what lies at the lender, or in the pool where the coin is not lent.
+    pub cash: U256,
+    /// Whether the lender takes deposits.
+    pub takes: bool,
+    /// Whether the lender pays out.
+    pub pays: bool,
+}
+
+impl State {
+    /// The pool with what it holds in a block of this time.
+    fn now(&self, at: &ExecutionBlock) -> Maths<stable::State> {
+        let mut pool = self.pool.clone();
+        for (balance, market) in pool.balances.iter_mut().zip(&self.markets) {
+            if let Some(growth) = &market.growth {
+                *balance = growth.balance(at.timestamp)?;
+            }
+        }
+        Ok(pool)
+    }
+
+    /// What the pool has of each coin in a block of this time, in 18 decimals of the coin.
+    pub(crate) fn worth(&self, at: &ExecutionBlock) -> Maths<stable::Balances> {
+        let pool = self.now(at)?;
+        pool.scaled(&pool.rates.at(at)?)
+    }
+
+    /// The state without the balances that follow; `None` where those that were read are others.
+    pub(super) fn without_what_follows(mut self, at: &ExecutionBlock) -> Option<Self> {
+        let follows = self.now(at).is_ok_and(|pool| pool == self.pool);
+        for (balance, market) in self.pool.balances.iter_mut().zip(&self.markets) {
+            *balance = if market.growth.is_some() { U256::ZERO } else { *balance };
+        }
+        follows.then_some(self)
+    }
+
+    /// What `exchange_underlying` pays: the coin sold becomes shares of the lender's at this second's rate, and the shares that the
+    /// pool pays become the coin bought, each rounded down.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the pool or the lender reverts: closed where the lender takes no deposits of the one coin or pays out
+    /// nothing of the other, and without liquidity where less lies there than is paid.
+    ///
+    /// Source: `exchange_underlying` of Curve's Aave, sAave, Compound and USDT pools.
+    pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
+        self.pool.check(coin_in, coin_out, amount_in)?;
+        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let (Some(sold), Some(bought)) = (self.markets.get(i), self.markets.get(j)) else {
+            return Err(SwapError::UnknownCoin { coin_in, coin_out });
+        };
+        if !sold.takes || !bought.pays {
+            return Err(SwapError::Closed);
+        }
+        let refusal = |fault: crate::curve::arith::Fault| fault.refusal(amount_in);
+        let amount_out = self.exchange(at, (i, sold), (j, bought), amount_in).map_err(refusal)?;
+        let moves = |market: &Market, amount: U256| {
+            market.growth.as_ref().map_or(Ok(true), |growth| growth.moves(at.timestamp, amount)).map_err(refusal)
+        };
+        if amount_out.is_zero() || !moves(sold, amount_in)? || !moves(bought, amount_out)? {
+            return Err(SwapError::ZeroOutput);
+        }
+        if amount_out > bought.cash {
+            return Err(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in });
+        }
+        Ok(amount_out)
+    }
+
+    fn exchange(
+        &self,
+        at: &ExecutionBlock,
+        (i, sold): (usize, &Market),
+        (j, bought): (usize, &Market),
+        amount_in: U256,
+    ) -> Maths<U256> {
+        let pool = self.now(at)?;
+        let rates = pool.rates.at(at)?;
+        let shares_in = mul_div(amount_in, WAD, div(rates[i], sold.precision)?)?;
+        let shares_out = pool.exchange(at, &rates, i, j, shares_in)?.amount_out;
+        mul_div(shares_out, div(rates[j], bought.precision)?, WAD)
+    }
+
+    /// Whether a coin is lent on, and does not lie in the pool as it is.
+    pub(crate) fn lends(&self, coin: u8) -> bool {
+        let place = usize::from(coin);
+        let grows = self.markets.get(place).is_some_and(|market| market.growth.is_some());
+        grows || matches!(self.pool.rates.0.get(place), Some(stable::Rate::Compound(_)))
+    }
+
+    /// Whether each coin has a market.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.pool.is_whole()
+            && self.markets.len() == self.pool.balances.len()
+            && self.markets.iter().all(|market| !market.precision.is_zero() && market.precision <= WAD)
+    }
+}
