@@ -1,9 +1,10 @@
-//! Coins that are known to be plain: a balance moves by transfers alone, and a transfer pays what it says. Pools that ask their coins for balances,
-//! and metapools that do not tell what kind of coin theirs is, are believed for these only.
+//! Coins that are known to be plain: a balance moves by transfers alone, and a transfer pays what it says. Pools that ask
+//! their coins for balances, and metapools that do not tell what kind of coin theirs is, are believed for these only.
 
 use alloy_primitives::{Address, address};
 
-/// Source: the verified code of each. USDT can take a fee on transfers, and never has.
+/// Source: Curve's lists of coins for the addresses, and what is generally known of each token; what a pool says is held against
+/// its views besides. USDT can take a fee on transfers, and never has.
 const PLAIN: [Address; 28] = [
     address!("6B175474E89094C44Da98b954EedeAC495271d0F"), // DAI
     address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), // USDC

@@ -80,14 +80,22 @@ impl Single<'_> {
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         let mut first = self.split(&universe, best);
-        let tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
+        let mut tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
         let sum: f64 = tempting.iter().map(|(earned, _)| earned).sum();
         let small = self.prepared.pair_count() <= SMALL_MARKET;
         let whole = first.bound;
         let promises = |gap: f64| sum > (REOPEN_TRADE * whole).max(REOPEN_GAP * gap);
         let tempts = |gap: f64| small && sum > gap.max(TEMPTING * whole);
         let gap = whole - best.as_ref().map_or(0.0, |found| found.net);
-        let at_once = promises(gap);
+        // Those that come near to earning their gas may do so in a route of few pools: they are tried too, and say how little
+        // the bound may promise.
+        let tightest = first.rest.as_ref().map(|rest| &rest.tightest).filter(|(dual, _)| dual.is_finite());
+        let (dual, prices) = tightest.map_or((whole, &first.prices), |(dual, board)| (*dual, &board.price));
+        let near = self.near(&universe, prices, &first.potentials.cap, dual, best.as_ref());
+        let with_near = near.iter().map(|(lacking, _)| dual - lacking).fold(f64::NEG_INFINITY, f64::max).min(whole);
+        let after = self.near(&universe, &first.prices, &first.potentials.cap, whole, best.as_ref());
+        tempting.extend(near.iter().chain(&after).map(|(_, pair)| (0.0, *pair)));
+        let at_once = promises(gap) || !near.is_empty() || !after.is_empty();
         if at_once {
             let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
             self.offer(best, &flows);
@@ -96,8 +104,10 @@ impl Single<'_> {
                 return self.covered(universe, whole, false, best);
             }
         }
-        let bound = self.narrowed(&universe, &mut first, best.as_ref());
-        let gap = bound - best.as_ref().map_or(0.0, |found| found.net);
+        let known = best.as_ref().map_or(0.0, |found| found.net);
+        let least = with_near.min(known + UNCLEAR * whole);
+        let bound = self.narrowed(&universe, &mut first, best.as_ref()).max(least);
+        let gap = bound - known;
         self.tempted.set(tempts(gap));
         if at_once || !promises(gap) {
             return (universe, bound);

@@ -113,6 +113,42 @@ impl Single<'_> {
         earning
     }
 
+    /// The pools that were set aside between tokens of the best route, and what each lacks to earn its gas at prices at which
+    /// the dual has a value: that much less bounds a route with one of them. Those of which it is less than the best route's
+    /// are left out.
+    pub(super) fn near(
+        &self,
+        universe: &Problem<'_>,
+        prices: &[f64],
+        caps: &[f64],
+        dual: f64,
+        best: Option<&Candidate>,
+    ) -> Vec<(f64, u32)> {
+        let (problem, graph) = (&self.problem, self.prepared.graph());
+        let flows = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
+        let is_met = |token: u32| {
+            self.prepared.core()[token as usize] || flows.iter().any(|flow| flow.from == token || flow.to == token)
+        };
+        let lacks = |pair: u32| {
+            let (ends, curve) = (graph.ends(pair), problem.curve(pair)?);
+            let open = problem.open_ways(ends);
+            let earned = (0..2_usize).filter(|side| open[*side]).filter_map(|side| {
+                let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
+                let direction = curve.directions[side].as_ref()?;
+                let is_priced = prices[from] > 0.0 && prices[to] > 0.0;
+                is_priced.then(|| direction.most_earned(prices[from], prices[to], caps[from], 0.0, problem.gas_price))
+            });
+            let gas = curve.gas_units * problem.gas_price;
+            Some(gas - earned.fold(0.0, f64::max)).filter(|lacking| *lacking > 0.0)
+        };
+        let set_aside = self.prepared.standing().removed().iter().copied();
+        let outside = set_aside.filter(|pair| !universe.is_open(*pair) && problem.is_open(*pair));
+        let between = outside.filter(|pair| graph.ends(*pair).iter().all(|end| *end != u32::MAX && is_met(*end)));
+        let known = best.map_or(0.0, |found| found.net);
+        let within = |pair: u32| Some((lacks(pair).filter(|lacking| dual - lacking > known)?, pair));
+        between.filter_map(within).collect()
+    }
+
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
     /// of the question now.
     pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
