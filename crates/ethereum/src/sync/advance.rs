@@ -51,7 +51,7 @@ impl Synchronizer {
             read.insert(*pool);
         }
         let known = Base { market: &base, restless: &restless };
-        let joined = self.join(&read, base.tokens(), Some(known), block.hash).await?;
+        let joined = self.join_surely(&read, &base, Some(known), block.hash).await?;
         let market = self.settle(&base, *block, changed, joined)?;
         let count = read.len();
         self.history.push(market, read);
@@ -70,7 +70,7 @@ impl Synchronizer {
         }
         let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
         let known = Base { market: &base, restless: &BTreeSet::new() };
-        let joined = self.join(&read, base.tokens(), Some(known), base.block().hash).await?;
+        let joined = self.join_surely(&read, &base, Some(known), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
         self.history.push(market, read);
         Ok(())

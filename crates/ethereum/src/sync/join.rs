@@ -22,6 +22,28 @@ pub(super) struct Joined {
 }
 
 impl Synchronizer {
+    /// As [`Self::join`], for what comes after a market: a pool of it that is refused is read once more before it is left out. A
+    /// node that makes its next block may mix what it says of two, which then does not fit together (see `doubt`).
+    pub(super) async fn join_surely(
+        &mut self,
+        addresses: &BTreeSet<Address>,
+        market: &Market,
+        base: Option<Base<'_>>,
+        block_hash: B256,
+    ) -> Result<Joined, FollowError> {
+        let mut joined = self.join(addresses, market.tokens(), base, block_hash).await?;
+        let refused = joined.refused.iter().map(|(pool, _)| *pool);
+        let lost: BTreeSet<Address> = refused.filter(|pool| market.pool_id(*pool).is_some()).collect();
+        if !lost.is_empty() {
+            let again = self.join(&lost, &joined.tokens, None, block_hash).await?;
+            joined.refused.retain(|(pool, _)| !lost.contains(pool));
+            joined.refused.extend(again.refused);
+            joined.pools.extend(again.pools);
+            joined.tokens = again.tokens;
+        }
+        Ok(joined)
+    }
+
     /// Reads known pools at a block. The answers of the node decide which of them make it. `base` is what is known of
     /// them, if there is anything.
     pub(super) async fn join(

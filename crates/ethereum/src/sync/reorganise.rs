@@ -131,7 +131,7 @@ impl Synchronizer {
             // What was left out may have changed unseen; it is tried again behind the market.
             self.known.forgive();
         }
-        let joined = self.join(&touched, base.tokens(), None, head.hash).await?;
+        let joined = self.join_surely(&touched, base, None, head.hash).await?;
         self.check_canonical(head).await?;
         let market = self.settle(base, *head, Vec::new(), joined)?;
         self.pending = self.known.missing_from(&market).into_iter().collect();

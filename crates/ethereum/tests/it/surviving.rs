@@ -116,6 +116,24 @@ async fn a_node_that_fails_in_any_way_is_waited_for_and_the_market_catches_up() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_whose_numbers_do_not_fit_together_once_stays_in_the_market() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 9);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow(&proxy.url).await;
+    let market = at_head(&mut follower, &chain).await;
+    proxy.set(Fault::OtherSecondOnce);
+    acts.any(&market).await;
+    let market = at_head(&mut follower, &chain).await;
+    assert!(proxy.is_spent(), "no call told the second");
+    let held: Vec<_> = content(&market).into_keys().collect();
+    assert_eq!(held, from_scratch(&chain).await.into_keys().collect::<Vec<_>>());
+    // What was told wrong of pools whose numbers fit together all the same is gone with the next block.
+    acts.any(&market).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_websocket_that_is_cut_is_opened_again() {
     let chain = chain().await;
     let mut acts = Acts::on(&chain, 10);

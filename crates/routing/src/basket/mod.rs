@@ -36,6 +36,8 @@ const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
 const REOPEN_TRADE: f64 = 1e-6;
 const REOPEN_GAP: f64 = 0.2;
+/// Most of them that are.
+const REOPENED: usize = 24;
 /// Equal parts of an assignment where whole amounts find no way.
 const PARTS: u16 = 6;
 /// Gap, as a share of the bound, above which assignments by parts are tried too: amounts beyond the market's liquidity.
@@ -173,35 +175,60 @@ impl<'a> Solver<'a> {
     }
 
     /// Looks for a better flow over the universe; then, if pools that were set aside would earn their gas at the prices found,
-    /// over the universe with those. Gives the universe that the best flow needs, and a bound over it.
+    /// for one with those. Gives the universe that the best flow needs, and a bound over it.
     fn split_and_reopen<'u>(
         &'u self,
-        universe: Problem<'u>,
+        mut universe: Problem<'u>,
         start: &[f64],
         value: f64,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         let (bound, prices, caps) = self.split(&universe, start, value, best);
-        let earning = certify::earning_outside(&self.problem, &universe, &caps, &prices);
+        let mut earning = certify::earning_outside(&self.problem, &universe, &caps, &prices);
         let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
-        let gap = bound - best.as_ref().map_or(0.0, |found| found.net);
-        if sum <= (REOPEN_TRADE * bound).max(REOPEN_GAP * gap) {
+        let before = best.as_ref().map_or(0.0, |found| found.net);
+        if sum <= (REOPEN_TRADE * bound).max(REOPEN_GAP * (bound - before)) {
             return (universe, bound);
         }
-        let mut wider = universe.clone();
-        for (_, pair) in earning {
-            wider.closed[pair as usize] = false;
+        earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        earning.truncate(REOPENED);
+        self.try_with(&universe, &earning, &prices, value, best);
+        if best.as_ref().is_none_or(|found| found.net <= before) {
+            return (universe, bound);
         }
-        let before = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
-        let witness = self.problem.recorder.and_then(|recorder| recorder.replace(None));
-        let (wider_bound, ..) = self.split(&wider, start, value, best);
-        if best.as_ref().is_some_and(|found| found.net > before) {
-            return (wider, wider_bound);
+        for flow in best.iter().flat_map(|found| exact::flows_of(self.prepared, &found.route)) {
+            universe.closed[flow.pair as usize] = false;
         }
         if let Some(recorder) = self.problem.recorder {
-            recorder.replace(witness);
+            recorder.replace(None);
         }
+        let (bound, ..) = self.split(&universe, start, value, best);
         (universe, bound)
+    }
+
+    /// Looks for a better flow among the tokens of the best route and of pools that the universe leaves out, with these open.
+    fn try_with(
+        &self,
+        universe: &Problem<'_>,
+        pools: &[(f64, u32)],
+        prices: &[f64],
+        value: f64,
+        best: &mut Option<Candidate>,
+    ) {
+        let mut wider = universe.clone();
+        for (_, pair) in pools {
+            wider.closed[*pair as usize] = false;
+        }
+        let mut potentials = self.reach.potentials();
+        self.tighten(&wider, &mut potentials, best.as_ref().map_or(0.0, |found| found.net));
+        let chain = best.as_ref().map_or_else(Vec::new, |found| exact::flows_of(self.prepared, &found.route));
+        let ends = pools.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
+        let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]).chain(ends);
+        let flows = self.search(&wider, &potentials, prices, value).among(tokens, &chain);
+        if !flows.is_empty() {
+            let flows = exact::completed(&wider, &flows, &chain);
+            exact::offer(self.prepared, self.request, &wider, &flows, None, best);
+        }
     }
 
     /// Looks for a better flow over the universe; gives a bound on every route over it, and the prices and caps found.
