@@ -265,7 +265,7 @@ impl Direction {
         const ULPS: f64 = 16.0 * f64::EPSILON;
         let knot = &self.knots[0];
         // A trade that ends at its cap or at a knot is no difference of near equals.
-        let ends_within = trade.slope > 0.0;
+        let ends_within = trade.slope != 0.0;
         let held = if ends_within { knot.liquidity * (price_out * knot.root + price_in / knot.root) } else { 0.0 };
         ULPS * (held + price_out * trade.amount_out + price_in * trade.amount_in)
     }

@@ -187,7 +187,7 @@ impl<'a> Solver<'a> {
         let mut earning = certify::earning_outside(&self.problem, &universe, &caps, &prices);
         let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
         let before = best.as_ref().map_or(0.0, |found| found.net);
-        if sum <= (REOPEN_TRADE * bound).max(REOPEN_GAP * (bound - before)) {
+        if earning.is_empty() || sum <= (REOPEN_TRADE * bound).max(REOPEN_GAP * (bound - before)) {
             return (universe, bound);
         }
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
