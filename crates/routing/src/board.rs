@@ -99,59 +99,62 @@ impl PriceBoard {
         self.price[token] = price;
     }
 
+    /// The guess, moved to where no pool earns more than a crumb of its gas; where there is no such price, than its gas.
     fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
-        // Bounds by a crumb of gas, and the wider ones by all of it.
-        let (mut crumbs, mut whole_gas) = (Band::ANY, Band::ANY);
-        // Pools that leave the guess where it is need no closer look.
-        let (floor, ceiling) = if guess > 0.0 { (guess, guess) } else { (0.0, f64::INFINITY) };
-        let crumb = problem.gas_price * CRUMB;
+        if is_price(guess) && self.band_after_gas(problem, token, CRUMB, Band { low: guess, high: guess }).is_point() {
+            return guess;
+        }
+        let crumbs = self.band_after_gas(problem, token, CRUMB, Band::ANY);
+        if crumbs.low <= crumbs.high {
+            return crumbs.nearest(guess);
+        }
+        let Band { low, high } = self.band_after_gas(problem, token, 1.0, Band::ANY);
+        if low <= high && is_price(guess) { guess.clamp(low, high) } else { (low * high).sqrt() }
+    }
+
+    /// The prices at which no pool of a token earns more than a share of its gas. Ends within `known` are left as they are
+    /// there: what does not reach beyond them needs no closer look.
+    fn band_after_gas(&self, problem: &Problem<'_>, token: usize, gas_share: f64, known: Band) -> Band {
+        let mut band = known;
+        let gas_price = problem.gas_price * gas_share;
         for arrow in problem.prepared.graph().arrows(token) {
             let to = arrow.to as usize;
             let other = self.price[to];
             if other <= 0.0 || !problem.is_open(arrow.pair) {
                 continue;
             }
-            let lowest = whole_gas.low.min(crumbs.low).max(floor);
-            let highest = whole_gas.high.max(crumbs.high).min(ceiling);
-            let may_raise = to != problem.source && other * arrow.spot > lowest;
-            let may_lower = to != problem.target && other < highest * arrow.back;
+            let may_raise = to != problem.source && other * arrow.spot > band.low;
+            let may_lower = to != problem.target && other < band.high * arrow.back;
             if !may_raise && !may_lower {
                 continue;
             }
-            let (part, whole) = ((crumb / other).sqrt(), (problem.gas_price / other).sqrt());
+            let root = (gas_price / other).sqrt();
             let back = arrow.reversed(token);
-            let may_raise = may_raise && other * arrow.spot_after_gas(part) > lowest;
-            let may_lower = may_lower && other * back.cost_with_gas(part) < highest;
+            let may_raise = may_raise && other * arrow.spot_after_gas(root) > band.low;
+            let may_lower = may_lower && other * back.cost_with_gas(root) < band.high;
             if !may_raise && !may_lower {
                 continue;
             }
             // One formula is exact for a pool of one stretch, and needs no look at its curve.
             let curve = problem.curve(arrow.pair).filter(|_| !arrow.is_plain);
-            let gas = curve.map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
+            let gas = curve.map_or(0.0, |curve| curve.gas_units) * gas_price;
+            let direction = |side: u8| curve.and_then(|curve| curve.direction(side));
             if may_raise {
-                let direction = curve.and_then(|curve| curve.direction(arrow.side));
-                let rate = |gas: f64, root: f64| match direction {
-                    Some(direction) => direction.average_rate(other, f64::INFINITY, gas),
-                    None => other * arrow.spot_after_gas(root),
-                };
-                crumbs.low = crumbs.low.max(rate(gas * CRUMB, part));
-                whole_gas.low = whole_gas.low.max(rate(gas, whole));
+                let rate = direction(arrow.side).map_or_else(
+                    || other * arrow.spot_after_gas(root),
+                    |direction| direction.average_rate(other, f64::INFINITY, gas),
+                );
+                band.low = band.low.max(rate);
             }
             if may_lower {
-                let direction = curve.and_then(|curve| curve.direction(1 - arrow.side));
-                let cost = |gas: f64, root: f64| match direction {
-                    Some(direction) => direction.average_cost(other, f64::INFINITY, gas),
-                    None => other * back.cost_with_gas(root),
-                };
-                crumbs.high = crumbs.high.min(cost(gas * CRUMB, part));
-                whole_gas.high = whole_gas.high.min(cost(gas, whole));
+                let cost = direction(1 - arrow.side).map_or_else(
+                    || other * back.cost_with_gas(root),
+                    |direction| direction.average_cost(other, f64::INFINITY, gas),
+                );
+                band.high = band.high.min(cost);
             }
         }
-        if crumbs.low <= crumbs.high {
-            return crumbs.nearest(guess);
-        }
-        let Band { low, high } = whole_gas;
-        if low <= high && is_price(guess) { guess.clamp(low, high) } else { (low * high).sqrt() }
+        band
     }
 }
 
@@ -164,6 +167,11 @@ struct Band {
 
 impl Band {
     const ANY: Self = Self { low: 0.0, high: f64::INFINITY };
+
+    /// Whether it is one price and no more, as it was made.
+    fn is_point(self) -> bool {
+        self.low >= self.high
+    }
 
     /// Cuts off the prices of `token` at which a pool with a token priced `other` would trade; its marginal rates are those of
     /// selling the token and of buying it.
