@@ -101,7 +101,8 @@ impl PriceBoard {
 
     /// The guess, moved to where no pool earns more than a crumb of its gas; where there is no such price, than its gas.
     fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
-        if is_price(guess) && self.band_after_gas(problem, token, CRUMB, Band { low: guess, high: guess }).is_point() {
+        let at_guess = Band { low: guess, high: guess };
+        if is_price(guess) && self.band_after_gas(problem, token, CRUMB, at_guess).holds(guess) {
             return guess;
         }
         let crumbs = self.band_after_gas(problem, token, CRUMB, Band::ANY);
@@ -168,9 +169,8 @@ struct Band {
 impl Band {
     const ANY: Self = Self { low: 0.0, high: f64::INFINITY };
 
-    /// Whether it is one price and no more, as it was made.
-    fn is_point(self) -> bool {
-        self.low >= self.high
+    fn holds(self, price: f64) -> bool {
+        self.low <= price && price <= self.high
     }
 
     /// Cuts off the prices of `token` at which a pool with a token priced `other` would trade; its marginal rates are those of
