@@ -16,6 +16,9 @@ use crate::{Prepared, Request, Route, Step};
 /// 2³², the unit of shares.
 const WHOLE_SHARE: f64 = 4_294_967_296.0;
 
+/// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step.
+const NOT_WORTH_A_STEP: f64 = 1e-6;
+
 /// Why a plan does not replay.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PlanError {
@@ -35,7 +38,6 @@ pub(crate) type Kept = [(u32, f64)];
 /// The exact route of a planned flow.
 pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kept: &Kept) -> Result<Route, PlanError> {
     let mut run = Replay::new(prepared, request)?;
-    run.wrap_inputs(flows)?;
     for token in topological_order(request, flows)? {
         run.share_out(token, flows, kept)?;
     }
@@ -58,8 +60,6 @@ struct Replay<'a> {
     request: &'a Request,
     at: ExecutionBlock,
     wrapper: Option<PoolId>,
-    /// Whether ether is among the outputs, and wrapped ether too.
-    wants: (bool, bool),
     balances: Vec<(TokenId, U256)>,
     /// What the route did so far to the pools that it used.
     used: Vec<(Address, After)>,
@@ -71,8 +71,8 @@ impl<'a> Replay<'a> {
         let market: &'a Market = prepared.market();
         let mut wrappers = market.pools_of(Tokens::ETHER).iter().copied();
         let wrapper = wrappers.find(|id| market.pool(*id).is_some_and(|pool| pool.product == Product::WrappedEther));
-        let wants = |token| request.outputs.iter().any(|(output, _)| *output == token);
-        let touches_ether = wants(Tokens::ETHER) || request.inputs.iter().any(|(input, _)| *input == Tokens::ETHER);
+        let wants_ether = request.outputs.iter().any(|(output, _)| *output == Tokens::ETHER);
+        let touches_ether = wants_ether || request.inputs.iter().any(|(input, _)| *input == Tokens::ETHER);
         if touches_ether && wrapper.is_none() {
             return Err(PlanError::Unknown);
         }
@@ -82,7 +82,6 @@ impl<'a> Replay<'a> {
             request,
             at: request.at,
             wrapper,
-            wants: (wants(Tokens::ETHER), wants(Tokens::WETH)),
             balances: request.inputs.clone(),
             used: Vec::new(),
             steps: Vec::new(),
@@ -100,25 +99,10 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Wraps the ether that came in, unless nothing joins it: then pools that take ether itself are served first.
-    fn wrap_inputs(&mut self, flows: &[Flow]) -> Result<(), PlanError> {
-        let joined = flows.iter().any(|flow| flow.to == Tokens::WETH.0);
-        let wraps = joined || self.balances.iter().any(|(token, _)| *token == Tokens::WETH);
-        if wraps { self.wrap_all() } else { Ok(()) }
-    }
-
-    /// Wraps all ether at hand.
-    fn wrap_all(&mut self) -> Result<(), PlanError> {
-        let amount = self.balance(Tokens::ETHER);
-        match self.wrapper {
-            Some(wrapper) if !amount.is_zero() => self.convert(wrapper, Tokens::ETHER, 0, amount),
-            _ => Ok(()),
-        }
-    }
-
     /// Ether to wrapped ether or back.
-    fn convert(&mut self, wrapper: PoolId, from: TokenId, share: u32, amount: U256) -> Result<(), PlanError> {
+    fn convert(&mut self, from: TokenId, share: u32, amount: U256) -> Result<(), PlanError> {
         let to = if from == Tokens::ETHER { Tokens::WETH } else { Tokens::ETHER };
+        let wrapper = self.wrapper.ok_or(PlanError::Unknown)?;
         let pool = self.market.pool(wrapper).ok_or(PlanError::Unknown)?;
         let (Some(coin_in), Some(coin_out)) = (pool.coin_index(from), pool.coin_index(to)) else {
             return Err(PlanError::Unknown);
@@ -153,22 +137,54 @@ impl<'a> Replay<'a> {
 
     /// Runs every step that takes a token.
     fn share_out(&mut self, token: u32, flows: &[Flow], kept: &Kept) -> Result<(), PlanError> {
-        let id = TokenId(token);
         let mut leaving: Vec<&Flow> = flows.iter().filter(|flow| flow.from == token && flow.amount_in > 0.0).collect();
         leaving.sort_by(|a, b| a.amount_in.total_cmp(&b.amount_in).then(a.pair.cmp(&b.pair)));
-        if id == Tokens::WETH && !self.balance(Tokens::ETHER).is_zero() {
-            // Ether that was not wrapped yet goes to the pools that take ether itself, before the rest is wrapped.
-            leaving.sort_by_key(|flow| self.coins(flow).is_none_or(|edge| edge.from != Tokens::ETHER));
-        }
         let stays = kept.iter().find(|(known, _)| *known == token).map_or(0.0, |(_, amount)| *amount);
+        if TokenId(token) == Tokens::WETH {
+            self.share_out_ether(&leaving, stays)
+        } else {
+            self.share(TokenId(token), &leaving, stays)
+        }
+    }
+
+    /// The same for ether, which the graph takes for one token and pools for two: what is at hand is wrapped or unwrapped once, so
+    /// that pools of either, and what stays of either, have their part.
+    fn share_out_ether(&mut self, leaving: &[&Flow], stays: f64) -> Result<(), PlanError> {
+        let (of_ether, of_wrapped): (Vec<&Flow>, Vec<&Flow>) = leaving.iter().partition(|flow| self.takes_ether(flow));
+        let ratio = |token| self.request.outputs.iter().find(|o| o.0 == token).map_or(0.0, |o| f64::from(o.1));
+        let (ether, wrapped) = (ratio(Tokens::ETHER), ratio(Tokens::WETH));
+        let unit = if leaving.is_empty() { 1.0 } else { stays } / (ether + wrapped).max(1.0);
+        let (ether, wrapped) = (ether * unit, wrapped * unit);
+        let part = |flows: &[&Flow], stays: f64| flows.iter().map(|flow| flow.amount_in).sum::<f64>() + stays;
+        self.balance_ether(part(&of_ether, ether), part(&of_wrapped, wrapped))?;
+        self.share(Tokens::ETHER, &of_ether, ether)?;
+        self.share(Tokens::WETH, &of_wrapped, wrapped)
+    }
+
+    /// Wraps or unwraps what makes ether and wrapped ether stand in the proportion of two planned amounts.
+    fn balance_ether(&mut self, ether: f64, wrapped: f64) -> Result<(), PlanError> {
+        let [has_ether, has_wrapped] = [Tokens::ETHER, Tokens::WETH].map(|token| self.balance(token));
+        let all = f64::from(has_ether) + f64::from(has_wrapped);
+        let missing = all * ether / (ether + wrapped) - f64::from(has_ether);
+        let (from, has, moves) = match missing > 0.0 {
+            true => (Tokens::WETH, has_wrapped, missing),
+            false => (Tokens::ETHER, has_ether, -missing),
+        };
+        let leaves_nothing = if from == Tokens::ETHER { ether <= 0.0 } else { wrapped <= 0.0 };
+        if has.is_zero() || moves.is_nan() || (!leaves_nothing && moves <= NOT_WORTH_A_STEP * all) {
+            return Ok(());
+        }
+        let share = if leaves_nothing { 0 } else { share_of(moves / f64::from(has)) };
+        let amount = if leaves_nothing { has } else { taken(has, share) };
+        self.convert(from, share, amount)
+    }
+
+    /// Shares what is at hand of a token out in the planned proportions.
+    fn share(&mut self, token: TokenId, leaving: &[&Flow], stays: f64) -> Result<(), PlanError> {
         let mut planned = leaving.iter().map(|flow| flow.amount_in).sum::<f64>() + stays;
         for (k, flow) in leaving.iter().enumerate() {
             let edge = self.coins(flow).ok_or(PlanError::Unknown)?;
-            if edge.from != Tokens::ETHER && id == Tokens::WETH {
-                self.wrap_all()?;
-            }
-            let ether = edge.from == Tokens::ETHER && !self.balance(Tokens::ETHER).is_zero();
-            let have = self.balance(if ether { Tokens::ETHER } else { id });
+            let have = self.balance(token);
             if have.is_zero() {
                 break;
             }
@@ -179,35 +195,18 @@ impl<'a> Replay<'a> {
             if amount.is_zero() {
                 continue;
             }
-            match self.trade(&edge, share, amount) {
+            match self.step(&edge, share, amount) {
                 Ok(()) => {}
                 // A crumb that buys nothing stays with the larger branches.
                 Err(SwapError::ZeroOutput) if !last => {}
                 Err(error) => return Err(PlanError::Refused { flow: **flow, at_most: at_most(&error) }),
             }
-            if edge.to == Tokens::ETHER && !self.stays_ether(flows) {
-                self.wrap_all()?;
-            }
         }
-        if id != Tokens::WETH {
-            return Ok(());
-        }
-        if !self.wants.0 {
-            self.wrap_all()?;
-        }
-        self.unwrap_outputs()
+        Ok(())
     }
 
-    /// Whether ether that a pool pays stays ether: as all of an output, or to go on to a pool that takes ether, where nothing joins
-    /// it. Wrapped, it could not be unwrapped again: see [`Replay::trade`].
-    fn stays_ether(&self, flows: &[Flow]) -> bool {
-        let mut leaving = flows.iter().filter(|flow| flow.from == Tokens::WETH.0 && flow.amount_in > 0.0);
-        if self.wants.0 {
-            return !self.wants.1 && leaving.next().is_none();
-        }
-        let joining = flows.iter().filter(|flow| flow.to == Tokens::WETH.0 && flow.amount_in > 0.0).count();
-        let alone = joining == 1 && self.balance(Tokens::WETH).is_zero();
-        alone && leaving.any(|flow| self.coins(flow).is_some_and(|edge| edge.from == Tokens::ETHER))
+    fn takes_ether(&self, flow: &Flow) -> bool {
+        self.coins(flow).is_some_and(|edge| edge.from == Tokens::ETHER)
     }
 
     /// The pool and coins of a flow. The graph knows ether and wrapped ether as one; a pool has the one or the other.
@@ -217,22 +216,6 @@ impl<'a> Replay<'a> {
         let coins = &self.market.pool(pair.pool)?.coins;
         let (from, to) = (*coins.get(usize::from(coin_in))?, *coins.get(usize::from(coin_out))?);
         Some(Edge { pool: pair.pool, coin_in, coin_out, from, to })
-    }
-
-    /// A step, after unwrapping what it takes where it takes ether and none is at hand. Refused where ether would be made again
-    /// after some was spent.
-    fn trade(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
-        let unwraps = edge.from == Tokens::ETHER && self.balance(Tokens::ETHER).is_zero();
-        if (unwraps || edge.to == Tokens::ETHER) && self.steps.iter().any(|step| step.token_in == Tokens::ETHER) {
-            // In a program every step that makes a token comes before those that spend it, and ether was spent.
-            return Err(SwapError::Closed);
-        }
-        let Some(wrapper) = self.wrapper.filter(|_| unwraps) else { return self.step(edge, share, amount_in) };
-        // Nothing is unwrapped for a pool that refuses.
-        self.swap(edge, amount_in)?;
-        let unwrapped = self.convert(wrapper, Tokens::WETH, share, amount_in);
-        unwrapped.map_err(|_| SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out })?;
-        self.step(edge, 0, amount_in)
     }
 
     /// Where a pool's state lies, which others may share.
@@ -252,18 +235,6 @@ impl<'a> Replay<'a> {
         let before =
             self.known(edge.pool).and_then(|at| self.used.get(at)).map_or(&After::Unchanged, |(_, after)| after);
         pool.swap_after(&self.at, before, edge.coin_in, edge.coin_out, amount_in)
-    }
-
-    fn unwrap_outputs(&mut self) -> Result<(), PlanError> {
-        let have = self.balance(Tokens::WETH);
-        let (Some(wrapper), true, false) = (self.wrapper, self.wants.0, have.is_zero()) else { return Ok(()) };
-        if !self.wants.1 {
-            return self.convert(wrapper, Tokens::WETH, 0, have);
-        }
-        let ratio = |token| self.request.outputs.iter().find(|o| o.0 == token).map_or(0.0, |o| f64::from(o.1));
-        let (ether, wrapped) = (ratio(Tokens::ETHER), ratio(Tokens::WETH));
-        let share = share_of(ether / (ether + wrapped));
-        self.convert(wrapper, Tokens::WETH, share, taken(have, share))
     }
 
     fn finish(self) -> Result<Route, PlanError> {
