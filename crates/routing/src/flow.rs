@@ -22,6 +22,8 @@ const ROUNDS: usize = 8;
 pub(crate) const SWAP_GAS_UNITS: f64 = 80_000.0;
 /// Surcharges tried.
 const SURCHARGES: usize = 6;
+/// What floating point may add to the value of a flow, as a share.
+const ROUNDED: f64 = 5e-3;
 /// Where smoothing ends, as a share of a swap's gas.
 const LAST_TAU: f64 = 0.01;
 
@@ -53,6 +55,8 @@ pub(crate) struct FlowSearch<'a, 'p> {
     pub(crate) start: &'a [f64],
     /// Value of the whole trade.
     pub(crate) scale: f64,
+    /// What no flow is worth more than; infinite where nothing is known.
+    pub(crate) ceiling: f64,
     /// Most pools of a flow.
     pub(crate) max_pools: usize,
     pub(crate) newton: Newton,
@@ -95,6 +99,7 @@ impl<'p> FlowSearch<'_, 'p> {
             }
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
+        self.ceiling = self.ceiling.min(least);
         let dear = self.dearer(&sub, &relaxed);
         let rounded = rounding::round(self, &sub, &relaxed, dear.as_ref(), chain);
         let Some(fixed) = rounded else {
@@ -261,7 +266,9 @@ impl<'p> FlowSearch<'_, 'p> {
 
     /// The best flow over exactly these pools; see [`Fixed::solve`].
     pub(crate) fn fixed(&mut self, pools: &[u32], start: &dyn Fn(u32) -> f64, excess: f64) -> Option<Fixed<'p>> {
-        Fixed::solve(self.problem, &mut self.newton, &mut self.local, pools, start, self.scale, excess)
+        let found = Fixed::solve(self.problem, &mut self.newton, &mut self.local, pools, start, self.scale, excess)?;
+        // Where prices ran off towards zero everything seems balanced, and worth more than anything can be.
+        (found.net <= self.ceiling * (1.0 + ROUNDED)).then_some(found)
     }
 
     /// A guess at any token's price.

@@ -168,6 +168,7 @@ impl<'a> Solver<'a> {
             alive: &self.reach.alive,
             start,
             scale: value.max(problem.gas_price),
+            ceiling: f64::INFINITY,
             max_pools: usize::from(self.request.max_steps).saturating_sub(CONVERSIONS).max(1),
             newton: Newton::default(),
             local: vec![u32::MAX; start.len()],
