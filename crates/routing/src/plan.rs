@@ -44,6 +44,16 @@ pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kep
     run.finish()
 }
 
+/// Most pools of a flow whose route keeps within the steps that it may have: where ether may be needed beside wrapped ether, one
+/// step is for the conversion.
+pub(crate) fn most_pools(prepared: &Prepared, request: &Request) -> usize {
+    let mut ends =
+        request.inputs.iter().map(|(token, _)| *token).chain(request.outputs.iter().map(|(token, _)| *token));
+    let of_ether = prepared.market().pools_of(Tokens::ETHER);
+    let converts = ends.any(|token| token == Tokens::ETHER) || of_ether.len() > 1;
+    usize::from(request.max_steps).saturating_sub(usize::from(converts)).max(1)
+}
+
 /// The flow that a route runs.
 pub(crate) fn flows_of(prepared: &Prepared, route: &Route) -> Vec<Flow> {
     let flow = |step: &Step| {

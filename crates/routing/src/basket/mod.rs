@@ -19,6 +19,7 @@ use crate::board::PriceBoard;
 use crate::certify;
 use crate::dual::Newton;
 use crate::flow::FlowSearch;
+use crate::plan;
 use crate::potentials::Potentials;
 use crate::prepare::node;
 use crate::problem::{Problem, awake};
@@ -42,8 +43,6 @@ const REOPENED: usize = 24;
 const PARTS: u16 = 6;
 /// Gap, as a share of the bound, above which assignments by parts are tried too: amounts beyond the market's liquidity.
 const FAR: f64 = 3e-2;
-/// Steps that wrapping and unwrapping ether may take.
-const CONVERSIONS: usize = 4;
 
 /// The best route for a basket, with its certificate.
 ///
@@ -169,7 +168,10 @@ impl<'a> Solver<'a> {
             start,
             scale: value.max(problem.gas_price),
             ceiling: f64::INFINITY,
-            max_pools: usize::from(self.request.max_steps).saturating_sub(CONVERSIONS).max(1),
+            // Some may be added for inputs that a flow leaves where they are.
+            max_pools: plan::most_pools(self.prepared, self.request)
+                .saturating_sub(problem.terms.supplies.len())
+                .max(1),
             newton: Newton::default(),
             local: vec![u32::MAX; start.len()],
         }

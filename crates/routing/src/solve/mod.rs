@@ -195,7 +195,7 @@ impl<'a> Single<'a> {
         let is_off = |found: &Candidate, share: f64| beyond(found, if is_full(found) { LOST } else { share });
         if best.as_ref().is_none_or(|found| is_off(found, FAR)) {
             let potentials = Potentials::new(&universe, if below_gas { 0.0 } else { 1.0 });
-            let pools = usize::from(self.request.max_steps);
+            let pools = plan::most_pools(self.prepared, self.request);
             let cut = greedy::Cut { chunks: CHUNKS, pools, chains: usize::MAX, quotes: CHUNK_QUOTES };
             let flows = greedy::chunked(&universe, &potentials, cut);
             self.offer(&mut best, &flows);

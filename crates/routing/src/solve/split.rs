@@ -6,6 +6,7 @@ use crate::certify;
 use crate::dual::Newton;
 use crate::few::{self, Worth};
 use crate::flow::{FlowSearch, Found, Relaxed};
+use crate::plan;
 use crate::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::reach::reachable;
@@ -139,7 +140,7 @@ impl Single<'_> {
             start: &first.prices,
             scale: first.bound.max(wider.gas_price),
             ceiling: f64::INFINITY,
-            max_pools: usize::from(self.request.max_steps).saturating_sub(2).max(1),
+            max_pools: plan::most_pools(self.prepared, self.request),
             newton: Newton::default(),
             local: vec![u32::MAX; first.prices.len()],
         };
@@ -203,7 +204,7 @@ impl Single<'_> {
             start: &start,
             scale: bound.max(universe.gas_price),
             ceiling: f64::INFINITY,
-            max_pools: usize::from(self.request.max_steps).saturating_sub(2).max(1),
+            max_pools: plan::most_pools(self.prepared, self.request),
             newton: Newton::default(),
             local: vec![u32::MAX; start.len()],
         };
