@@ -201,3 +201,27 @@ impl Band {
 fn is_price(guess: f64) -> bool {
     guess > 0.0 && guess.is_finite()
 }
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    #[test]
+    fn next_to_nothing_at_an_absurd_price_moves_no_token_away_from_its_pool() {
+        const ETHER: u128 = 10_u128.pow(18);
+        // Token 2 is worth as much as the others; one pool has an atomic unit of it, for a ten thousandth of an ether.
+        let deep = [((0, 1), [1_000 * ETHER; 2]), ((1, 2), [ETHER; 2])];
+        let market = prepared(&[deep[0], deep[1], ((0, 2), [ETHER / 10_000, 1])]);
+        let problem = problem(&market, token(1), U256::from(ETHER), token(0));
+        let [weth, hub, odd] = [0, 1, 2].map(|position| token(position).index());
+        let mut board = PriceBoard::new(odd + 1);
+        board.set(weth, 1.0);
+        board.set(hub, 1.0);
+        let guess = vec![1.0; odd + 1];
+        board.fill(&problem, &vec![true; odd + 1], &guess);
+        assert!((0.9..1.1).contains(&board.price[odd]), "{}", board.price[odd]);
+    }
+}

@@ -283,3 +283,37 @@ impl<'p> FlowSearch<'_, 'p> {
         index32(self.local.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    #[test]
+    fn a_set_of_pools_whose_prices_ran_off_is_worth_nothing() {
+        const ETHER: u128 = 10_u128.pow(18);
+        let market = prepared(&[((1, 2), [1_000 * ETHER; 2]), ((2, 0), [1_000 * ETHER; 2])]);
+        let problem = problem(&market, token(1), U256::from(10 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let bound = potentials.bound(&problem);
+        let mut search = FlowSearch {
+            problem: &problem,
+            potentials: &potentials,
+            alive: &[],
+            start: &[],
+            scale: bound,
+            ceiling: bound,
+            max_pools: 40,
+            newton: Newton::default(),
+            local: vec![u32::MAX; 4],
+        };
+        // The wrapper of ether is pair 0.
+        let sane = search.fixed(&[1, 2], &|_| 1.0, 1e-9 * bound).map(|found| found.net / bound);
+        assert!(sane.is_some_and(|share| (0.9..1.0).contains(&share)), "{sane:?}");
+        // At prices next to nothing all that the last pool holds is paid for next to nothing.
+        let start = |place: u32| if place as usize == token(0).index() { 1.0 } else { 1e-30 };
+        assert!(search.fixed(&[1, 2], &start, 1e-9 * bound).is_none());
+    }
+}

@@ -28,6 +28,8 @@ mod rounding;
 pub mod route;
 mod solve;
 mod support;
+#[cfg(test)]
+mod testing;
 mod valuation;
 mod walk;
 mod witness;
