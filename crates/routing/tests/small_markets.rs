@@ -214,3 +214,14 @@ fn preparing_the_next_block_is_the_same_as_preparing_it_from_nothing() {
     let request = request(token(0), ether(3.0), token(2), 1_000_000_000);
     assert_eq!(solve(&next, &request), solve(&fresh, &request));
 }
+
+#[test]
+fn a_trade_that_no_pool_takes_alone_is_split_and_its_bound_is_as_close() {
+    let limited = |coins, depth| Sketch { coins, depth, tilt: 1.0, concentrated: true, fee: 500 };
+    let market = market(4, &[limited((0, 1), 100.0), limited((0, 1), 80.0), limited((1, 2), 50.0), plain(0, 2, 1e4)]);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let split = solve(&prepared, &request(token(1), ether(25.0), token(0), 1_000_000_000)).unwrap();
+    assert!(split.route.steps.iter().filter(|step| step.token_in == token(1)).count() > 1);
+    let gap_bps = split.certificate.unwrap().gap_bps;
+    assert!(gap_bps < 0.1, "{gap_bps}");
+}

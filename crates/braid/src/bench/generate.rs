@@ -163,14 +163,14 @@ const LEAST_DEPTH_ETHER: f64 = 0.3;
 /// Hubs with each other first; then every token of the tail its first two pools, and the rest to the popular ones.
 fn place(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> Place {
     if at < HUB_POOLS || at.is_multiple_of(HUB_POOL_EVERY) {
-        let pair = if at < hubs.len() - 1 {
-            [hubs[at + 1], hubs[0]]
+        let (coins, magnitude) = if at < hubs.len() - 1 {
+            ([hubs[at + 1], hubs[0]], random.between(3.5, 5.5))
         } else {
             let a = hub(random, hubs);
             let others: Vec<Coin> = hubs.iter().filter(|other| other.id != a.id).copied().collect();
-            [a, random.pick(&others)]
+            ([a, random.pick(&others)], random.between(-1.0, 5.5))
         };
-        return Place { coins: pair, depth_ether: 10_f64.powf(random.between(1.5, 4.7)), concentrated: 0.8 };
+        return Place { coins, depth_ether: 10_f64.powf(magnitude).max(LEAST_DEPTH_ETHER), concentrated: 0.8 };
     }
     let at = at - HUB_POOLS;
     // Squared, so that tokens early in the tail come up more often.

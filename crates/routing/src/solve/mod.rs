@@ -162,11 +162,16 @@ impl<'a> Single<'a> {
         }
         let mut potentials = Potentials::new(&self.problem, 1.0);
         let mut chains = self.chains(&potentials);
-        let below_gas = chains.is_empty() || potentials.worth[self.problem.source] <= 0.0;
+        let mut below_gas = chains.is_empty() || potentials.worth[self.problem.source] <= 0.0;
         if below_gas {
             // A trade worth less than its gas is still answered: search without gas in the potentials.
-            potentials = Potentials::new(&self.problem, 0.0);
-            chains = self.chains(&potentials);
+            let without_gas = Potentials::new(&self.problem, 0.0);
+            chains = self.chains(&without_gas);
+            // Where that leads nowhere either, gas is not what is in the way: no single chain takes the amount.
+            below_gas = !chains.is_empty() || potentials.worth[self.problem.source] <= 0.0;
+            if below_gas {
+                potentials = without_gas;
+            }
         }
         if potentials.worth[self.problem.source] <= 0.0 {
             return Err(SolveError::NoRoute(output));
