@@ -35,7 +35,7 @@ sol! {
     event PlainPoolDeployed(address[4] coins, uint256 A, uint256 fee, address deployer);
 }
 
-const LISTED: [(Address, Product); 7] = [
+const LISTED: [(Address, Product); 8] = [
     (at::CURVE_LISTED_PLAIN, Product::CurveStableswap),
     (at::CURVE_LISTED_META, Product::CurveMetapool),
     (at::CURVE_LISTED_NEXT, Product::CurveStableswapNg),
@@ -43,6 +43,7 @@ const LISTED: [(Address, Product); 7] = [
     (at::CURVE_LISTED_NEXT_META, Product::CurveMetapool),
     (at::CURVE_LISTED_NEXT_META_ON_3POOL, Product::CurveMetapool),
     (at::CURVE_LISTED_HELD, Product::CurveStableswap),
+    (at::CURVE_LISTED_META_ON_REN, Product::CurveMetapool),
 ];
 
 fn pool(market: &Market, address: Address) -> Option<&Pool> {

@@ -126,7 +126,7 @@ fn lido_stakes_and_moves_as_its_own_code_does() {
     let mut random = Random::new(81);
     chain.place(WSTETH, "StandInWstEth", &(STETH, OWNER, U256::ZERO).abi_encode());
     chain.send(STETH, &approveCall { spender: WSTETH, amount: U256::MAX }).unwrap();
-    let turns: u64 = if std::env::var_os("LONG").is_some() { 25_000 } else { 500 };
+    let turns: u64 = if std::env::var_os("LONG").is_some() { 45_000 } else { 500 };
     let (mut staked, mut refused, mut moved) = (0, 0, 0);
     for turn in 0..turns {
         let (number, paused) = (23_369_491 + random.below(1_000_000), random.below(30) == 0);
