@@ -252,7 +252,7 @@ async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
     follower.shutdown().await;
     let Found::Market(saved) = MarketStore::open(dir.path()).unwrap().1 else { panic!("nothing was stored") };
     let list = saved.lists.iter().find(|list| list.keeper == at::CURVE_STABLE_FACTORY).unwrap();
-    assert_eq!(list.read.last().map(|(_, count)| *count), Some(4), "three of the world, and one that was made");
+    assert_eq!(list.read.last().map(|(_, count)| *count), Some(5), "four of the world, and one that was made");
     // while nobody looks: one is made, one is filled
     let unseen = make(&chain).await;
     fill(&chain, unseen).await;

@@ -36,7 +36,6 @@ const ACCOUNTS: [Address; 4] = [
     address!("b8FFC3Cd6e7Cf5a098A1c92F48009765B24088Dc"),
     address!("2b33CF282f867A7FF693A66e11B0FcC5552e4425"),
 ];
-const VALIDATOR_ETHER: u64 = 32;
 
 /// A chain with what the crate has of Lido; `None` where it cannot be had.
 fn mainnet() -> Option<Chain> {
