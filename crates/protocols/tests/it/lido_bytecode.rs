@@ -85,14 +85,14 @@ fn pool(chain: &mut Chain, product: Product, address: Address, coins: [Address; 
 }
 
 /// Stakes: the model and the contract say what the shares are then worth, or both refuse. What is left, where it paid. The contract also takes
-/// ether for nothing; the model does not, and such a stake is not made.
+/// ether for nothing, and makes more shares than 128 bits count, as the third does not; the model takes neither, and no such stake is made.
 fn stake(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, amount: U256) -> Option<After> {
     let model = pool.swap_after(at, before, 0, 1, amount);
     let says = match model {
         Ok(_) => "",
         Err(SwapError::LimitExceeded { .. }) => "STAKE_LIMIT",
         Err(SwapError::Closed) => "STAKING_PAUSED",
-        Err(SwapError::ZeroOutput) => return None,
+        Err(SwapError::ZeroOutput | SwapError::Overflow { .. }) => return None,
         Err(other) => panic!("{other:?}"),
     };
     let done = chain.send_ether(STETH, &submitCall { referral: Address::ZERO }, amount);
