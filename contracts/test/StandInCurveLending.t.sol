@@ -5,6 +5,7 @@ import {StandInAToken, StandInAavePool} from "../devnet/curve/StandInAave.sol";
 import {Erc20} from "../devnet/curve/Coins.sol";
 import {
     StandInCurveAave,
+    StandInCurveAaveTwo,
     StandInCurveCompound,
     StandInCurveCompoundTether
 } from "../devnet/curve/StandInCurveLending.sol";
@@ -72,13 +73,15 @@ contract StandInCurveLendingTest is Vectors {
         assertGt(row, 0, "no row");
     }
 
-    function test_a_pool_at_aave_shows_what_mainnets_showed() public {
+    function test_pools_at_aave_show_what_mainnets_showed() public {
         if (!_open("curve_stableswap")) return;
         uint8[2] memory entries = [11, 27];
         for (uint256 k; k < entries.length; ++k) {
             Habits memory habits = Habits(100, Product.TimesNPlusOne, false, false, true, false, true, false);
             Terms memory terms = _terms(entries[k], habits);
-            address pool = address(new StandInCurveAave(terms, terms.coins, address(0), address(0)));
+            address pool = terms.coins.length == 3
+                ? address(new StandInCurveAave(terms, terms.coins, address(0), address(0)))
+                : address(new StandInCurveAaveTwo(terms, terms.coins, address(0), address(0)));
             uint256[] memory held = _numbers(entries[k], "balances");
             for (uint256 coin; coin < held.length; ++coin) {
                 Lent(terms.coins[coin]).mint(pool, held[coin]);

@@ -5,7 +5,7 @@ import {Coins, OtherShares} from "./Coins.sol";
 import {StandInAavePool} from "./StandInAave.sol";
 import {StandInCToken} from "./StandInCompound.sol";
 import {FEE_WHOLE, WAD} from "./StableMath.sol";
-import {ClassicPool} from "./StandInCurveStableSwap.sol";
+import {ClassicPool, SignedPlaces} from "./StandInCurveStableSwap.sol";
 import {StablePool, Terms} from "./StablePool.sol";
 
 /// Stand-ins for Curve's pools of a lender's tokens: the deployed calls and events, the deployed arithmetic in Solidity of ours. What is left
@@ -33,7 +33,7 @@ abstract contract LendingPool is ClassicPool, OtherShares {
         return address(SHARES);
     }
 
-    function _amounts(uint256[3] calldata given) internal view returns (uint256[] memory list) {
+    function _amounts(uint256[3] memory given) internal view returns (uint256[] memory list) {
         list = new uint256[](_coins.length);
         for (uint256 k; k < list.length; ++k) {
             list[k] = given[k];
@@ -41,13 +41,9 @@ abstract contract LendingPool is ClassicPool, OtherShares {
     }
 }
 
-/// A pool of three of Aave's tokens: 0xDeBF….
-contract StandInCurveAave is LendingPool {
+/// What the pools of Aave's tokens have in common.
+abstract contract AavePool is LendingPool {
     StandInAavePool internal immutable LENDER;
-
-    event AddLiquidity(
-        address indexed provider, uint256[3] token_amounts, uint256[3] fees, uint256 invariant, uint256 token_supply
-    );
 
     constructor(Terms memory terms, address[] memory underlying, address shares, address lender)
         LendingPool(terms, underlying, shares)
@@ -77,18 +73,17 @@ contract StandInCurveAave is LendingPool {
     }
 
     /// Of the coins themselves only.
-    function add_liquidity(uint256[3] calldata given, uint256 least, bool inUnderlying) external returns (uint256 minted) {
+    function _fill(uint256[] memory amounts, uint256 least, bool inUnderlying)
+        internal
+        returns (uint256 minted, uint256[] memory fees, uint256 invariant)
+    {
         require(inUnderlying, "the stand-in takes no tokens of the lender's");
-        uint256[] memory amounts = _amounts(given);
-        uint256[] memory fees;
-        uint256 invariant;
         (minted, fees, invariant) = _deposit(_held(0), _rates(), amounts);
         require(minted >= least, "Slippage screwed you");
         for (uint256 k; k < amounts.length; ++k) {
             if (amounts[k] != 0) _lend(k, amounts[k]);
         }
         _mint(msg.sender, minted);
-        emit AddLiquidity(msg.sender, given, [fees[0], fees[1], fees[2]], invariant, _supply());
     }
 
     function _lend(uint256 k, uint256 amount) private {
@@ -97,8 +92,44 @@ contract StandInCurveAave is LendingPool {
     }
 }
 
+/// A pool of three of Aave's tokens: 0xDeBF….
+contract StandInCurveAave is AavePool {
+    event AddLiquidity(
+        address indexed provider, uint256[3] token_amounts, uint256[3] fees, uint256 invariant, uint256 token_supply
+    );
+
+    constructor(Terms memory terms, address[] memory underlying, address shares, address lender)
+        AavePool(terms, underlying, shares, lender)
+    {}
+
+    function add_liquidity(uint256[3] calldata given, uint256 least, bool inUnderlying) external returns (uint256 minted) {
+        uint256[] memory fees;
+        uint256 invariant;
+        (minted, fees, invariant) = _fill(_amounts(given), least, inUnderlying);
+        emit AddLiquidity(msg.sender, given, [fees[0], fees[1], fees[2]], invariant, _supply());
+    }
+}
+
+/// A pool of two of Aave's tokens: 0xEB16….
+contract StandInCurveAaveTwo is AavePool {
+    event AddLiquidity(
+        address indexed provider, uint256[2] token_amounts, uint256[2] fees, uint256 invariant, uint256 token_supply
+    );
+
+    constructor(Terms memory terms, address[] memory underlying, address shares, address lender)
+        AavePool(terms, underlying, shares, lender)
+    {}
+
+    function add_liquidity(uint256[2] calldata given, uint256 least, bool inUnderlying) external returns (uint256 minted) {
+        uint256[] memory fees;
+        uint256 invariant;
+        (minted, fees, invariant) = _fill(_amounts([given[0], given[1], 0]), least, inUnderlying);
+        emit AddLiquidity(msg.sender, given, [fees[0], fees[1]], invariant, _supply());
+    }
+}
+
 /// What the pools of Compound's tokens have in common.
-abstract contract CompoundPool is LendingPool {
+abstract contract CompoundPool is LendingPool, SignedPlaces {
     /// Decimals of each coin's rate beyond those of its lender's.
     uint256[] private _precisions;
 
@@ -108,11 +139,6 @@ abstract contract CompoundPool is LendingPool {
         for (uint256 k; k < underlying.length; ++k) {
             _precisions.push(terms.rates[k] / WAD);
         }
-    }
-
-    /// The first pools count their coins with a sign.
-    function balances(int128 k) external view returns (uint256) {
-        return _balances[_place(k)];
     }
 
     function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external {
@@ -183,9 +209,7 @@ contract StandInCurveCompound is CompoundPool {
 
     function add_liquidity(uint256[2] calldata given, uint256 least) external {
         _beforeExchange();
-        uint256[] memory amounts = new uint256[](2);
-        (amounts[0], amounts[1]) = (given[0], given[1]);
-        (, uint256[] memory fees, uint256 invariant) = _add(amounts, least);
+        (, uint256[] memory fees, uint256 invariant) = _add(_amounts([given[0], given[1], 0]), least);
         emit AddLiquidity(msg.sender, given, [fees[0], fees[1]], invariant, _supply());
     }
 }

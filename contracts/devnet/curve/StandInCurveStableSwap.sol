@@ -28,6 +28,13 @@ abstract contract ClassicPool is StablePool {
     }
 }
 
+/// The first pools count their coins with a sign.
+abstract contract SignedPlaces is StablePool {
+    function balances(int128 k) external view returns (uint256) {
+        return _balances[_place(k)];
+    }
+}
+
 abstract contract TwoCoins is ClassicPool {
     event AddLiquidity(
         address indexed provider, uint256[2] token_amounts, uint256[2] fees, uint256 invariant, uint256 token_supply
@@ -57,7 +64,7 @@ abstract contract TwoCoins is ClassicPool {
     }
 }
 
-/// Two coins, shares in a token of their own: stETH's pool, EURS, sETH, LINK, renBTC's.
+/// Two coins, shares in a token of their own: stETH's pool, EURS, sETH, LINK.
 contract StandInCurveStableSwap2 is TwoCoins, OtherShares {
     constructor(Terms memory terms, address shares) payable StablePool(terms) OtherShares(shares) {}
 
@@ -110,4 +117,14 @@ contract StandInCurveStableSwap3 is ClassicPool, OtherShares {
         list = new uint256[](3);
         (list[0], list[1], list[2]) = (given[0], given[1], given[2]);
     }
+}
+
+/// Two coins, one of the first pools: renBTC's.
+contract StandInCurveFirst2 is StandInCurveStableSwap2, SignedPlaces {
+    constructor(Terms memory terms, address shares) StandInCurveStableSwap2(terms, shares) {}
+}
+
+/// Three coins, one of the first pools: sBTC's.
+contract StandInCurveFirst3 is StandInCurveStableSwap3, SignedPlaces {
+    constructor(Terms memory terms, address shares) StandInCurveStableSwap3(terms, shares) {}
 }

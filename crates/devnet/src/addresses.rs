@@ -151,6 +151,22 @@ pub const CURVE_WETH_INV: Address = address!("0xdcd90d866ff9636e5a04768825d05d27
 pub const CURVE_AAVE: Address = address!("0xDeBF20617708857ebe4F679508E7b7863a8A8EeE");
 /// Its share.
 pub const CURVE_AAVE_SHARE: Address = address!("0xFd2a8fA60Abd58Efe3EeE34dd494cD491dC14900");
+/// Curve's pool of Aave's DAI and sUSD.
+pub const CURVE_SAAVE: Address = address!("0xEB16Ae0052ed37f479f7fe63849198Df1765a733");
+/// Its share.
+pub const CURVE_SAAVE_SHARE: Address = address!("0x02d341CcB60fAaf662bC0554d13778015d1b285C");
+/// Curve's pool of renBTC and WBTC.
+pub const CURVE_REN: Address = address!("0x93054188d876f558f4a66B2EF1d97d16eDf0895B");
+/// Its share.
+pub const CURVE_REN_SHARE: Address = address!("0x49849C98ae39Fff122806C06791Fa73784FB3675");
+/// Curve's pool of renBTC, WBTC and sBTC.
+pub const CURVE_SBTC: Address = address!("0x7fC77b5c7614E1533320Ea6DDc2Eb61fa00A9714");
+/// Its share.
+pub const CURVE_SBTC_SHARE: Address = address!("0x075b1bb99792c9E1041bA13afEf80C91a1e70fB3");
+/// Curve's metapool of tBTC on [`CURVE_SBTC`].
+pub const CURVE_TBTC: Address = address!("0xC25099792E9349C7DD09759744ea681C7de2cb66");
+/// Its share.
+pub const CURVE_TBTC_SHARE: Address = address!("0x64eda51d3Ad40D56b9dFc5554E06F94e1Dd786Fd");
 /// Curve's pool of Compound's DAI and USDC.
 pub const CURVE_COMPOUND: Address = address!("0xA2B47E3D5c44877cca798226B7B8118F9BFb7A56");
 /// Its share.
@@ -161,12 +177,14 @@ pub const CURVE_COMPOUND_USDT: Address = address!("0x52EA46506B9CC5Ef470C5bf89f1
 pub const CURVE_COMPOUND_USDT_SHARE: Address = address!("0x9fC689CCaDa600B6DF723D9E47D84d76664a1F23");
 /// The lending pool of Aave's second version.
 pub const AAVE: Address = address!("0x7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9");
-/// Aave's tokens of DAI, USDC and USDT.
+/// Aave's tokens of DAI, USDC, USDT and sUSD.
 pub const A_DAI: Address = address!("0x028171bCA77440897B824Ca71D1c56caC55b68A3");
 /// See [`A_DAI`].
 pub const A_USDC: Address = address!("0xBcca60bB61934080951369a648Fb03DF4F96263C");
 /// See [`A_DAI`].
 pub const A_USDT: Address = address!("0x3Ed3B47Dd13EC9a98b44e6204A523E766B225811");
+/// See [`A_DAI`].
+pub const A_SUSD: Address = address!("0x6C5024Cd4F8A59110119C56f8933403A539555EB");
 /// The comptroller of Compound's second version.
 pub const COMPOUND: Address = address!("0x3d9819210A31b4961b30EF54bE2aeD79B9c9Cd3B");
 /// Compound's markets of DAI and USDC.
@@ -187,6 +205,8 @@ pub const CURVE_CRYPTO_FACTORY: Address = address!("0xF18056Bbd320E96A48e3Fbf8bC
 pub const CURVE_PLAIN_IMPLEMENTATION: Address = address!("0x6523Ac15EC152Cb70a334230F6c5d62C5Bd963f1");
 /// The same for metapools of three dollars.
 pub const CURVE_META_IMPLEMENTATION: Address = address!("0x213be373FDff327658139C7df330817DAD2d5bBE");
+/// The same for metapools of renBTC and WBTC.
+pub const CURVE_META_ON_REN_IMPLEMENTATION: Address = address!("0xECAaecd9d2193900b424774133B1f51ae0F29d9E");
 /// Ours, in the list of Curve's first factory: PYUSD and FRAX.
 pub const CURVE_LISTED_PLAIN: Address = address!("0x00000000000000000000000000000000c07e0001");
 /// Ours, in the same list: a metapool of LUSD on three dollars.
@@ -205,6 +225,8 @@ pub const CURVE_LISTED_NEXT_META_ON_3POOL: Address = address!("0x000000000000000
 pub const CURVE_LISTED_HELD: Address = address!("0x00000000000000000000000000000000c07e0008");
 /// The implementation of such pools.
 pub const CURVE_HELD_IMPLEMENTATION: Address = address!("0x24D937143d3F5cF04c72bA112735151A8CAE2262");
+/// Ours, in the same list: a metapool of cbBTC on [`CURVE_REN`].
+pub const CURVE_LISTED_META_ON_REN: Address = address!("0x00000000000000000000000000000000c07e0009");
 /// Fluid's liquidity layer.
 pub const FLUID_LIQUIDITY: Address = address!("0x52Aa899454998Be5b000Ad077a46Bbe360F4e497");
 /// Fluid's factory of pools.

@@ -28,6 +28,7 @@ pub mod uniswap_v2;
 pub mod uniswap_v3;
 pub mod vault;
 pub mod vectors;
+mod warm;
 pub mod wrapped_ether;
 
 pub use error::{DecodeError, SwapError};

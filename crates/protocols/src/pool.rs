@@ -179,19 +179,6 @@ impl Pool {
         }
     }
 
-    /// The contract that holds the pool's coins along with those of other pools, and the gas that a further step through it saves in
-    /// one transaction, besides what the balances of tokens cost; `None` for a pool that holds its own.
-    pub fn vault(&self) -> Option<(Address, u64)> {
-        match &self.state {
-            PoolState::BalancerV2(_) => Some((balancer::v2::VAULT, balancer::v2::gas::AGAIN_GAS_UNITS)),
-            PoolState::BalancerV3(_) | PoolState::BalancerV3Buffer(_) => {
-                Some((balancer::v3::VAULT, balancer::v3::gas::AGAIN_GAS_UNITS))
-            }
-            PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => Some((fluid::LIQUIDITY, fluid::AGAIN_GAS_UNITS)),
-            _ => None,
-        }
-    }
-
     /// What a step uses and the transaction gets back at its end, for slots that it writes from zero and back. It is not in a step's
     /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
     pub fn refunded_gas_units(&self) -> u64 {

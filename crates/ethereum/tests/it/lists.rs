@@ -35,7 +35,7 @@ sol! {
     event PlainPoolDeployed(address[4] coins, uint256 A, uint256 fee, address deployer);
 }
 
-const LISTED: [(Address, Product); 7] = [
+const LISTED: [(Address, Product); 8] = [
     (at::CURVE_LISTED_PLAIN, Product::CurveStableswap),
     (at::CURVE_LISTED_META, Product::CurveMetapool),
     (at::CURVE_LISTED_NEXT, Product::CurveStableswapNg),
@@ -43,6 +43,7 @@ const LISTED: [(Address, Product); 7] = [
     (at::CURVE_LISTED_NEXT_META, Product::CurveMetapool),
     (at::CURVE_LISTED_NEXT_META_ON_3POOL, Product::CurveMetapool),
     (at::CURVE_LISTED_HELD, Product::CurveStableswap),
+    (at::CURVE_LISTED_META_ON_REN, Product::CurveMetapool),
 ];
 
 fn pool(market: &Market, address: Address) -> Option<&Pool> {
@@ -251,7 +252,7 @@ async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
     follower.shutdown().await;
     let Found::Market(saved) = MarketStore::open(dir.path()).unwrap().1 else { panic!("nothing was stored") };
     let list = saved.lists.iter().find(|list| list.keeper == at::CURVE_STABLE_FACTORY).unwrap();
-    assert_eq!(list.read.last().map(|(_, count)| *count), Some(4), "three of the world, and one that was made");
+    assert_eq!(list.read.last().map(|(_, count)| *count), Some(5), "four of the world, and one that was made");
     // while nobody looks: one is made, one is filled
     let unseen = make(&chain).await;
     fill(&chain, unseen).await;

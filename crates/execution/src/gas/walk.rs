@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
 use braid_protocols::{
-    Product,
+    Pool, Product,
     step::{Funding, TRANSFERS_GAS_UNITS},
 };
 use braid_routing::{Route, Step};
@@ -69,8 +69,8 @@ struct Walker<'a> {
     payer: Address,
     proxy: Address,
     ledger: BTreeMap<Address, Account>,
-    /// Those that a step went through.
-    vaults: BTreeSet<Address>,
+    /// Pools, vaults and base pools that a step went through.
+    touched: BTreeSet<Address>,
     /// The input that the owner's signature pays straight to the first step's pool.
     signed: Option<Address>,
     meter: Meter,
@@ -82,7 +82,7 @@ impl<'a> Walker<'a> {
         let proxy = proxy::address();
         meter.warm(proxy);
         meter.warm(payer);
-        Self { market, order, payer, proxy, ledger: BTreeMap::new(), vaults: BTreeSet::new(), signed: None, meter }
+        Self { market, order, payer, proxy, ledger: BTreeMap::new(), touched: BTreeSet::new(), signed: None, meter }
     }
 
     /// Gas so far, less what is to be refunded.
@@ -170,11 +170,9 @@ impl<'a> Walker<'a> {
                 self.credit(token_out, step.amount_out, Destination::Proxy);
             }
             _ => {
-                let (holder, saved) = match pool.vault() {
-                    Some((vault, _)) if self.vaults.insert(vault) => (vault, 0),
-                    Some((vault, again)) => (vault, again),
-                    None => (pool.address, 0),
-                };
+                let (holder, coins, at) = (pool.holder(), [step.coin_in, step.coin_out], self.market.block().next());
+                let saved = pool.saved_gas_units(coins, &at, &self.touched);
+                self.touched.extend(pool.touches(coins, &at));
                 self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS + saved));
                 self.meter.lend(pool.refunded_gas_units());
                 match pool.step_code(step.coin_in, step.coin_out).funding {
@@ -182,10 +180,7 @@ impl<'a> Walker<'a> {
                     Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, holder),
                     Funding::Approval => {
                         self.bring(token_in, step.amount_in);
-                        self.meter.work(costs::ALLOWANCE);
-                        let allowance = (token_in, self.proxy, holder);
-                        self.meter.write(allowance, true, false);
-                        self.meter.write(allowance, true, true);
+                        self.allow(token_in, holder);
                         self.transfer(token_in, self.proxy, holder);
                     }
                     Funding::Held => {
@@ -272,6 +267,20 @@ impl<'a> Walker<'a> {
     fn bring(&mut self, token: Address, amount: U256) {
         if self.spend(token, amount) {
             self.transfer_from(self.proxy, token, self.proxy);
+        }
+    }
+
+    /// The proxy's allowance: for exactly what is taken, and used up; but by a token that lets the spender take without one it is left as it is,
+    /// and was left so before.
+    fn allow(&mut self, token: Address, spender: Address) {
+        self.meter.work(costs::ALLOWANCE);
+        let allowance = (token, self.proxy, spender);
+        let pool = self.market.pool_id(token).and_then(|id| self.market.pool(id));
+        if pool.and_then(Pool::own_token_lets) == Some(spender) {
+            self.meter.write(allowance, false, false);
+        } else {
+            self.meter.write(allowance, true, false);
+            self.meter.write(allowance, true, true);
         }
     }
 

@@ -143,7 +143,11 @@ impl Flow<'_> {
         let leads_on = |id: &&PoolId| {
             let pool = self.market.pool(**id).unwrap();
             let anytime = !VAULT_PRODUCTS.contains(&pool.product);
-            anytime && !self.used.contains(id) && pool.coins.iter().any(|coin| *coin != token && later.contains(coin))
+            // a route meets a lender once
+            let met = |id: &PoolId| self.market.pool(*id).unwrap().shares_state_at() == pool.shares_state_at();
+            anytime
+                && !self.used.iter().any(met)
+                && pool.coins.iter().any(|coin| *coin != token && later.contains(coin))
         };
         let pools: Vec<PoolId> = self.market.pools_of(token).iter().filter(leads_on).copied().collect();
         if pools.is_empty() {

@@ -44,7 +44,7 @@ fn operand_bytes(cell: &str) -> usize {
 
 /// An amount in each direction that the pool takes: of a ladder, the smallest that pays a hundred thousand times what the smallest
 /// of all pays, or the largest before it that does not drain the pool, of which a curve is a bound and no more.
-fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
+pub fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
     let count = u8::try_from(pool.coins.len()).unwrap();
     let mut found = Vec::new();
     for (coin_in, coin_out) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))).filter(|(i, j)| i != j) {

@@ -134,7 +134,7 @@ async fn a_ramp_is_priced_for_the_second() {
 }
 
 /// Pools that only a list tells of, with their coins.
-fn listed() -> [Discovered; 3] {
+fn listed() -> [Discovered; 5] {
     let pool = |address, product, coins| Discovered { address, product, coins, fee_pips: 0, tick_spacing: 0 };
     let coins = |symbols: &[&str]| symbols.iter().map(|symbol| address(symbol)).collect::<Vec<_>>();
     let meta = |own, share, base: &[&str]| [vec![address(own), share], coins(base)].concat();
@@ -145,12 +145,18 @@ fn listed() -> [Discovered; 3] {
             Product::CurveMetapool,
             meta("USDe", at::CURVE_3CRV, &["DAI", "USDC", "USDT"]),
         ),
+        pool(at::CURVE_TBTC, Product::CurveMetapool, meta("tBTC", at::CURVE_SBTC_SHARE, &["renBTC", "WBTC", "sBTC"])),
+        pool(
+            at::CURVE_LISTED_META_ON_REN,
+            Product::CurveMetapool,
+            meta("cbBTC", at::CURVE_REN_SHARE, &["renBTC", "WBTC"]),
+        ),
         pool(at::CURVE_LISTED_HELD, Product::CurveStableswap, coins(&["FRAX", "LUSD"])),
     ]
 }
 
-/// Metapools of the next generation, on a base pool of either, and a pool that asks its coins for balances: each coin that trades with the first,
-/// both ways.
+/// Metapools of the next generation, on a base pool of either, two on pools of bitcoin, and a pool that asks its coins for balances: each
+/// coin that trades with the first, both ways.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
     let mut chain = Chain::start().await;
@@ -159,6 +165,7 @@ async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
     for pool in &pools {
         chain.know(pool.clone());
     }
+    let bitcoin = [at::CURVE_TBTC, at::CURVE_LISTED_META_ON_REN];
     let mut off = Vec::new();
     for day in 0..2 {
         for pool in &pools {
@@ -167,7 +174,10 @@ async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
                     let pair = pair.map(|coin| pool.coins[coin]);
                     let decimals =
                         tokens::TOKENS.iter().find(|token| token.address == pair[0]).map_or(18, |token| token.decimals);
-                    let amount = U256::from(4_321) * U256::from(10).pow(U256::from(decimals)) + U256::from(77 + day);
+                    // thousands of dollars, or tenths of bitcoin
+                    let [whole, parts] = if bitcoin.contains(&pool.address) { [3, 10] } else { [4_321, 1] };
+                    let unit = U256::from(10).pow(U256::from(decimals)) / U256::from(parts);
+                    let amount = U256::from(whole) * unit + U256::from(77 + day);
                     let what = format!("{} {pair:?}", pool.address);
                     let filter = |market: &braid_market::Market| alone(market, pool.address);
                     trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;

@@ -25,12 +25,17 @@ sol! {
 /// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
 
-const COINS: [&str; 3] = ["DAI", "USDC", "USDT"];
+const POOLS: [(Address, &[&str]); 4] = [
+    (at::CURVE_AAVE, &["DAI", "USDC", "USDT"]),
+    (at::CURVE_SAAVE, &["DAI", "sUSD"]),
+    (at::CURVE_COMPOUND, &["DAI", "USDC"]),
+    (at::CURVE_COMPOUND_USDT, &["DAI", "USDC", "USDT"]),
+];
 
-const POOLS: [(Address, usize); 3] = [(at::CURVE_AAVE, 3), (at::CURVE_COMPOUND, 2), (at::CURVE_COMPOUND_USDT, 3)];
-
-fn coin(place: usize) -> &'static tokens::Token {
-    tokens::by_symbol(COINS[place])
+/// A coin of a pool.
+fn coin(pool: Address, place: usize) -> &'static tokens::Token {
+    let (_, coins) = POOLS.iter().find(|(address, _)| *address == pool).unwrap();
+    tokens::by_symbol(coins[place])
 }
 
 fn pool(chain: &Chain, address: Address) -> Arc<Pool> {
@@ -39,9 +44,9 @@ fn pool(chain: &Chain, address: Address) -> Arc<Pool> {
 
 /// A swap of so many whole coins, and a few atomic units, through one pool alone. Gas modelled and used.
 async fn swap(chain: &mut Chain, pool: Address, [i, j]: [usize; 2], whole: u64, recipient: Address) -> (u64, u64) {
-    let amount = coin(i).units(whole) + U256::from(12_345 + i);
+    let amount = coin(pool, i).units(whole) + U256::from(12_345 + i);
     let what = format!("{pool} {i} to {j}");
-    let pair = [coin(i).address, coin(j).address];
+    let pair = [i, j].map(|place| coin(pool, place).address);
     trade_by(chain, pair, amount, (&what, |market| alone(market, pool)), recipient, 0).await
 }
 
@@ -52,7 +57,8 @@ async fn lending_pools_pay_what_was_quoted_for_the_second() {
     let mut off = Vec::new();
     for day in 0..2 {
         for (pool, coins) in POOLS {
-            for [i, j] in (0..coins).flat_map(|i| (0..coins).map(move |j| [i, j])).filter(|[i, j]| i != j) {
+            let places = 0..coins.len();
+            for [i, j] in places.clone().flat_map(|i| places.clone().map(move |j| [i, j])).filter(|[i, j]| i != j) {
                 let (modelled, used) = swap(&mut chain, pool, [i, j], 23_456 + 1_000 * i as u64, OTHER).await;
                 let error = (modelled as f64 / used as f64 - 1.0) * 100.0;
                 let row = format!("{pool} day {day} {i} to {j}: {modelled} modelled {used} used {error:.1}%");
@@ -72,7 +78,7 @@ async fn lending_pools_pay_what_was_quoted_for_the_second() {
 
 /// What the pool itself says to a trade of a whole coin, and what the model does.
 async fn told(chain: &Chain, address: Address, [i, j]: [u8; 2]) -> (bool, Result<U256, SwapError>) {
-    let dx = coin(usize::from(i)).units(1_000);
+    let dx = coin(address, usize::from(i)).units(1_000);
     let call = exchange_underlyingCall { i: i.into(), j: j.into(), dx, least: U256::ZERO };
     let answer = chain.why(address, Bytes::from(call.abi_encode()), U256::ZERO).await;
     let modelled = pool(chain, address).swap(&chain.market.block().next(), i, j, dx).map(|swap| swap.amount_out);
@@ -84,19 +90,22 @@ async fn a_lender_that_takes_no_deposits_closes_the_directions_that_need_one() {
     let mut chain = Chain::start().await;
     // what is done to the lender, a pool of its tokens, and which directions are still open
     type Act = (Option<(Address, Vec<u8>)>, Address, fn([u8; 2]) -> bool);
-    let frozen = freezeCall { asset: coin(1).address, frozen: true }.abi_encode();
+    let frozen = freezeCall { asset: coin(at::CURVE_AAVE, 1).address, frozen: true }.abi_encode();
     let paused = setPauseCall { paused: true }.abi_encode();
     let unminted = _setMintPausedCall { market: at::C_DAI, paused: true }.abi_encode();
-    let acts: [Act; 4] = [
+    let frozen_too = freezeCall { asset: tokens::by_symbol("sUSD").address, frozen: true }.abi_encode();
+    let acts: [Act; 6] = [
         (Some((at::AAVE, frozen)), at::CURVE_AAVE, |[i, _]| i != 1),
+        (Some((at::AAVE, frozen_too)), at::CURVE_SAAVE, |[i, _]| i != 1),
         (Some((at::AAVE, paused)), at::CURVE_AAVE, |_| false),
+        (None, at::CURVE_SAAVE, |_| false),
         (Some((at::COMPOUND, unminted)), at::CURVE_COMPOUND, |[i, _]| i != 0),
         (None, at::CURVE_COMPOUND_USDT, |[i, _]| i != 0),
     ];
     for (address, coins) in POOLS {
-        for place in 0..coins {
-            chain.afford(coin(place).address, coin(place).units(10_000)).await;
-            chain.approve(coin(place).address, address, coin(place).units(10_000)).await;
+        for coin in coins.iter().map(|symbol| tokens::by_symbol(symbol)) {
+            chain.afford(coin.address, coin.units(10_000)).await;
+            chain.approve(coin.address, address, coin.units(10_000)).await;
         }
     }
     for (act, address, open) in acts {
@@ -123,7 +132,7 @@ async fn a_pool_pays_no_more_than_lies_at_the_lender_and_is_met_once() {
     for (address, _) in POOLS {
         let pool = pool(&chain, address);
         let PoolState::Curve(state) = &pool.state else { panic!("{address}") };
-        let amount = coin(0).units(1_000);
+        let amount = coin(address, 0).units(1_000);
         let first = pool.swap(&at, 0, 1, amount).unwrap();
         assert_eq!(pool.swap_after(&at, &first.after, 1, 0, first.amount_out), Err(SwapError::Closed));
         assert_eq!(Some(pool.shares_state_at()), state.stands_on());

@@ -19,6 +19,7 @@ mod crypto_again;
 mod curve;
 mod curve_lending;
 mod fluid;
+mod gas_of_steps;
 mod gas_table;
 mod random_routes;
 mod vault_v2;

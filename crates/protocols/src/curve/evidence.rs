@@ -28,7 +28,7 @@ const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
     (address!("45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51"), Y_TOKENS),
     (address!("79a8C46DeA5aDa233ABaFFD40F3A0A2B1e5A4F27"), Y_TOKENS),
     (address!("06364f10B501e868329afBc005b3492902d6C763"), Y_TOKENS),
-    (address!("2dded6Da1BF5DBdF597C45fcFaa3194e53EcfeAF"), "its lender is not modelled"),
+    (address!("2dded6Da1BF5DBdF597C45fcFaa3194e53EcfeAF"), "it lends at Iron Bank, whose markets are not modelled"),
     (address!("A96A65c051bF88B4095Ee1f2451C2A9d43F53Ae2"), RATES_OF_COINS),
     (address!("F9440930043eb3997fc70e1339dBb11F341de7A8"), RATES_OF_COINS),
 ];

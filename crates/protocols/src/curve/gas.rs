@@ -4,7 +4,14 @@
 //! Measured on the stand-ins of the local chain, whose arithmetic is the deployed pools' and whose compiler is not: see
 //! `docs/protocols/curve.md`, which sets these numbers beside what mainnet's pools used.
 
-use super::crypto::Kind;
+use braid_primitives::ExecutionBlock;
+
+use super::{
+    crypto::Kind,
+    lending,
+    pool::{Door, Model, State},
+    stable::{self, MetaState},
+};
 
 /// StableSwap of two coins, first generation.
 pub const STABLE_SWAP_GAS_UNITS: u64 = 106_000;
@@ -42,6 +49,16 @@ pub const COMPOUND_SWAP_GAS_UNITS: u64 = 564_000;
 pub const MORE_COINS_LENT_GAS_UNITS: u64 = 20_000;
 /// What a deposit or a withdrawal at Compound costs, which a coin that is not lent needs none of.
 pub const AT_COMPOUND_GAS_UNITS: u64 = 99_000;
+/// What a further trade through the same StableSwap pool saves in one transaction.
+pub const STABLE_AGAIN_GAS_UNITS: u64 = 21_000;
+/// The same for each of its coins.
+pub const COIN_AGAIN_GAS_UNITS: u64 = 6_000;
+/// What a further trade through the same metapool saves, besides a price that was remembered the first time.
+pub const META_AGAIN_GAS_UNITS: u64 = 20_000;
+/// What withdrawing from a base pool saves that was touched before.
+pub const WITHDRAW_AGAIN_GAS_UNITS: u64 = 48_500;
+/// What depositing in a base pool saves that was touched before.
+pub const DEPOSIT_AGAIN_GAS_UNITS: u64 = 81_000;
 
 /// What a CryptoSwap pool's work costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,4 +79,90 @@ pub const fn crypto(kind: Kind) -> CryptoGas {
         Kind::TricryptoNg => CryptoGas { swap: 212_000, seek_scale: 59_000, find_d: 45_000 },
         Kind::TwocryptoNg | Kind::TwocryptoStable => CryptoGas { swap: 193_000, seek_scale: 13_000, find_d: 35_000 },
     }
+}
+
+/// For each coin beyond two.
+fn more(coins: usize, each: u64) -> u64 {
+    each * (coins as u64).saturating_sub(2)
+}
+
+impl State {
+    /// Gas units of a swap by itself, but for what a CryptoSwap pool does only now and then.
+    pub(crate) fn gas_units(&self, at: &ExecutionBlock, coin_out: u8, door: Door) -> u64 {
+        match (&self.model, door) {
+            (Model::Stable(pool), _) => {
+                let next = pool.rules.product == stable::ProductRule::Whole && pool.offpeg_fee_multiplier > 0;
+                let base = if next { STABLE_NG_SWAP_GAS_UNITS } else { STABLE_SWAP_GAS_UNITS };
+                let asked =
+                    if self.has_oracle { pool.rates.0.iter().filter(|rate| rate.is_asked_for()).count() } else { 0 };
+                let pays_shares = self.steth.is_some_and(|(coin, _)| coin == coin_out);
+                base + more(pool.balances.len(), MORE_COINS_GAS_UNITS)
+                    + asked as u64 * RATE_GAS_UNITS
+                    + if pays_shares { PAY_STETH_GAS_UNITS } else { 0 }
+            }
+            (Model::Meta(meta), Door::Own(..)) => META_SWAP_GAS_UNITS + price(meta, at),
+            (Model::Meta(meta), door) => {
+                META_SWAP_GAS_UNITS + price(meta, at) + through(meta, door) - asked_before(meta, at)
+            }
+            (Model::Crypto(pool), _) => crypto(pool.kind).swap,
+            (Model::Lending(pool), Door::Own(i, j) | Door::Underlying(i, j)) => {
+                let swap = match pool.lender {
+                    lending::Lender::Aave => AAVE_SWAP_GAS_UNITS,
+                    lending::Lender::Compound => COMPOUND_SWAP_GAS_UNITS,
+                };
+                let unlent = [i, j].into_iter().filter(|coin| !pool.lends(*coin)).count();
+                swap + more(pool.markets.len(), MORE_COINS_LENT_GAS_UNITS) - unlent as u64 * AT_COMPOUND_GAS_UNITS
+            }
+        }
+    }
+
+    /// Whether a trade asks the base pool anything, or trades there.
+    pub(crate) fn goes_through_base(&self, [coin_in, coin_out]: [u8; 2], at: &ExecutionBlock) -> bool {
+        let Model::Meta(meta) = &self.model else { return false };
+        meta.asks_base(at) || matches!(self.door(coin_in, coin_out), Some(Door::Underlying(..)))
+    }
+
+    /// What of those gas units a trade saves where one before it went through this pool (`again`), and where one did through the base pool.
+    pub(crate) fn saved_gas_units(&self, coins: [u8; 2], at: &ExecutionBlock, again: bool, base_again: bool) -> u64 {
+        let Some(door) = self.door(coins[0], coins[1]) else { return 0 };
+        match (&self.model, door) {
+            (Model::Stable(pool), _) if again => {
+                STABLE_AGAIN_GAS_UNITS + COIN_AGAIN_GAS_UNITS * pool.balances.len() as u64
+            }
+            (Model::Meta(meta), door) => {
+                // the first trade remembered the price, or left what is asked warm
+                let own = if again { META_AGAIN_GAS_UNITS + price(meta, at) } else { 0 };
+                let base = match door {
+                    _ if !base_again => 0,
+                    Door::Own(..) if again => 0,
+                    Door::Own(..) => asked_before(meta, at),
+                    Door::Underlying(0, _) => WITHDRAW_AGAIN_GAS_UNITS - asked_before(meta, at),
+                    Door::Underlying(..) => DEPOSIT_AGAIN_GAS_UNITS - asked_before(meta, at),
+                };
+                own + base
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What a metapool's trade spends on the price of the base pool's shares.
+fn price(meta: &MetaState, at: &ExecutionBlock) -> u64 {
+    if !meta.asks_base(at) {
+        return 0;
+    }
+    let remember = if meta.cached_price.is_some() { REMEMBER_PRICE_GAS_UNITS } else { 0 };
+    VIRTUAL_PRICE_GAS_UNITS + more(meta.base.state.balances.len(), MORE_COINS_IN_PRICE_GAS_UNITS) + remember
+}
+
+/// What a trade through the base pool saves for having asked it for that price.
+fn asked_before(meta: &MetaState, at: &ExecutionBlock) -> u64 {
+    let saved = BASE_ASKED_BEFORE_GAS_UNITS + more(meta.base.state.balances.len(), MORE_COINS_ASKED_BEFORE_GAS_UNITS);
+    if meta.asks_base(at) { saved } else { 0 }
+}
+
+/// What trading in the base pool costs.
+fn through(meta: &MetaState, door: Door) -> u64 {
+    let trade = if matches!(door, Door::Underlying(0, _)) { WITHDRAW_GAS_UNITS } else { DEPOSIT_GAS_UNITS };
+    trade + more(meta.base.state.balances.len(), MORE_COINS_IN_BASE_GAS_UNITS)
 }

@@ -269,53 +269,6 @@ impl State {
         }
     }
 
-    /// Gas units of a swap, but for what a CryptoSwap pool does only now and then.
-    pub(crate) fn gas_units(&self, at: &ExecutionBlock, coin_out: u8, door: Door) -> u64 {
-        let more = |coins: usize, each: u64| each * (coins as u64).saturating_sub(2);
-        match (&self.model, door) {
-            (Model::Stable(pool), _) => {
-                let next = pool.rules.product == stable::ProductRule::Whole && pool.offpeg_fee_multiplier > 0;
-                let base = if next { gas::STABLE_NG_SWAP_GAS_UNITS } else { gas::STABLE_SWAP_GAS_UNITS };
-                let asked =
-                    if self.has_oracle { pool.rates.0.iter().filter(|rate| rate.is_asked_for()).count() } else { 0 };
-                let pays_shares = self.steth.is_some_and(|(coin, _)| coin == coin_out);
-                base + more(pool.balances.len(), gas::MORE_COINS_GAS_UNITS)
-                    + asked as u64 * gas::RATE_GAS_UNITS
-                    + if pays_shares { gas::PAY_STETH_GAS_UNITS } else { 0 }
-            }
-            (Model::Meta(meta), door) => {
-                let coins = meta.base.state.balances.len();
-                let asks = meta.asks_base(at);
-                let price = match meta.cached_price {
-                    _ if !asks => 0,
-                    Some(_) => gas::VIRTUAL_PRICE_GAS_UNITS + gas::REMEMBER_PRICE_GAS_UNITS,
-                    None => gas::VIRTUAL_PRICE_GAS_UNITS,
-                };
-                let more_in_price = if asks { more(coins, gas::MORE_COINS_IN_PRICE_GAS_UNITS) } else { 0 };
-                let through = |base: u64| {
-                    let saved = gas::BASE_ASKED_BEFORE_GAS_UNITS + more(coins, gas::MORE_COINS_ASKED_BEFORE_GAS_UNITS);
-                    base + more(coins, gas::MORE_COINS_IN_BASE_GAS_UNITS) - if asks { saved } else { 0 }
-                };
-                let beyond = match door {
-                    Door::Own(..) => 0,
-                    Door::Underlying(0, _) => through(gas::WITHDRAW_GAS_UNITS),
-                    Door::Underlying(..) => through(gas::DEPOSIT_GAS_UNITS),
-                };
-                gas::META_SWAP_GAS_UNITS + price + more_in_price + beyond
-            }
-            (Model::Crypto(pool), _) => gas::crypto(pool.kind).swap,
-            (Model::Lending(pool), Door::Own(i, j) | Door::Underlying(i, j)) => {
-                let swap = match pool.lender {
-                    lending::Lender::Aave => gas::AAVE_SWAP_GAS_UNITS,
-                    lending::Lender::Compound => gas::COMPOUND_SWAP_GAS_UNITS,
-                };
-                let unlent = [i, j].into_iter().filter(|coin| !pool.lends(*coin)).count();
-                swap + more(pool.markets.len(), gas::MORE_COINS_LENT_GAS_UNITS)
-                    - unlent as u64 * gas::AT_COMPOUND_GAS_UNITS
-            }
-        }
-    }
-
     /// What no pool can be in, in words.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ mod discovery;
 mod fluid_bytecode;
 mod gas;
 mod lending;
+mod lido_bytecode;
 mod many_coins;
 mod pairs;
 mod pools;

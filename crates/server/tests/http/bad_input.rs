@@ -261,7 +261,7 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/bad-input.md");
-    const TESTS: [&str; 10] = [
+    const TESTS: [&str; 12] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
         include_str!("keys.rs"),
@@ -271,7 +271,9 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("quote.rs"),
         include_str!("service.rs"),
         include_str!("../audit.rs"),
-        include_str!("../devnet.rs"),
+        include_str!("../devnet/simulations.rs"),
+        include_str!("../devnet/swaps.rs"),
+        include_str!("../devnet/wallets.rs"),
     ];
     const PROPERTIES: &str = include_str!("../../src/request/properties.rs");
     let lines = TABLE

@@ -3,13 +3,14 @@
 use alloy::{
     primitives::{Address, U256},
     sol,
-    sol_types::SolValue,
+    sol_types::{SolCall, SolValue},
 };
 
-use super::{Habits, TIMES_N_PLUS_ONE, Terms, coin, decimals, habits, power, share, stable, units};
+use super::{
+    Habits, OfThree, OfTwo, TIMES_N_PLUS_ONE, Terms, allow, coin, decimals, habits, power, share, stable, units,
+};
 use crate::{
     DevnetError,
-    abi::IErc20,
     accounts::MAKER,
     addresses::{self as at},
     kit::Bundle,
@@ -26,36 +27,143 @@ sol! {
         function deposit(address asset, uint256 amount, address onBehalfOf, uint16 referral) external;
     }
     interface Market { function mint(uint256 amount) external; }
-    interface OfAave { function add_liquidity(uint256[3] amounts, uint256 least, bool underlying) external; }
-    interface OfTwo { function add_liquidity(uint256[2] amounts, uint256 least) external; }
-    interface OfThree { function add_liquidity(uint256[3] amounts, uint256 least) external; }
+    interface OfAaveThree { function add_liquidity(uint256[3] amounts, uint256 least, bool underlying) external; }
+    interface OfAaveTwo { function add_liquidity(uint256[2] amounts, uint256 least, bool underlying) external; }
     interface Lending { function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external; }
 }
 
-const COINS: [&str; 3] = ["DAI", "USDC", "USDT"];
+/// Coins that Aave lends, its tokens for them, and in parts of a million what one at the beginning has become.
+const AT_AAVE: [(&str, Address, u64); 4] = [
+    ("DAI", at::A_DAI, 1_114_159),
+    ("USDC", at::A_USDC, 1_127_182),
+    ("USDT", at::A_USDT, 1_141_421),
+    ("sUSD", at::A_SUSD, 1_106_180),
+];
 
-/// Aave's tokens, and in parts of a million what one at the beginning has become.
-const A_TOKENS: [(Address, u64); 3] = [(at::A_DAI, 1_114_159), (at::A_USDC, 1_127_182), (at::A_USDT, 1_141_421)];
-
-/// Compound's markets, and what a unit of their shares is worth, 18 decimals: of 8 in shares of coins of 18 and of 6.
-const C_TOKENS: [(&str, Address, u128); 2] =
+/// Coins that Compound lends, its markets, and what a unit of their shares is worth, 18 decimals: of 8 in shares of coins of 18 and of 6.
+const AT_COMPOUND: [(&str, Address, u128); 2] =
     [("DAI", at::C_DAI, 223_606_797_749_978_969_640_917_366), ("USDC", at::C_USDC, 230_940_107_675_850)];
 
-/// A pool of these tokens for these coins.
-fn terms(tokens: &[Address], symbols: &[&str], terms: Terms) -> (Terms, Vec<Address>) {
-    let underlying = symbols.iter().map(|symbol| coin(symbol)).collect();
-    (Terms { coins: tokens.to_vec(), ..terms }, underlying)
+/// A pool of a lender's tokens.
+struct Lent {
+    pool: Address,
+    contract: &'static str,
+    shares: (Address, &'static str),
+    of_aave: bool,
+    amp: u64,
+    coins: &'static [&'static str],
+    /// What is put in: thousands of coins at Aave, millions of shares at Compound, and whole coins that are not lent.
+    holds: &'static [u64],
 }
 
-fn placements() -> Vec<Placement> {
+const LENT: [Lent; 4] = [
+    Lent {
+        pool: at::CURVE_AAVE,
+        contract: "StandInCurveAave",
+        shares: (at::CURVE_AAVE_SHARE, "a3CRV"),
+        of_aave: true,
+        amp: 2_000,
+        coins: &["DAI", "USDC", "USDT"],
+        holds: &[2_000, 2_200, 1_700],
+    },
+    Lent {
+        pool: at::CURVE_SAAVE,
+        contract: "StandInCurveAaveTwo",
+        shares: (at::CURVE_SAAVE_SHARE, "saCRV"),
+        of_aave: true,
+        amp: 100,
+        coins: &["DAI", "sUSD"],
+        holds: &[900, 1_050],
+    },
+    Lent {
+        pool: at::CURVE_COMPOUND,
+        contract: "StandInCurveCompound",
+        shares: (at::CURVE_COMPOUND_SHARE, "cDAI+cUSDC"),
+        of_aave: false,
+        amp: 4_500,
+        coins: &["DAI", "USDC"],
+        holds: &[90, 110],
+    },
+    Lent {
+        pool: at::CURVE_COMPOUND_USDT,
+        contract: "StandInCurveCompoundTether",
+        shares: (at::CURVE_COMPOUND_USDT_SHARE, "cDAI+cUSDC+USDT"),
+        of_aave: false,
+        amp: 2_000,
+        coins: &["DAI", "USDC", "USDT"],
+        holds: &[40, 50, 900_000],
+    },
+];
+
+impl Lent {
+    /// The lender's token for a coin, or the coin itself where it is not lent.
+    fn token(&self, symbol: &str) -> Address {
+        let at_aave = AT_AAVE.iter().find(|(lent, ..)| *lent == symbol).map(|(_, token, _)| *token);
+        let at_compound = AT_COMPOUND.iter().find(|(lent, ..)| *lent == symbol).map(|(_, market, _)| *market);
+        if self.of_aave { at_aave } else { at_compound }.unwrap_or_else(|| coin(symbol))
+    }
+
+    fn placements(&self) -> [Placement; 2] {
+        let first = Habits {
+            exchangeKeepsOne: false,
+            viewKeepsOne: false,
+            viewFeeAfterScaling: true,
+            held: true,
+            ..habits(TIMES_N_PLUS_ONE)
+        };
+        let habits = match self.of_aave {
+            true => first,
+            false => Habits { precision: U256::ONE, held: false, givesUnsettled: true, answersNothing: true, ..first },
+        };
+        let offpeg = if self.of_aave { 20_000_000_000 } else { 0 };
+        let tokens = self.coins.iter().map(|symbol| self.token(symbol)).collect();
+        let terms = Terms { coins: tokens, ..stable(self.coins, self.amp, 4_000_000, offpeg, habits) };
+        let coins: Vec<Address> = self.coins.iter().map(|symbol| coin(symbol)).collect();
+        let (shares, name) = self.shares;
+        let args = match self.of_aave {
+            true => (terms, coins, shares, at::AAVE).abi_encode_params(),
+            false => (terms, coins, shares).abi_encode_params(),
+        };
+        [share("Curve.fi (stand-in)", name, shares, self.pool), (self.contract, self.pool, args)]
+    }
+
+    /// What has to be allowed to the pool: coins to trade, and at Compound the lender's tokens to fill it with.
+    fn taken(&self) -> Vec<Address> {
+        let coins = self.coins.iter().map(|symbol| coin(symbol));
+        let lent = self.coins.iter().map(|symbol| self.token(symbol)).zip(coins.clone());
+        let tokens = lent.filter(|(token, coin)| !self.of_aave && token != coin).map(|(token, _)| token);
+        coins.chain(tokens).collect()
+    }
+
+    fn fill(&self) -> Vec<u8> {
+        let amount = |place: usize| {
+            let Some((symbol, holds)) = self.coins.get(place).zip(self.holds.get(place)) else { return U256::ZERO };
+            match self.of_aave {
+                true => units(symbol, holds * 1_000),
+                false if self.token(symbol) == coin(symbol) => units(symbol, *holds),
+                // shares of 8 decimals, a forty-fourth or so of a dollar each
+                false => U256::from(holds * 1_000_000) * power(8),
+            }
+        };
+        let (two, three, least) = ([0, 1].map(amount), [0, 1, 2].map(amount), U256::ZERO);
+        match (self.of_aave, self.coins.len()) {
+            (true, 2) => OfAaveTwo::add_liquidityCall { amounts: two, least, underlying: true }.abi_encode(),
+            (true, _) => OfAaveThree::add_liquidityCall { amounts: three, least, underlying: true }.abi_encode(),
+            (false, 2) => OfTwo::add_liquidityCall { amounts: two, least }.abi_encode(),
+            (false, _) => OfThree::add_liquidityCall { amounts: three, least }.abi_encode(),
+        }
+    }
+}
+
+fn lenders() -> Vec<Placement> {
     let name = |symbol: &str| format!("{symbol} (stand-in)");
     let mut all = vec![("StandInAavePool", at::AAVE, vec![]), ("StandInComptroller", at::COMPOUND, vec![])];
-    for (symbol, (token, _)) in COINS.iter().zip(A_TOKENS) {
+    for (symbol, token, _) in AT_AAVE {
         let text = (name(&format!("Aave interest bearing {symbol}")), format!("a{symbol}"));
         let args = (text.0, text.1, U256::from(decimals(symbol)), coin(symbol), at::AAVE);
         all.push(("StandInAToken", token, args.abi_encode_params()));
     }
-    for (symbol, market, rate) in C_TOKENS {
+    for (symbol, market, rate) in AT_COMPOUND {
         let text = (name(&format!("Compound {symbol}")), format!("c{symbol}"));
         let args = (text.0, text.1, coin(symbol), at::COMPOUND, units(symbol, 30_000_000), U256::from(rate));
         all.push(("StandInCToken", market, args.abi_encode_params()));
@@ -63,50 +171,13 @@ fn placements() -> Vec<Placement> {
     all
 }
 
-fn pools() -> Vec<Placement> {
-    let name = "Curve.fi (stand-in)";
-    let aave = Habits {
-        exchangeKeepsOne: false,
-        viewKeepsOne: false,
-        viewFeeAfterScaling: true,
-        held: true,
-        ..habits(TIMES_N_PLUS_ONE)
-    };
-    let compound =
-        Habits { precision: U256::ONE, held: false, givesUnsettled: true, answersNothing: true, ..aave.clone() };
-    let of_aave =
-        terms(&A_TOKENS.map(|(token, _)| token), &COINS, stable(&COINS, 2_000, 4_000_000, 20_000_000_000, aave));
-    let two = terms(
-        &[at::C_DAI, at::C_USDC],
-        &["DAI", "USDC"],
-        stable(&["DAI", "USDC"], 4_500, 4_000_000, 0, compound.clone()),
-    );
-    let three = terms(&[at::C_DAI, at::C_USDC, coin("USDT")], &COINS, stable(&COINS, 2_000, 4_000_000, 0, compound));
-    vec![
-        share(name, "a3CRV", at::CURVE_AAVE_SHARE, at::CURVE_AAVE),
-        (
-            "StandInCurveAave",
-            at::CURVE_AAVE,
-            (of_aave.0, of_aave.1, at::CURVE_AAVE_SHARE, at::AAVE).abi_encode_params(),
-        ),
-        share(name, "cDAI+cUSDC", at::CURVE_COMPOUND_SHARE, at::CURVE_COMPOUND),
-        ("StandInCurveCompound", at::CURVE_COMPOUND, (two.0, two.1, at::CURVE_COMPOUND_SHARE).abi_encode_params()),
-        share(name, "cDAI+cUSDC+USDT", at::CURVE_COMPOUND_USDT_SHARE, at::CURVE_COMPOUND_USDT),
-        (
-            "StandInCurveCompoundTether",
-            at::CURVE_COMPOUND_USDT,
-            (three.0, three.1, at::CURVE_COMPOUND_USDT_SHARE).abi_encode_params(),
-        ),
-    ]
-}
-
 /// Places lenders and pools, fills both, and trades in each pool one way and back.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
-    deploy::place(rpc, bundle, &placements()).await?;
-    deploy::place(rpc, bundle, &pools()).await?;
+    deploy::place(rpc, bundle, &lenders()).await?;
+    deploy::place(rpc, bundle, &LENT.iter().flat_map(Lent::placements).collect::<Vec<_>>()).await?;
     approve(rpc).await?;
     let mut batch = Batch::new(rpc);
-    for (symbol, (token, millionths)) in COINS.iter().zip(A_TOKENS) {
+    for (symbol, token, millionths) in AT_AAVE {
         let index = U256::from(millionths) * power(21);
         let open = Aave::openCall { asset: coin(symbol), aToken: token, index, lent: units(symbol, 40_000_000) };
         batch.send("opening a reserve", Tx::call(MAKER, at::AAVE, &open).gas(300_000)).await?;
@@ -114,61 +185,45 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
         let deposit = Aave::depositCall { asset: coin(symbol), amount, onBehalfOf: MAKER, referral: 0 };
         batch.send("depositing at Aave", Tx::call(MAKER, at::AAVE, &deposit).gas(1_000_000)).await?;
     }
-    for (symbol, market, _) in C_TOKENS {
+    for (symbol, market, _) in AT_COMPOUND {
         let mint = Market::mintCall { amount: units(symbol, 20_000_000) };
         batch.send("depositing at Compound", Tx::call(MAKER, market, &mint).gas(1_000_000)).await?;
     }
     batch.mine().await?;
-    fill(rpc).await?;
+    let mut batch = Batch::new(rpc);
+    for lent in &LENT {
+        let tx = Tx {
+            from: MAKER,
+            to: lent.pool,
+            data: lent.fill().into(),
+            value_wei: U256::ZERO,
+            gas_units: Some(5_000_000),
+        };
+        batch.send(&format!("filling Curve's {}", lent.shares.1), tx).await?;
+    }
+    batch.mine().await?;
     trade(rpc).await
 }
 
 async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
-    let of = |symbols: &[&str], spender: Address| -> Vec<(Address, Address)> {
-        symbols.iter().map(|symbol| (coin(symbol), spender)).collect()
-    };
-    let mut allowances = [
-        of(&COINS, at::AAVE),
-        of(&COINS, at::CURVE_AAVE),
-        of(&["DAI", "USDC"], at::CURVE_COMPOUND),
-        of(&COINS, at::CURVE_COMPOUND_USDT),
-    ]
-    .concat();
-    for (symbol, market, _) in C_TOKENS {
-        let pools = [at::CURVE_COMPOUND, at::CURVE_COMPOUND_USDT];
-        allowances.push((coin(symbol), market));
-        allowances.extend(pools.map(|pool| (market, pool)));
-    }
+    let lenders = AT_AAVE.iter().map(|(symbol, ..)| (coin(symbol), at::AAVE));
+    let markets = AT_COMPOUND.iter().map(|(symbol, market, _)| (coin(symbol), *market));
+    let pools = LENT.iter().flat_map(|lent| lent.taken().into_iter().map(|token| (token, lent.pool)));
     let mut batch = Batch::new(rpc);
-    for (token, spender) in allowances {
-        let call = IErc20::approveCall { spender, value: U256::MAX };
-        batch.send("an allowance for a lending pool", Tx::call(MAKER, token, &call).gas(100_000)).await?;
+    for (token, spender) in lenders.chain(markets).chain(pools) {
+        allow(&mut batch, token, spender).await?;
     }
-    batch.mine().await
-}
-
-async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
-    let least = U256::ZERO;
-    let whole = |amounts: [u64; 3]| core::array::from_fn(|k| units(COINS[k], amounts[k]));
-    let aave = OfAave::add_liquidityCall { amounts: whole([2_000_000, 2_200_000, 1_700_000]), least, underlying: true };
-    // shares of 8 decimals, a forty-fourth or so of a dollar each
-    let shares = |millions: u64| U256::from(millions * 1_000_000) * power(8);
-    let two = OfTwo::add_liquidityCall { amounts: [shares(90), shares(110)], least };
-    let three = OfThree::add_liquidityCall { amounts: [shares(40), shares(50), units("USDT", 900_000)], least };
-    let mut batch = Batch::new(rpc);
-    batch.send("filling Curve's Aave pool", Tx::call(MAKER, at::CURVE_AAVE, &aave).gas(5_000_000)).await?;
-    batch.send("filling Curve's Compound pool", Tx::call(MAKER, at::CURVE_COMPOUND, &two).gas(5_000_000)).await?;
-    batch.send("filling Curve's USDT pool", Tx::call(MAKER, at::CURVE_COMPOUND_USDT, &three).gas(5_000_000)).await?;
     batch.mine().await
 }
 
 async fn trade(rpc: &Rpc) -> Result<(), DevnetError> {
-    for (pool, count) in [(at::CURVE_AAVE, 3_i128), (at::CURVE_COMPOUND, 2), (at::CURVE_COMPOUND_USDT, 3)] {
+    for lent in &LENT {
         let mut batch = Batch::new(rpc);
-        for (i, symbol) in (0..count).zip(COINS) {
+        let count = i128::try_from(lent.coins.len()).unwrap_or(0);
+        for (i, symbol) in (0..count).zip(lent.coins) {
             let j = (i + 1) % count;
             let there = Lending::exchange_underlyingCall { i, j, dx: units(symbol, 1_000), least: U256::ZERO };
-            batch.send("trading in a lending pool", Tx::call(MAKER, pool, &there).gas(5_000_000)).await?;
+            batch.send("trading in a lending pool", Tx::call(MAKER, lent.pool, &there).gas(5_000_000)).await?;
         }
         batch.mine().await?;
     }

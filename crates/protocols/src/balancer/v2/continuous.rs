@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    Model, OwnToken, Shares, StableModel, State, gas,
+    Model, OwnToken, StableModel, State, gas,
     own_token::{JOIN_LIMIT, Trade},
 };
 use crate::{
@@ -70,7 +70,7 @@ struct OwnCurves<'a> {
 
 impl OwnCurves<'_> {
     fn paid(&self, trade: Trade) -> Option<U256> {
-        self.model.trade_own(self.own, self.pool, self.at, None, trade).ok().map(|(paid, _): (U256, Shares)| paid)
+        self.model.trade_own(self.own, self.pool, self.at, None, trade).ok().map(|(paid, _, _)| paid)
     }
 
     fn join(&self, coin: u8) -> Option<Direction> {

@@ -9,8 +9,10 @@ pub const WEIGHTED_SWAP_GAS_UNITS: u64 = 74_400;
 pub const STABLE_SWAP_GAS_UNITS: u64 = 96_000;
 /// A composable pool of two coins, which leaves its own token out first.
 pub const COMPOSABLE_SWAP_GAS_UNITS: u64 = 113_500;
-/// What buying or selling the own token of a pool of two coins costs more: what is due to the protocol, and more invariants.
-pub const OWN_TOKEN_GAS_UNITS: u64 = 39_000;
+/// What buying or selling the own token of a pool of two coins costs more: finding out what is due to the protocol, and more invariants.
+pub const OWN_TOKEN_GAS_UNITS: u64 = 29_800;
+/// Minting to the protocol what is due, besides.
+pub const MINT_DUE_GAS_UNITS: u64 = 9_200;
 /// Each further coin of it, besides.
 pub const OWN_TOKEN_MORE_COINS_GAS_UNITS: u64 = 8_500;
 /// Each further coin of a stable pool.
@@ -21,3 +23,9 @@ pub const RATE_GAS_UNITS: u64 = 1_700;
 pub const NEW_RATE_GAS_UNITS: u64 = 11_500;
 /// What a further step through the vault saves in one transaction, besides the balances of tokens.
 pub const AGAIN_GAS_UNITS: u64 = 9_500;
+/// What a further step through the same weighted pool saves besides.
+pub const WEIGHTED_AGAIN_GAS_UNITS: u64 = 5_000;
+/// What a further step through the same stable pool saves besides, for each of its coins, its own token among them.
+pub const COIN_AGAIN_GAS_UNITS: u64 = 5_500;
+/// The same for each rate that the pool remembers.
+pub const RATE_AGAIN_GAS_UNITS: u64 = 8_000;

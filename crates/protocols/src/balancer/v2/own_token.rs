@@ -149,7 +149,7 @@ impl OwnToken {
 }
 
 impl StableModel {
-    /// What a trade in the pool's own token pays, in atomic units, and where the token then stands. `pool` is the pool in the block on the
+    /// What a trade in the pool's own token pays, in atomic units, where the token then stands, and what was due to the protocol before. `pool` is the pool in the block on the
     /// balances that earlier trades left; `joined` is where an earlier join or exit of the block left the token.
     pub(super) fn trade_own(
         &self,
@@ -158,7 +158,7 @@ impl StableModel {
         at: &ExecutionBlock,
         joined: Option<&Shares>,
         trade: Trade,
-    ) -> Result<(U256, Shares), Revert> {
+    ) -> Result<(U256, Shares, U256), Revert> {
         let shares = joined.unwrap_or(&own.shares);
         let rates = self.rates.iter().zip(&own.earnings).map(|(rate, earning)| {
             let now = if at.timestamp > rate.expires { earning.next_rate } else { earning.rate };
@@ -168,8 +168,8 @@ impl StableModel {
         let mut balances = pool.scaled_balances()?;
         let total = newer_invariant(shares.last_amp_times_1000, &balances)?;
         let share_due = own.share_due(shares, &balances, &rates, total)?;
-        let minted = minted_for_share(own.minting, shares.circulating, share_due)?;
-        let supply = shares.circulating.checked_add(minted).ok_or(Revert::Arithmetic)?;
+        let due = minted_for_share(own.minting, shares.circulating, share_due)?;
+        let supply = shares.circulating.checked_add(due).ok_or(Revert::Arithmetic)?;
         let same_amp = pool.amp_times_1000 == shares.last_amp_times_1000;
         let invariant = if same_amp { total } else { pool.invariant_of(&balances)? };
 
@@ -201,6 +201,6 @@ impl StableModel {
         }
         let minted = minted_for_trade(own, [invariant, last_invariant], [supply, supply_after])?;
         let circulating = supply_after.checked_add(minted).ok_or(Revert::Arithmetic)?;
-        Ok((paid, Shares { held, circulating, last_invariant, last_amp_times_1000: pool.amp_times_1000 }))
+        Ok((paid, Shares { held, circulating, last_invariant, last_amp_times_1000: pool.amp_times_1000 }, due))
     }
 }

@@ -77,6 +77,23 @@ fn pay_out(balances: &mut [U256], coin: u8, amount_out: U256) -> Result<(), Swap
     Ok(())
 }
 
+impl State {
+    /// Whether its own token is one of its coins.
+    pub(crate) fn trades_own_token(&self) -> bool {
+        matches!(&self.model, Model::Stable(stable) if stable.own.is_some())
+    }
+
+    /// What of a step's gas is saved where one before it went through this pool, besides what is saved at the vault.
+    pub(crate) fn again_gas_units(&self) -> u64 {
+        match &self.model {
+            Model::Weighted(_) => gas::WEIGHTED_AGAIN_GAS_UNITS,
+            Model::Stable(stable) => {
+                gas::COIN_AGAIN_GAS_UNITS * self.coins() as u64 + gas::RATE_AGAIN_GAS_UNITS * stable.remembered()
+            }
+        }
+    }
+}
+
 impl StableModel {
     /// The pool in a block: with the rates that the first swap in it would use.
     pub fn at(&self, at: &ExecutionBlock) -> Cow<'_, StablePool> {
@@ -109,7 +126,7 @@ impl StableModel {
         let joined = before.and_then(|after| after.joined.as_ref());
         let traded = self.trade_own(own, &pool, at, joined, trade);
         let unscaled = |limit| pool.scale().down(limit, usize::from(coin_in)).unwrap_or(limit);
-        let (amount_out, shares) = traded.map_err(|revert| revert.into_error(amount_in, unscaled))?;
+        let (amount_out, shares, minted) = traded.map_err(|revert| revert.into_error(amount_in, unscaled))?;
         if amount_out.is_zero() {
             return Err(SwapError::ZeroOutput);
         }
@@ -122,7 +139,7 @@ impl StableModel {
             false => pay_out(&mut balances, coin_out, amount_out)?,
         }
         let after = After { balances, joined: Some(shares) };
-        let gas_units = self.own_gas_units(at);
+        let gas_units = self.own_gas_units(at) + if minted.is_zero() { 0 } else { gas::MINT_DUE_GAS_UNITS };
         Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV2(after) })
     }
 
@@ -139,16 +156,20 @@ impl StableModel {
         self.rates.iter().filter(|rate| at.timestamp > rate.expires).count()
     }
 
-    /// Of a trade in the pool's own token.
+    /// How many rates the pool remembers.
+    fn remembered(&self) -> u64 {
+        self.rates.iter().filter(|rate| rate.expires != u64::MAX).count() as u64
+    }
+
+    /// Of a trade in the pool's own token, where nothing is due to the protocol.
     pub(super) fn own_gas_units(&self, at: &ExecutionBlock) -> u64 {
         let more_coins = (self.pool.balances.len() as u64).saturating_sub(2);
         self.gas_units(at) + gas::OWN_TOKEN_GAS_UNITS + gas::OWN_TOKEN_MORE_COINS_GAS_UNITS * more_coins
     }
 
     pub(super) fn gas_units(&self, at: &ExecutionBlock) -> u64 {
-        let rates = self.rates.iter().filter(|rate| rate.expires != u64::MAX).count() as u64;
         let base = if self.own.is_some() { gas::COMPOSABLE_SWAP_GAS_UNITS } else { gas::STABLE_SWAP_GAS_UNITS };
-        base + gas::RATE_GAS_UNITS * rates
+        base + gas::RATE_GAS_UNITS * self.remembered()
             + gas::NEW_RATE_GAS_UNITS * self.expired(at) as u64
             + gas::MORE_COINS_GAS_UNITS * (self.pool.balances.len() as u64).saturating_sub(2)
     }

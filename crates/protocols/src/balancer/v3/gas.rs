@@ -18,6 +18,8 @@ pub const SURGE_GAS_UNITS: u64 = 30_000;
 /// What a further step through the vault saves in one transaction, besides the balances of tokens: from
 /// random routes, roughly.
 pub const AGAIN_GAS_UNITS: u64 = 21_000;
+/// What a further step through the same pool saves besides, for each of its coins: three slots that the vault reads.
+pub const COIN_AGAIN_GAS_UNITS: u64 = 6_000;
 
 /// A trade that a buffer serves by itself, apart from what it asks the share (`crates/execution/tests/it/buffers.rs`).
 pub const BUFFER_GAS_UNITS: u64 = 68_500;

@@ -1,0 +1,250 @@
+//! Gas of steps, in an EVM in process on the local chain's state: of every pool and every two of its coins alone, and of steps that come
+//! by what an earlier step of the transaction has touched.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_devnet::accounts::TAKER;
+use braid_execution::{Authorization, Order, TokenAmount, encode_program, gas, proxy};
+use braid_market::Market;
+use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256};
+use braid_protocols::{After, Pool, PoolState, Product, continuous::PairCurve};
+use braid_routing::{Route, Step};
+use braid_simulation::evm::{Message, Overlay, run};
+use braid_simulation::grant::{Grant, Granted, grant};
+use braid_simulation::{Fork, NodeState};
+
+use crate::chain::Chain;
+use crate::conformance::paying;
+
+/// How far the model may be from what the EVM measured.
+const TOLERANCE: f64 = 0.07;
+
+/// A trade of all or of half of what there is of a coin.
+#[derive(Clone, Copy)]
+struct Leg {
+    pool: PoolId,
+    coins: [u8; 2],
+    half: bool,
+}
+
+/// The legs as a route for inputs at hand, as the pools' own arithmetic has it; `None` where a pool refuses. Each step's gas is at least
+/// what the bound of the certificate takes for the least.
+fn route(market: &Market, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[TokenId]) -> Option<Route> {
+    let at = market.block().next();
+    let mut held: BTreeMap<TokenId, U256> = inputs.iter().copied().collect();
+    let mut left: BTreeMap<Address, After> = BTreeMap::new();
+    let mut steps = Vec::new();
+    for leg in legs {
+        let pool = market.pool(leg.pool)?;
+        let [coin_in, coin_out] = leg.coins;
+        let [token_in, token_out] = leg.coins.map(|coin| pool.coins[usize::from(coin)]);
+        let share = if leg.half { 1_u32 << 31 } else { 0 };
+        let amount_in = if leg.half { held[&token_in] >> 1 } else { held[&token_in] };
+        let before = left.get(&pool.shares_state_at()).unwrap_or(&After::Unchanged);
+        let swap = pool.swap_after(&at, before, coin_in, coin_out, amount_in).ok()?;
+        if let Some(curve) = PairCurve::of(pool, [coin_in.min(coin_out), coin_in.max(coin_out)], &at) {
+            assert!(swap.gas_units as f64 >= curve.gas_units, "{}: less than the least", pool.product.id());
+        }
+        left.insert(pool.shares_state_at(), swap.after);
+        *held.entry(token_in).or_default() -= amount_in;
+        *held.entry(token_out).or_default() += swap.amount_out;
+        let (amount_out, gas_units) = (swap.amount_out, swap.gas_units);
+        let pool = leg.pool;
+        steps.push(Step { pool, coin_in, coin_out, token_in, token_out, share, amount_in, amount_out, gas_units });
+    }
+    let amounts_out: Vec<U256> = outputs.iter().map(|token| held.get(token).copied().unwrap_or_default()).collect();
+    amounts_out.iter().all(|amount| *amount > U256::from(2)).then_some(Route { steps, amounts_out })
+}
+
+/// The order of a route: of each output at least what is left of it.
+fn order(
+    market: &Market,
+    route: &Route,
+    inputs: &[(TokenId, U256)],
+    outputs: &[TokenId],
+    least: impl Fn(U256) -> U256,
+) -> Order {
+    let address = |id: TokenId| market.tokens().get(id).unwrap().address;
+    let sold = inputs.iter().map(|(token, amount)| TokenAmount { token: address(*token), amount: *amount });
+    let bought = outputs.iter().zip(&route.amounts_out);
+    let bought = bought.map(|(token, amount)| TokenAmount { token: address(*token), amount: least(*amount) });
+    let deadline = market.block().timestamp + 1_000_000;
+    Order { inputs: sold.collect(), outputs: bought.collect(), recipient: TAKER, deadline, partner_fee: None }
+}
+
+/// The transaction's gas as modelled and as the EVM measured, once it paid what was computed; `None` where the taker cannot be given
+/// what it sells.
+fn measure(
+    market: &Market,
+    fork: &Fork,
+    route: &Route,
+    inputs: &[(TokenId, U256)],
+    outputs: &[TokenId],
+) -> Option<(u64, u64)> {
+    // a transfer of stETH moves a wei or two less
+    let order = order(market, route, inputs, outputs, |amount| amount - U256::from(2));
+    let mut overlay = Overlay::new(fork);
+    for input in &order.inputs {
+        let (token, owner) = (input.token, TAKER);
+        let given =
+            grant(&mut overlay, &Grant::Balance { token, owner, amount: input.amount * U256::from(2) }).unwrap();
+        if given == Granted::NotFound {
+            return None;
+        }
+        if token != NATIVE_ETHER {
+            let allowance = Grant::Allowance { token, owner, spender: proxy::address(), amount: input.amount };
+            grant(&mut overlay, &allowance).unwrap();
+        }
+    }
+    for output in &order.outputs {
+        grant(&mut overlay, &Grant::Balance { token: output.token, owner: TAKER, amount: U256::ONE }).unwrap();
+    }
+    let program = encode_program(market, route, &order).unwrap();
+    let modelled = gas::estimate(market, route, &order, &program, TAKER, Authorization::Allowance).total_gas_units;
+    let data = braid_execution::execute_calldata(&order, &program.bytes);
+    let message =
+        Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
+    let result = run(&mut overlay, &message, true).unwrap();
+    assert!(result.is_success(), "{result:?} for {order:?} {route:?}");
+    Some((modelled, result.tx_gas_used()))
+}
+
+/// Errors by what was traded.
+#[derive(Default)]
+struct Errors {
+    by_what: BTreeMap<String, Vec<f64>>,
+    off: Vec<String>,
+}
+
+impl Errors {
+    fn note(&mut self, what: String, gas: (u64, u64), legs: &[Leg], market: &Market) {
+        let error = gas.0 as f64 / gas.1 as f64 - 1.0;
+        if error.abs() > TOLERANCE {
+            let legs = legs.iter().map(|leg| format!("{:?} of {}", leg.coins, market.pool(leg.pool).unwrap().address));
+            let legs: Vec<String> = legs.collect();
+            self.off.push(format!("{:.1}% {gas:?} {what}: {}", error * 100.0, legs.join(", ")));
+        }
+        self.by_what.entry(what).or_default().push(error);
+    }
+
+    fn print(&self) {
+        println!("{:<60} times  mean error  worst error", "");
+        for (what, errors) in &self.by_what {
+            let worst = errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
+            let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+            println!("{what:<60} {:>5}  {:>9.1}%  {:>10.1}%", errors.len(), mean * 100.0, worst * 100.0);
+        }
+        assert!(self.off.is_empty(), "gas off by more than {TOLERANCE}: {:#?}", self.off);
+    }
+}
+
+/// Trades one way and the other between every two coins of every pool, as somebody has before on mainnet; the chain afterwards.
+async fn used_chain() -> Chain {
+    let mut chain = Chain::start().await;
+    let market = Arc::clone(&chain.market);
+    for (place, pool) in (0_u32..).zip(market.pools()) {
+        for (coin_in, coin_out, amount, _) in paying(pool, &market.block().next()) {
+            let leg = Leg { pool: PoolId(place), coins: [coin_in, coin_out], half: false };
+            let [sold, bought] = leg.coins.map(|coin| pool.coins[usize::from(coin)]);
+            let Some(route) = route(&market, &[leg], &[(sold, amount)], &[bought]) else { continue };
+            let order = order(&market, &route, &[(sold, amount)], &[bought], |_| U256::ONE);
+            let program = encode_program(&market, &route, &order).unwrap();
+            let token = order.inputs[0].token;
+            chain.afford(token, amount).await;
+            if token != NATIVE_ETHER {
+                chain.approve(token, proxy::address(), amount).await;
+            }
+            let data = braid_execution::execute_calldata(&order, &program.bytes);
+            let receipt = chain.send(proxy::address(), data, order.value_wei(), 3_000_000).await;
+            assert!(receipt.succeeded, "{} {:?}", pool.product.id(), leg.coins);
+        }
+    }
+    chain.market = Arc::new(chain.read_everything().await);
+    chain
+}
+
+fn fork_of(chain: &Chain, runtime: &tokio::runtime::Runtime) -> Fork {
+    let block = *chain.market.block();
+    Fork::new(block, Box::new(NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone())))
+}
+
+#[test]
+fn each_step_costs_what_the_model_says() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let chain = runtime.block_on(used_chain());
+    let (market, fork) = (&chain.market, fork_of(&chain, &runtime));
+    let mut errors = Errors::default();
+    for (place, pool) in (0_u32..).zip(market.pools()) {
+        for (coin_in, coin_out, amount, _) in paying(pool, &market.block().next()) {
+            let leg = Leg { pool: PoolId(place), coins: [coin_in, coin_out], half: false };
+            let [sold, bought] = leg.coins.map(|coin| pool.coins[usize::from(coin)]);
+            let Some(route) = route(market, &[leg], &[(sold, amount)], &[bought]) else { continue };
+            let Some(gas) = measure(market, &fork, &route, &[(sold, amount)], &[bought]) else { continue };
+            errors.note(pool.product.id().to_owned(), gas, &[leg], market);
+        }
+    }
+    errors.print();
+    for product in Product::ALL {
+        assert!(errors.by_what.contains_key(product.id()), "{}: no trade", product.id());
+    }
+}
+
+/// Whether the pools go through one contract: a vault, or a base pool. Two buffers go through one vault, but what they save is in the
+/// markets behind, and not modelled.
+fn meet(first: &Pool, second: &Pool) -> bool {
+    let curve = [first, second].iter().all(|pool| matches!(pool.state, PoolState::Curve(_)));
+    let buffers = [first, second].iter().all(|pool| pool.product == Product::BalancerV3Buffer);
+    (first.holder() == second.holder() && !buffers) || (curve && first.shares_state_at() == second.shares_state_at())
+}
+
+#[test]
+fn a_step_through_what_is_warm_costs_what_is_left() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let chain = runtime.block_on(used_chain());
+    let (market, fork) = (&chain.market, fork_of(&chain, &runtime));
+    let trades: Vec<_> = market.pools().iter().map(|pool| paying(pool, &market.block().next())).collect();
+    let mut errors = Errors::default();
+    let mut note = |what: String, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[TokenId]| {
+        let route = route(market, legs, inputs, outputs);
+        let gas = route.and_then(|route| measure(market, &fork, &route, inputs, outputs));
+        gas.into_iter().for_each(|gas| errors.note(what.clone(), gas, legs, market));
+    };
+    for (first, (pool, here)) in (0_u32..).zip(market.pools().iter().zip(&trades)) {
+        let leg = |coins, half| Leg { pool: PoolId(first), coins, half };
+        let coin = |place: u8| pool.coins[usize::from(place)];
+        let id = pool.product.id();
+        for (i, j, amount, _) in here {
+            for (k, l, other, _) in here {
+                if i < k && j == l {
+                    let legs = [leg([*i, *j], false), leg([*k, *l], false)];
+                    note(
+                        format!("{id} twice into a coin"),
+                        &legs,
+                        &[(coin(*i), *amount), (coin(*k), *other)],
+                        &[coin(*j)],
+                    );
+                }
+                if i == k && j < l {
+                    let legs = [leg([*i, *j], true), leg([*k, *l], false)];
+                    note(format!("{id} twice out of a coin"), &legs, &[(coin(*i), *amount)], &[coin(*j), coin(*l)]);
+                }
+            }
+        }
+        for (second, (next, there)) in (0_u32..).zip(market.pools().iter().zip(&trades)) {
+            if first == second || !meet(pool, next) {
+                continue;
+            }
+            for (i, j, amount, _) in here {
+                let leads_on =
+                    |k: u8, l: u8| next.coins[usize::from(k)] == coin(*j) && next.coins[usize::from(l)] != coin(*i);
+                let Some((k, l, ..)) = there.iter().find(|(k, l, ..)| leads_on(*k, *l)) else { continue };
+                let legs = [leg([*i, *j], false), Leg { pool: PoolId(second), coins: [*k, *l], half: false }];
+                let what = format!("{id}, {}", next.product.id());
+                note(what, &legs, &[(coin(*i), *amount)], &[next.coins[usize::from(*l)]]);
+            }
+        }
+    }
+    errors.print();
+    assert!(errors.by_what.len() > 20, "few pools meet");
+}

@@ -1,0 +1,60 @@
+//! What steps of one transaction share: contracts whose accounts and storage are warm for the later ones, and the gas that these save.
+//!
+//! None of it is in a step's own gas ([`Swap::gas_units`](crate::Swap)), by which routes are compared and which a certificate's bound counts
+//! on: that is what a step costs by itself, whatever came before. A model of a whole transaction takes it off.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::Address;
+use arrayvec::ArrayVec;
+use braid_primitives::ExecutionBlock;
+
+use crate::{Pool, PoolState, balancer, fluid};
+
+impl Pool {
+    /// The contract that holds the pool's coins: the vault of many pools, or the pool itself.
+    pub fn holder(&self) -> Address {
+        match &self.state {
+            PoolState::BalancerV2(_) => balancer::v2::VAULT,
+            PoolState::BalancerV3(_) | PoolState::BalancerV3Buffer(_) => balancer::v3::VAULT,
+            PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => fluid::LIQUIDITY,
+            _ => self.address,
+        }
+    }
+
+    /// Whom the pool's own token lets take any amount of it: an allowance to that contract is not used up.
+    pub fn own_token_lets(&self) -> Option<Address> {
+        match &self.state {
+            PoolState::BalancerV2(state) if state.trades_own_token() => Some(balancer::v2::VAULT),
+            _ => None,
+        }
+    }
+
+    /// The contracts besides tokens that a step through this pool leaves warm, as far as other steps go through them.
+    pub fn touches(&self, coins: [u8; 2], at: &ExecutionBlock) -> ArrayVec<Address, 2> {
+        let beside = match &self.state {
+            PoolState::Curve(state) => state.base_pool.filter(|_| state.goes_through_base(coins, at)),
+            _ => Some(self.holder()).filter(|holder| *holder != self.address),
+        };
+        std::iter::once(self.address).chain(beside).collect()
+    }
+
+    /// What of a step's own gas is saved by steps that touched contracts before it, besides what the balances of tokens cost.
+    pub fn saved_gas_units(&self, coins: [u8; 2], at: &ExecutionBlock, touched: &BTreeSet<Address>) -> u64 {
+        let [own, vault] = [self.address, self.holder()].map(|place| touched.contains(&place));
+        let saved = |again: u64, pool_again: u64| u64::from(vault) * again + u64::from(own) * pool_again;
+        match &self.state {
+            PoolState::BalancerV2(state) => saved(balancer::v2::gas::AGAIN_GAS_UNITS, state.again_gas_units()),
+            PoolState::BalancerV3(_) => {
+                let each = balancer::v3::gas::COIN_AGAIN_GAS_UNITS * self.coins.len() as u64;
+                saved(balancer::v3::gas::AGAIN_GAS_UNITS, each)
+            }
+            PoolState::BalancerV3Buffer(_) => saved(balancer::v3::gas::AGAIN_GAS_UNITS, 0),
+            PoolState::FluidDexT1(_) | PoolState::FluidFToken(_) => saved(fluid::AGAIN_GAS_UNITS, 0),
+            PoolState::Curve(state) => {
+                state.saved_gas_units(coins, at, own, state.base_pool.is_some_and(|base| touched.contains(&base)))
+            }
+            _ => 0,
+        }
+    }
+}

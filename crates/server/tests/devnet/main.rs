@@ -1,0 +1,9 @@
+//! The whole way on a real chain: quote, approve or sign, build, send, receive — equal to the wei.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
+
+mod baskets;
+mod proxy;
+mod simulations;
+mod swaps;
+mod wallets;
+mod world;

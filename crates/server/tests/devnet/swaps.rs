@@ -1,0 +1,92 @@
+//! Single swaps: by allowance and by signature, and what is told of the taker.
+
+use braid_devnet::accounts;
+use braid_primitives::Address;
+use serde_json::{Value, json};
+
+use crate::world::{World, token, units};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_quoted_is_what_the_chain_pays() {
+    let mut world = World::start().await;
+    let swaps = [
+        ("USDC", 1_000, "WETH"),
+        ("USDC", 400_000, "WETH"),
+        ("USDT", 5_000, "WBTC"),
+        ("USDT", 6_000, "DAI"),
+        ("ETH", 3, "USDC"),
+        ("WBTC", 1, "ETH"),
+        ("WETH", 2, "ETH"),
+        ("ETH", 2, "WETH"),
+        ("LINK", 500, "UNI"),
+    ];
+    for (from, whole, to) in swaps {
+        let (sold, bought) = (token(from), token(to));
+        let quote = world.quote(sold, units(from, whole), bought).await;
+        world.approve(&quote["approvals"]).await;
+        let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
+        assert_eq!(built["authorization"], if from == "ETH" { "native" } else { "allowance" });
+        assert_eq!(built["issues"], json!({"balance": [], "allowance": [], "unknown_protocols": []}));
+        world.settles(&quote, &built).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signature_replaces_the_approval_of_the_proxy() {
+    let mut world = World::start().await;
+    let (usdc, weth) = (token("USDC"), token("WETH"));
+    let quote = world.quote(usdc, units("USDC", 777), weth).await;
+    world.approve(&quote["permit2"]["approvals"]).await;
+
+    let sign = async |who: Address, data: &Value| {
+        world.chain.rpc().call("eth_signTypedData_v4", json!([who, data])).await.unwrap()
+    };
+    let foreign = sign(accounts::OTHER, &quote["permit2"]["eip712"]).await;
+    let body = json!({"quote_id": quote["quote_id"], "permit2_signature": foreign});
+    let (status, answer) = world.post("/v1/build", &body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("PERMIT2_SIGNATURE_INVALID")));
+
+    let signature = sign(accounts::TAKER, &quote["permit2"]["eip712"]).await;
+    let late = quote["permit2"]["deadline"].as_u64().unwrap() + 1;
+    let body = json!({"quote_id": quote["quote_id"], "permit2_signature": signature, "deadline": late});
+    let (status, answer) = world.post("/v1/build", &body).await;
+    assert_eq!((status, answer["errors"][0]["code"].as_str()), (422, Some("DEADLINE_INVALID")));
+
+    let built = world.build(&json!({"quote_id": quote["quote_id"], "permit2_signature": signature})).await;
+    assert_eq!(built["authorization"], "permit2");
+    assert_eq!(built["approvals"][0]["satisfied"], true);
+    world.settles(&quote, &built).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn allowances_and_balances_are_told_and_fail_nothing() {
+    let mut world = World::start().await;
+    let (usdt, dai) = (token("USDT"), token("DAI"));
+    let quote = world.quote(usdt, units("USDT", 10), dai).await;
+    let approval = quote["approvals"][0].clone();
+    assert_eq!((&approval["current_allowance"], &approval["satisfied"]), (&json!("0"), &json!(false)));
+    assert_eq!(approval["requires_zero_reset"], true);
+    assert_eq!(approval["transactions"].as_array().unwrap().len(), 1);
+    assert_eq!(quote["issues"]["allowance"][0]["expected"], units("USDT", 10).to_string());
+    assert!(quote["issues"]["balance"].as_array().unwrap().is_empty());
+
+    world.approve(&quote["approvals"]).await;
+    let larger = world.quote(usdt, units("USDT", 20), dai).await;
+    // ten are allowed and twenty wanted: tether must be reset first
+    assert_eq!(larger["approvals"][0]["transactions"].as_array().unwrap().len(), 2);
+    let again = world.quote(usdt, units("USDT", 10), dai).await;
+    assert_eq!(again["approvals"][0]["satisfied"], true);
+    assert!(again["approvals"][0]["transactions"].as_array().unwrap().is_empty());
+
+    let poor = json!({
+        "inputs": [{"chain_id": 1, "address": usdt, "amount": "1000000"}],
+        "outputs": [{"chain_id": 1, "address": dai, "ratio_bps": 10000}],
+        "taker": accounts::OTHER,
+    });
+    let (status, answer) = world.post("/v1/quote", &poor).await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        answer["data"]["issues"]["balance"][0],
+        json!({"token": usdt.to_checksum(None), "actual": "0", "expected": "1000000"})
+    );
+}
