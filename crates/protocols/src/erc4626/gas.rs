@@ -16,11 +16,17 @@ pub const REWARD_GAS_UNITS: u64 = 2_000;
 pub const RATE_DEPOSIT_GAS_UNITS: u64 = 60_300;
 /// A redemption at it.
 pub const RATE_REDEEM_GAS_UNITS: u64 = 53_600;
+/// A deposit into one of Aave's wrapped tokens: the reserve is brought up to date and its rates are worked out.
+pub const LENT_DEPOSIT_GAS_UNITS: u64 = 220_000;
+/// A redemption from it.
+pub const LENT_REDEEM_GAS_UNITS: u64 = 200_000;
 
 /// What a preview costs whoever asks: of a ratio, three cold words of two contracts.
 pub const RATIO_PREVIEW_GAS_UNITS: u64 = 10_000;
 /// Of a rate that compounds.
 pub const RATE_PREVIEW_GAS_UNITS: u64 = 23_200;
+/// Of one of Aave's wrapped tokens: two proxies, and the reserve's rate and index.
+pub const LENT_PREVIEW_GAS_UNITS: u64 = 25_000;
 
 impl State {
     /// What a preview costs whoever asks.
@@ -31,6 +37,7 @@ impl State {
         };
         match self.accrual {
             Accrual::Vesting { .. } | Accrual::Streaming { .. } => base + REWARD_GAS_UNITS,
+            Accrual::Linear { .. } => LENT_PREVIEW_GAS_UNITS,
             _ => base,
         }
     }
@@ -45,6 +52,8 @@ impl State {
         };
         match self.accrual {
             Accrual::Vesting { .. } | Accrual::Streaming { .. } => base + REWARD_GAS_UNITS,
+            Accrual::Linear { .. } if deposits => LENT_DEPOSIT_GAS_UNITS,
+            Accrual::Linear { .. } => LENT_REDEEM_GAS_UNITS,
             _ => base,
         }
     }
