@@ -20,15 +20,21 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("addresses.rs"),
     include_str!("tokens.rs"),
     include_str!("world/mod.rs"),
+    include_str!("world/aave.rs"),
     include_str!("world/balancer.rs"),
     include_str!("world/balancer_v3.rs"),
+    include_str!("world/buffers.rs"),
+    include_str!("world/curve.rs"),
+    include_str!("world/curve/lending.rs"),
+    include_str!("world/curve/listed.rs"),
     include_str!("world/deploy.rs"),
+    include_str!("world/fluid.rs"),
     include_str!("world/history.rs"),
     include_str!("world/liquidity.rs"),
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),
+    include_str!("world/vault_v2.rs"),
     include_str!("world/vaults.rs"),
-    include_str!("world/curve.rs"),
 ];
 
 /// The state file, made now if it is not there. Processes that want the same file at once wait for one of them.

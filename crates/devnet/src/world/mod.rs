@@ -1,5 +1,6 @@
 //! Builds the world on an empty node: contracts, tokens, pools, the taker's purse.
 
+mod aave;
 mod balancer;
 mod balancer_v3;
 mod buffers;
@@ -54,6 +55,7 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     balancer_v3::open(rpc).await?;
     fluid::fill(rpc).await?;
     vault_v2::fill(rpc).await?;
+    aave::build(rpc, bundle).await?;
     buffers::open(rpc).await?;
     curve::build(rpc, bundle).await?;
     report(1, "filling the taker's purse");
