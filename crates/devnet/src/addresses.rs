@@ -273,3 +273,7 @@ pub const WA_WETH: Address = address!("0x0bfc9d54Fc184518A81162F8fB99c2eACa08120
 pub const WRAPPED_TOKEN_CODE: Address = address!("0x00000000000000000000000000000000aa3e0102");
 /// The factory of wrapped tokens.
 pub const STATA_TOKEN_FACTORY: Address = address!("0xCb0b5cA20b6C5C02A9A3B2cE433650768eD2974F");
+/// Who says what a wrapped USDC is worth: here a stand-in.
+pub const WA_USDC_RATE_PROVIDER: Address = address!("0x8f4E8439b970363648421C692dd897Fb9c0Bd1D9");
+/// The same for USDT.
+pub const WA_USDT_RATE_PROVIDER: Address = address!("0xEdf63cce4bA70cbE74064b7687882E71ebB0e988");

@@ -194,6 +194,12 @@ fn wrapped_tokens() -> Vec<Placement> {
     RESERVES.iter().map(wrapped).collect()
 }
 
+/// What Balancer's pools ask for the rates of wrapped tokens.
+fn rate_providers() -> Vec<Placement> {
+    let providers = [(at::WA_USDC, at::WA_USDC_RATE_PROVIDER), (at::WA_USDT, at::WA_USDT_RATE_PROVIDER)];
+    providers.map(|(of, provider)| ("StandInErc4626RateProvider", provider, of.abi_encode())).to_vec()
+}
+
 /// Places everything, lists the reserves, lends and borrows, and wraps.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     deploy::place(rpc, bundle, &foundations()).await?;
@@ -201,6 +207,7 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     deploy::place(rpc, bundle, &upon_them()).await?;
     list(rpc).await?;
     deploy::place(rpc, bundle, &wrapped_tokens()).await?;
+    deploy::place(rpc, bundle, &rate_providers()).await?;
     lend(rpc).await?;
     wrap(rpc).await
 }

@@ -51,11 +51,11 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     deploy::everything(rpc, bundle).await?;
     wrap(rpc).await?;
     vaults::fill(rpc).await?;
+    aave::build(rpc, bundle).await?;
     balancer::open(rpc).await?;
     balancer_v3::open(rpc).await?;
     fluid::fill(rpc).await?;
     vault_v2::fill(rpc).await?;
-    aave::build(rpc, bundle).await?;
     buffers::open(rpc).await?;
     curve::build(rpc, bundle).await?;
     report(1, "filling the taker's purse");

@@ -151,6 +151,7 @@ impl State {
             (crate::Product::Erc4626, PoolState::Erc4626(_)) => Ok(()),
             (crate::Product::Metamorpho, PoolState::Metamorpho(vault)) => vault.validate(),
             (crate::Product::MorphoVaultV2, PoolState::VaultV2(vault)) => vault.validate(),
+            (crate::Product::FluidFToken, PoolState::FluidFToken(_)) => Ok(()),
             _ => Err("a vault in the state of another product"),
         };
         vault?;
