@@ -169,6 +169,14 @@ impl Vault {
         }
     }
 
+    /// What a trade with it costs less, in gas units, after a preview in the same transaction.
+    pub(crate) const fn previewed_gas_units(&self) -> u64 {
+        match &self.state {
+            PoolState::Erc4626(state) => state.previewed_gas_units(),
+            _ => 0,
+        }
+    }
+
     /// The contracts whose logs may change it, itself among them.
     pub(crate) fn emitters(&self, vault: Address) -> Vec<Address> {
         let mut emitters = self.product.protocol().listens_to(&self.state);

@@ -68,9 +68,6 @@ impl State {
         let mut after = self.at(conversion.ok_or(overflow)?, at.timestamp);
         after.max_deposit_assets = self.max_deposit_assets.saturating_sub(assets);
         after.reserve = self.reserve_after(&now, at.timestamp, assets);
-        if !self.max_redeem_shares.is_zero() {
-            after.max_redeem_shares = self.max_redeem_shares.saturating_add(shares);
-        }
         after.max_withdraw_assets = self.max_withdraw_assets.saturating_add(assets);
         Ok((shares, after))
     }

@@ -142,6 +142,9 @@ impl WrappedReader {
         if (reserve.aToken, reserve.variableDebtToken) != (behind.a_token, behind.debt_token) {
             return Err(self.odd("a reserve whose tokens changed"));
         }
+        if scaled_balance < total_shares {
+            return Err(self.odd("less in its reserve than its shares stand for"));
+        }
         let bits = |place: usize, count: usize| (reserve.configuration >> place) & ((U256::ONE << count) - U256::ONE);
         let flag = |place: usize| reserve.configuration.bit(place);
         let active = open && flag(IS_ACTIVE) && !flag(IS_PAUSED);
@@ -157,7 +160,7 @@ impl WrappedReader {
                 since: reserve.lastUpdateTimestamp.to(),
             },
             max_deposit_assets: if active && !flag(IS_FROZEN) { U256::ONE << MOST_DEPOSIT_BITS } else { U256::ZERO },
-            max_redeem_shares: if active { total_shares.min(scaled_balance) } else { U256::ZERO },
+            max_redeem_shares: if active { U256::MAX } else { U256::ZERO },
             max_withdraw_assets: lent_out.min(held),
             reserve: Some(Reserve {
                 pool: behind.pool,
