@@ -68,6 +68,10 @@ impl State {
         let mut after = self.at(conversion.ok_or(overflow)?, at.timestamp);
         after.max_deposit_assets = self.max_deposit_assets.saturating_sub(assets);
         after.reserve = self.reserve_after(&now, at.timestamp, assets);
+        if self.reserve.is_some() {
+            // nobody can redeem more shares than there are, and now there are more
+            after.max_redeem_shares = self.max_redeem_shares.saturating_add(shares);
+        }
         after.max_withdraw_assets = self.max_withdraw_assets.saturating_add(assets);
         Ok((shares, after))
     }

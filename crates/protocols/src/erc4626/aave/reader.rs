@@ -160,7 +160,7 @@ impl WrappedReader {
                 since: reserve.lastUpdateTimestamp.to(),
             },
             max_deposit_assets: if active && !flag(IS_FROZEN) { U256::ONE << MOST_DEPOSIT_BITS } else { U256::ZERO },
-            max_redeem_shares: if active { U256::MAX } else { U256::ZERO },
+            max_redeem_shares: if active { total_shares } else { U256::ZERO },
             max_withdraw_assets: lent_out.min(held),
             reserve: Some(Reserve {
                 pool: behind.pool,

@@ -119,7 +119,7 @@ impl World {
             }
             Behind::MetaMorpho => metamorpho(&mut chain, asset, share),
             Behind::Aave => {
-                let (factor_bps, cap) = (random.below(3) * 2_500, random.below(3) * 2_000_000_000);
+                let (factor_bps, cap) = (random.below(3) * 2_500, random.below(3) * 4_000_000_000);
                 let configuration = Configuration { decimals: 18, frozen: false, paused: false, factor_bps, cap };
                 aave::place(&mut chain, asset, share, configuration);
                 aave::others(&mut chain, asset, 0, much / U256::from(1_000_000));
@@ -244,7 +244,10 @@ fn fluid(chain: &mut Chain, asset: Address, share: Address) {
     chain.send(layer, &allowCall { user: share, token: asset, supply, loan: U256::ZERO }).unwrap();
     chain.send(layer, &allowCall { user: BORROWER, token: asset, supply: U256::ZERO, loan }).unwrap();
     chain.send(asset, &approveCall { spender: share, amount: U256::MAX }).unwrap();
-    chain.send(share, &depositCall { assets: U256::ONE << 78, receiver: OWNER }).unwrap();
+    // the layer takes little of a token that it has nothing of, and more by and by
+    for bits in 78..90 {
+        chain.send(share, &depositCall { assets: U256::ONE << bits, receiver: OWNER }).unwrap();
+    }
     let factory = Product::FluidFToken.protocol().sources()[0].emitter;
     chain.place(factory, "StandInFluidLendingFactory", &[]);
     let call = Lending::announceCall { token: share, count: U256::ONE, kind: "fToken".to_owned() };
