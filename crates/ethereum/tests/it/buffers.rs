@@ -113,7 +113,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
     let mut follower = follow(&chain.ws_url()).await;
     at_head(&mut follower, &chain).await;
     let market = assert_faithful(&mut follower, &chain).await;
-    let [share, other] = ["waEthUSDC", "waEthUSDT"].map(|symbol| tokens::by_symbol(symbol));
+    let [share, other] = ["waEthUSDC", "waEthUSDT"].map(tokens::by_symbol);
     let ids = [share, other].map(|token| market.tokens().id(token.address).unwrap());
     let mut stable = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);
     let boosted = stable.find(|pool| ids.iter().all(|id| pool.coins.contains(id))).unwrap();

@@ -88,7 +88,7 @@ async fn buffers_pay_what_was_quoted_for_the_second() {
 async fn a_boosted_pool_between_two_buffers_pays_what_was_quoted_for_the_second() {
     let mut chain = Chain::start().await;
     chain.settle_in(OTHER).await;
-    let [usdc, usdt] = ["USDC", "USDT"].map(|symbol| tokens::by_symbol(symbol));
+    let [usdc, usdt] = ["USDC", "USDT"].map(tokens::by_symbol);
     let shares = ["waEthUSDC", "waEthUSDT"].map(|symbol| tokens::by_symbol(symbol).address);
     let boosted = |market: &braid_market::Market| {
         let ids = shares.map(|share| market.tokens().id(share).unwrap());

@@ -69,7 +69,7 @@ impl World {
     fn live(&mut self, turn: usize) {
         let (what, amount) = (self.random.below(6), self.random.log_uniform_between(40, 86));
         aave::others(&mut self.chain, ASSET, what, amount);
-        if turn % 5 == 0 {
+        if turn.is_multiple_of(5) {
             let PoolState::Erc4626(state) = &self.read().state else { panic!("a vault") };
             let reserve = state.reserve.unwrap();
             let whole = U256::from(10).pow(U256::from(18));
@@ -171,7 +171,7 @@ fn compare(
 }
 
 fn turns() -> usize {
-    if std::env::var_os("LONG").is_some() { 14_000 } else { 300 }
+    if std::env::var_os("LONG").is_some() { 24_000 } else { 300 }
 }
 
 #[test]
