@@ -264,6 +264,12 @@ impl StateReader for PoolReader {
         let (mut state, timestamp) = self.itself.take().ok_or(short)?;
         let rate = |coin: u8| state.coins.get(usize::from(coin)).map(|coin| coin.rate);
         state.followed = self.followed.followed(rate, timestamp).into();
+        for followed in state.followed.iter() {
+            // what follows is not kept, so that a pool with which nothing happens is the same in every block
+            if let Some(coin) = state.coins.get_mut(usize::from(followed.coin)) {
+                coin.rate = WAD;
+            }
+        }
         Ok(ReadProgress::Done(PoolState::BalancerV3(state.into())))
     }
 }

@@ -25,7 +25,7 @@ pub struct Coin {
     pub last_live: U256,
     /// `10^(18 − decimals)`.
     pub factor: U256,
-    /// Its rate, 18 decimals, as its rate provider said at the block that was read; one without a provider.
+    /// Its rate, 18 decimals, as its rate provider said at the block that was read; one without a provider, and where it follows.
     pub rate: U256,
     /// Whether growth of its rate pays a fee to the protocol.
     pub pays_yield_fee: bool,
@@ -156,7 +156,7 @@ impl State {
             PoolKind::Stable(_) => gas::STABLE_SWAP_GAS_UNITS,
         };
         let one = U256::from(10).pow(U256::from(18));
-        let rates = self.coins.iter().filter(|coin| coin.rate != one).count() as u64;
+        let rates = (self.coins.iter().filter(|coin| coin.rate != one).count() + self.followed.len()) as u64;
         let previews = self.followed.iter().map(|followed| followed.vault.preview_gas_units() / 2);
         let surge = if matches!(self.fee, Fee::StableSurge { .. }) { gas::SURGE_GAS_UNITS } else { 0 };
         base + gas::MORE_COINS_GAS_UNITS * (self.coins.len() as u64).saturating_sub(2)
