@@ -14,21 +14,45 @@ const read = (...parts) => fs.readFileSync(path.join(...parts), 'utf8');
 const json = (...parts) => JSON.parse(read(modules, ...parts));
 const hex = (text) => (text.startsWith('0x') ? text : `0x${text}`).toLowerCase();
 
-/** Compiles with solc-js and returns {contract name: creation bytecode}, of some files only if asked; stops with the compiler's own words. */
-function compile(solc, sources, settings, readImport, files = ['*']) {
-  const outputSelection = Object.fromEntries(files.map((file) => [file, { '*': ['evm.bytecode.object'] }]));
+/** Compiles with solc-js and returns {contract name: its output}, of some files only if asked; stops with the compiler's own words. */
+function compiled(solc, sources, settings, readImport, files = ['*']) {
+  const wanted = ['evm.bytecode.object', 'evm.bytecode.linkReferences'];
+  const outputSelection = Object.fromEntries(files.map((file) => [file, { '*': wanted }]));
   const input = { language: 'Solidity', sources, settings: { ...settings, outputSelection } };
   const run = solc.compileStandardWrapper ?? solc.compile;
   const output = JSON.parse(readImport ? run(JSON.stringify(input), { import: readImport }) : run(JSON.stringify(input)));
   const errors = (output.errors ?? []).filter((e) => e.severity === 'error');
   if (errors.length > 0) throw new Error(errors.map((e) => e.formattedMessage).join('\n'));
-  const found = {};
-  for (const file of Object.values(output.contracts)) {
-    for (const [name, contract] of Object.entries(file)) {
-      if (contract.evm?.bytecode?.object) found[name] = { initcode: hex(contract.evm.bytecode.object) };
-    }
-  }
+  const contracts = Object.values(output.contracts).flatMap((file) => Object.entries(file));
+  return Object.fromEntries(contracts.filter(([, contract]) => contract.evm?.bytecode?.object));
+}
+
+/** The same as {contract name: creation bytecode}. */
+function compile(...given) {
+  const creation = ([name, contract]) => [name, { initcode: hex(contract.evm.bytecode.object) }];
+  return Object.fromEntries(Object.entries(compiled(...given)).map(creation));
+}
+
+/** What takes long to compile is kept in ../cache, named by what it is made of: settings and packages' versions. */
+function keep(name, madeOf, make) {
+  const key = createHash('sha256').update(JSON.stringify(madeOf)).digest('hex').slice(0, 16);
+  const kept = path.join(here, '..', 'cache', `${name}-${key}.json`);
+  if (fs.existsSync(kept)) return JSON.parse(fs.readFileSync(kept, 'utf8'));
+  const found = make();
+  fs.mkdirSync(path.dirname(kept), { recursive: true });
+  const draft = `${kept}.${process.pid}`;
+  fs.writeFileSync(draft, JSON.stringify(found));
+  fs.renameSync(draft, kept);
   return found;
+}
+
+/** Reads what is imported, from the package that the start of its name stands for. */
+function finder(roots) {
+  return (name) => {
+    const known = Object.keys(roots).find((start) => name.startsWith(start));
+    if (known === undefined) return { error: `no such package: ${name}` };
+    return { contents: read(roots[known], name.slice(known.length)) };
+  };
 }
 
 /** Our own tokens. */
@@ -58,7 +82,7 @@ function standIns() {
   const group = (keep) => Object.fromEntries(Object.entries(sources).filter((entry) => later(entry) === keep));
   const cancun = compile(require('solc'), group(true), { ...settings, evmVersion: 'cancun' }, find);
   const all = { ...cancun, ...compile(require('solc'), group(false), settings, find) };
-  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'BalancerV3Filler'].includes(name)));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'BalancerV3Filler', 'AaveV3Keeper'].includes(name)));
 }
 
 /**
@@ -82,15 +106,15 @@ function sushiV2() {
   const solc = require('solc-0.6.12');
   const settings = { optimizer: { enabled: true, runs: 200 } };
   const load = (name) => ({ content: read(root, name) });
-  const finder = (change) => (name) => {
+  const patched = (change) => (name) => {
     try { return { contents: change(name, read(root, name)) }; } catch { return { error: `no such file: ${name}` }; }
   };
   const factoryFiles = ['uniswapv2/UniswapV2Factory.sol', 'uniswapv2/UniswapV2Pair.sol'];
-  const core = compile(solc, Object.fromEntries(factoryFiles.map((f) => [f, load(f)])), settings, finder((_, text) => text));
+  const core = compile(solc, Object.fromEntries(factoryFiles.map((f) => [f, load(f)])), settings, patched((_, text) => text));
   const pairHash = keccak(core.UniswapV2Pair.initcode);
   const patch = (name, text) => (name.endsWith('UniswapV2Library.sol') ? text.replace(/hex'[0-9a-f]{64}'/, `hex'${pairHash}'`) : text);
   const routerFile = 'uniswapv2/UniswapV2Router02.sol';
-  const periphery = compile(solc, { [routerFile]: load(routerFile) }, settings, finder(patch));
+  const periphery = compile(solc, { [routerFile]: load(routerFile) }, settings, patched(patch));
   return { SushiV2Factory: core.UniswapV2Factory, SushiV2Pair: core.UniswapV2Pair, SushiV2Router: periphery.UniswapV2Router02 };
 }
 
@@ -145,10 +169,7 @@ function balancerV2() {
   };
 }
 
-/**
- * Balancer's third vault and its factories: sources only, and a minute or two of compiling. What comes out is kept in ../cache, named by
- * the packages' versions and the settings.
- */
+/** Balancer's third vault and its factories: sources only, and a minute or two of compiling. */
 function balancerV3() {
   const prefix = '@balancer-labs/';
   const parts = [
@@ -160,28 +181,71 @@ function balancerV3() {
   ];
   const packages = ['v3-vault', 'v3-interfaces', 'v3-solidity-utils', 'v3-pool-utils', 'v3-pool-weighted', 'v3-pool-stable'].map((name) => json('@balancer-labs', name, 'package.json').version);
   const versions = [require('solc').version(), json('openzeppelin-5', 'package.json').version, ...packages];
-  const key = createHash('sha256').update(JSON.stringify([parts, versions])).digest('hex').slice(0, 16);
-  const kept = path.join(here, '..', 'cache', `balancer-v3-${key}.json`);
-  if (fs.existsSync(kept)) return JSON.parse(fs.readFileSync(kept, 'utf8'));
-  const roots = { '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5'), [prefix]: path.join(modules, '@balancer-labs') };
-  const find = (name) => {
-    const known = Object.keys(roots).find((start) => name.startsWith(start));
-    if (known === undefined) return { error: `no such package: ${name}` };
-    return { contents: read(roots[known], name.slice(known.length)) };
+  const find = finder({ '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5'), [prefix]: path.join(modules, '@balancer-labs') });
+  return keep('balancer-v3', [parts, versions], () => {
+    const found = {};
+    for (const { runs, files } of parts) {
+      const settings = { viaIR: true, evmVersion: 'cancun', optimizer: { enabled: true, runs } };
+      const wanted = files.map((file) => path.basename(file, '.sol'));
+      const sources = Object.fromEntries(files.map((file) => [file, { content: find(file).contents }]));
+      const all = compile(require('solc'), sources, settings, find, files);
+      for (const name of wanted) found[name.startsWith('Vault') || name.startsWith('Protocol') ? `BalancerV3${name}` : `BalancerV3${name.replace('PoolFactory', '')}`] = all[name];
+    }
+    return found;
+  });
+}
+
+/** Where Aave's libraries lie: ours to choose, since the pool is linked here. */
+const AAVE_LIBRARIES = Object.fromEntries(['SupplyLogic', 'BorrowLogic', 'FlashLoanLogic', 'LiquidationLogic', 'PoolLogic'].map((name, k) => [name, `${'0'.repeat(34)}aa3e${(k + 1).toString().padStart(2, '0')}`]));
+
+/** Aave's third version, with its wrapped tokens: sources only. */
+function aaveV3() {
+  const files = {
+    AaveV3Pool: 'aave/contracts/instances/PoolInstance.sol',
+    AaveV3AToken: 'aave/contracts/instances/ATokenInstance.sol',
+    AaveV3DebtToken: 'aave/contracts/instances/VariableDebtTokenInstance.sol',
+    AaveV3Rates: 'aave/contracts/misc/DefaultReserveInterestRateStrategyV2.sol',
+    AaveV3AddressesProvider: 'aave/contracts/protocol/configuration/PoolAddressesProvider.sol',
+    AaveV3AclManager: 'aave/contracts/protocol/configuration/ACLManager.sol',
+    AaveV3Proxy: 'aave/contracts/misc/aave-upgradeability/InitializableImmutableAdminUpgradeabilityProxy.sol',
+    AaveV3Rewards: 'aave/contracts/rewards/RewardsController.sol',
+    AaveV3Oracle: 'aave/contracts/mocks/oracle/PriceOracle.sol',
+    AaveV3WrappedToken: 'aave/contracts/extensions/stata-token/StataTokenV2.sol',
+    TransparentProxy: '@openzeppelin/contracts/proxy/transparent/TransparentUpgradeableProxy.sol',
   };
-  const found = {};
-  for (const { runs, files } of parts) {
-    const settings = { viaIR: true, evmVersion: 'cancun', optimizer: { enabled: true, runs } };
-    const wanted = files.map((file) => path.basename(file, '.sol'));
-    const sources = Object.fromEntries(files.map((file) => [file, { content: find(file).contents }]));
-    const all = compile(require('solc'), sources, settings, find, files);
-    for (const name of wanted) found[name.startsWith('Vault') || name.startsWith('Protocol') ? `BalancerV3${name}` : `BalancerV3${name.replace('PoolFactory', '')}`] = all[name];
+  const roots = {
+    'aave/': path.join(modules, '@aave-dao', 'aave-v3-origin', 'src'),
+    'solidity-utils/': path.join(modules, '@bgd-labs', 'solidity-utils', 'src'),
+    '@openzeppelin/contracts-upgradeable/': path.join(modules, '@openzeppelin', 'contracts-upgradeable'),
+    '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5'),
+  };
+  const settings = {
+    evmVersion: 'cancun',
+    optimizer: { enabled: true, runs: 200 },
+    remappings: ['openzeppelin-contracts/contracts/=@openzeppelin/contracts/', 'openzeppelin-contracts-upgradeable/contracts/=@openzeppelin/contracts-upgradeable/'],
+  };
+  const packages = ['@aave-dao/aave-v3-origin', '@bgd-labs/solidity-utils', '@openzeppelin/contracts-upgradeable', 'openzeppelin-5'].map((name) => json(name, 'package.json').version);
+  const find = finder(roots);
+  return keep('aave-v3', [files, settings, AAVE_LIBRARIES, require('solc').version(), packages], () => {
+    const sources = Object.fromEntries(Object.values(files).map((file) => [file, { content: find(file).contents }]));
+    const all = compiled(require('solc'), sources, settings, find);
+    const linked = (name) => ({ initcode: linkAll(all[name].evm.bytecode, AAVE_LIBRARIES) });
+    const contracts = Object.entries(files).map(([name, file]) => [name, linked(path.basename(file, '.sol'))]);
+    const libraries = Object.keys(AAVE_LIBRARIES).map((name) => [`AaveV3${name}`, linked(name)]);
+    return Object.fromEntries([...contracts, ...libraries]);
+  });
+}
+
+/** Writes each library's address over its placeholders. */
+function linkAll({ object, linkReferences }, libraries) {
+  let code = hex(object.replace(/__\$[0-9a-f]{34}\$__/g, '0'.repeat(40)));
+  for (const [name, places] of Object.values(linkReferences).flatMap((file) => Object.entries(file))) {
+    for (const { start, length } of places) {
+      const at = 2 + start * 2;
+      code = code.slice(0, at) + libraries[name] + code.slice(at + length * 2);
+    }
   }
-  fs.mkdirSync(path.dirname(kept), { recursive: true });
-  const draft = `${kept}.${process.pid}`;
-  fs.writeFileSync(draft, JSON.stringify(found));
-  fs.renameSync(draft, kept);
-  return found;
+  return code;
 }
 
 /** Writes the library's address over every placeholder of the artifact. */
@@ -221,7 +285,7 @@ function preinstalls() {
 try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bundle.mjs OUT.json');
-  const bundle = { ...uniswap(), ...balancerV2(), ...balancerV3(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
+  const bundle = { ...uniswap(), ...balancerV2(), ...balancerV3(), ...aaveV3(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
   fs.writeFileSync(out, JSON.stringify(bundle));
 } catch (error) {
   // Old compilers replace the handler of uncaught errors: say it ourselves.

@@ -110,6 +110,15 @@ contract StandInFluidFToken is ERC20 {
         return convertToAssets(shares);
     }
 
+    function previewMint(uint256 shares) external view returns (uint256) {
+        return (shares * _priceNow() + ONE - 1) / ONE;
+    }
+
+    function previewWithdraw(uint256 assets) external view returns (uint256) {
+        uint256 price = _priceNow();
+        return (assets * ONE + price - 1) / price;
+    }
+
     function deposit(uint256 assets, address receiver) external returns (uint256 shares) {
         require(_status == 1 && receiver != address(0));
         _status = 2;
@@ -157,7 +166,14 @@ contract StandInFluidFToken is ERC20 {
 contract StandInFluidLendingFactory {
     event LogTokenCreated(address indexed token, address indexed asset, uint256 indexed count, string fTokenType);
 
+    address[] private _tokens;
+
+    function allTokens() external view returns (address[] memory) {
+        return _tokens;
+    }
+
     function announce(address token, uint256 count, string calldata kind) external {
+        _tokens.push(token);
         emit LogTokenCreated(token, StandInFluidFToken(payable(token)).asset(), count, kind);
     }
 }

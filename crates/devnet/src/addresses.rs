@@ -249,3 +249,53 @@ pub const FLUID_FWETH: Address = address!("0x90551c1795392094FE6D29B758EcCD233cF
 pub const VAULT_V2_FACTORY: Address = address!("0xA1D94F746dEfa1928926b84fB2596c06926C0405");
 /// A Vault V2 of USDC, at an address of its own: the last 20 bytes of the Keccak hash of `a Vault V2 of USDC`.
 pub const VAULT_V2_USDC: Address = address!("0xa0c4d4be1e276744de804b520680380d14a10a13");
+/// Aave's list of addresses, third version.
+pub const AAVE_V3_PROVIDER: Address = address!("0x2f39d218133AFaB8F2B819B1066c7E434Ad94E9e");
+/// Aave's pool, third version: a proxy.
+pub const AAVE_V3_POOL: Address = address!("0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2");
+/// Its code.
+pub const AAVE_V3_POOL_CODE: Address = address!("0x728a138A4823392C2EFA55e028d434F526fE03CF");
+/// What its rates follow from.
+pub const AAVE_V3_RATES: Address = address!("0x9ec6F08190DeA04A54f8Afc53Db96134e5E3FdFB");
+/// What it asks for prices: here a contract that is told them.
+pub const AAVE_V3_ORACLE: Address = address!("0x54586bE62E3c3580375aE3723C145253060Ca0C2");
+/// Who may do what.
+pub const AAVE_V3_ACL_MANAGER: Address = address!("0xc2aaCf6553D20d1e9d78E365AAba8032af9c85b0");
+/// What suppliers earn besides: a proxy.
+pub const AAVE_V3_REWARDS: Address = address!("0x8164Cc65827dcFe994AB23944CBC90e0aa80bFcb");
+/// Its code, at an address of ours.
+pub const AAVE_V3_REWARDS_CODE: Address = address!("0x00000000000000000000000000000000aa3e0101");
+/// Where the treasury's part goes.
+pub const AAVE_V3_TREASURY: Address = address!("0x464C71f6c2F760DdA6093dCB91C24c39e5d6e18c");
+/// The code of tokens of supply.
+pub const AAVE_V3_A_TOKEN_CODE: Address = address!("0xadC45Df3cf1584624C97338BEF33363BF5b97AdA");
+/// The code of tokens of debt.
+pub const AAVE_V3_DEBT_TOKEN_CODE: Address = address!("0xb27C52c7f84819e3157993489741cB60786aE330");
+/// Ours, in the place of the configurator.
+pub const AAVE_V3_KEEPER: Address = address!("0x64b761D848206f447Fe2dd461b0c635Ec39EbB27");
+/// Aave's token of USDC supplied.
+pub const AAVE_V3_A_USDC: Address = address!("0x98C23E9d8f34FEFb1B7BD6a91B7FF122F4e16F5c");
+/// Aave's token of USDC owed.
+pub const AAVE_V3_DEBT_USDC: Address = address!("0x72E95b8931767C79bA4EeE721354d6E99a61D004");
+/// Aave's token of USDT supplied.
+pub const AAVE_V3_A_USDT: Address = address!("0x23878914EFE38d27C4D67Ab83ed1b93A74D4086a");
+/// Aave's token of USDT owed.
+pub const AAVE_V3_DEBT_USDT: Address = address!("0x6df1C1E379bC5a00a7b4C6e67A203333772f45A8");
+/// Aave's token of wrapped ether supplied.
+pub const AAVE_V3_A_WETH: Address = address!("0x4d5F47FA6A74757f35C14fD3a6Ef8E3C9BC514E8");
+/// Aave's token of wrapped ether owed.
+pub const AAVE_V3_DEBT_WETH: Address = address!("0xeA51d7853EEFb32b6ee06b1C12E6dcCA88Be0fFE");
+/// Aave's wrapped token of USDC.
+pub const WA_USDC: Address = address!("0xD4fa2D31b7968E448877f69A96DE69f5de8cD23E");
+/// Aave's wrapped token of USDT.
+pub const WA_USDT: Address = address!("0x7Bc3485026Ac48b6cf9BaF0A377477Fff5703Af8");
+/// Aave's wrapped token of wrapped ether.
+pub const WA_WETH: Address = address!("0x0bfc9d54Fc184518A81162F8fB99c2eACa081202");
+/// The code of wrapped tokens, at an address of ours.
+pub const WRAPPED_TOKEN_CODE: Address = address!("0x00000000000000000000000000000000aa3e0102");
+/// The factory of wrapped tokens.
+pub const STATA_TOKEN_FACTORY: Address = address!("0xCb0b5cA20b6C5C02A9A3B2cE433650768eD2974F");
+/// Who says what a wrapped USDC is worth: here a stand-in.
+pub const WA_USDC_RATE_PROVIDER: Address = address!("0x8f4E8439b970363648421C692dd897Fb9c0Bd1D9");
+/// The same for USDT.
+pub const WA_USDT_RATE_PROVIDER: Address = address!("0xEdf63cce4bA70cbE74064b7687882E71ebB0e988");

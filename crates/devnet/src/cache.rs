@@ -20,15 +20,22 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("addresses.rs"),
     include_str!("tokens.rs"),
     include_str!("world/mod.rs"),
+    include_str!("world/aave.rs"),
     include_str!("world/balancer.rs"),
     include_str!("world/balancer_v3.rs"),
+    include_str!("world/buffers.rs"),
+    include_str!("world/curve.rs"),
+    include_str!("world/curve/alone.rs"),
+    include_str!("world/curve/lending.rs"),
+    include_str!("world/curve/metapools.rs"),
     include_str!("world/deploy.rs"),
+    include_str!("world/fluid.rs"),
     include_str!("world/history.rs"),
     include_str!("world/liquidity.rs"),
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),
+    include_str!("world/vault_v2.rs"),
     include_str!("world/vaults.rs"),
-    include_str!("world/curve.rs"),
 ];
 
 /// The state file, made now if it is not there. Processes that want the same file at once wait for one of them.
@@ -105,4 +112,25 @@ fn forget_traces(path: &Path) -> Result<(), DevnetError> {
         }
     }
     std::fs::write(path, state.to_string()).map_err(DevnetError::file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_builds_the_world_is_in_its_name() {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/world")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let source = std::fs::read_to_string(&path).unwrap();
+                    assert!(WORLD_SOURCES.contains(&source.as_str()), "{} is not listed", path.display());
+                }
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Balances are a plain `mapping(address => uint256)` at [`Token::balance_slot`], the real token's own slot where that is known.
 
-use alloy::primitives::{Address, B256, U256, address, keccak256};
+use alloy::primitives::{Address, B256, U256, address, b256, keccak256};
 
 use crate::DevnetError;
 
@@ -21,6 +21,8 @@ pub enum Kind {
     FalseOnFailure,
     /// A vault, or staked ether: more than a token, and made with the vaults.
     Vault,
+    /// One of Aave's wrapped tokens, made with Aave, whose balances lie where OpenZeppelin's upgradeable tokens have them.
+    Wrapped,
     /// A pool's share: made with the pool, for whoever puts something in.
     PoolShare,
 }
@@ -38,11 +40,14 @@ pub struct Token {
     pub decimals: u8,
     /// Dollars for a whole token when the world is made; steers amounts and prices of pools, nothing else.
     pub price_usd: f64,
-    /// Storage slot of the mapping of balances.
+    /// Storage slot of the mapping of balances; of a [`Kind::Wrapped`] token, the place in its namespace.
     pub balance_slot: u64,
     /// The contract that stands in.
     pub kind: Kind,
 }
+
+/// Where OpenZeppelin's upgradeable tokens keep balances: ERC-7201's place for `openzeppelin.storage.ERC20`.
+const UPGRADEABLE_BALANCES: B256 = b256!("52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00");
 
 impl Token {
     /// The storage slot that holds the balance of `owner`.
@@ -50,7 +55,8 @@ impl Token {
     pub fn balance_storage_key(&self, owner: Address) -> B256 {
         let mut preimage = [0_u8; 64];
         preimage[12..32].copy_from_slice(owner.as_slice());
-        preimage[32..].copy_from_slice(&U256::from(self.balance_slot).to_be_bytes::<32>());
+        let slot = if self.kind == Kind::Wrapped { UPGRADEABLE_BALANCES } else { U256::from(self.balance_slot).into() };
+        preimage[32..].copy_from_slice(slot.as_slice());
         keccak256(preimage)
     }
 
@@ -116,6 +122,9 @@ pub const TOKENS: &[Token] = &[
     token("fUSDC", "Fluid USDC (stand-in)", crate::addresses::FLUID_FUSDC, 6, 1.0, (Kind::Vault, 0)),
     token("fUSDT", "Fluid USDT (stand-in)", crate::addresses::FLUID_FUSDT, 6, 1.0, (Kind::Vault, 0)),
     token("fWETH", "Fluid WETH (stand-in)", crate::addresses::FLUID_FWETH, 18, 3_000.0, (Kind::Vault, 0)),
+    token("waEthUSDC", "Wrapped Aave Ethereum USDC", crate::addresses::WA_USDC, 6, 1.127, (Kind::Wrapped, 0)),
+    token("waEthUSDT", "Wrapped Aave Ethereum USDT", crate::addresses::WA_USDT, 6, 1.141, (Kind::Wrapped, 0)),
+    token("waEthWETH", "Wrapped Aave Ethereum WETH", crate::addresses::WA_WETH, 18, 3_154.0, (Kind::Wrapped, 0)),
     token("v2USDC", "Vault V2 of USDC (stand-in)", crate::addresses::VAULT_V2_USDC, 18, 1.0, (Kind::Vault, 0)),
     token("gtUSDCp", "Gauntlet USDC Prime (stand-in)", crate::addresses::GAUNTLET_USDC_PRIME, 18, 1.0, (Kind::Vault, 0)),
 ];

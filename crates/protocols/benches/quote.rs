@@ -215,6 +215,7 @@ fn balancer_v3(kind: PoolKind, product: Product, whole: &[u128]) -> Pool {
         paused: false,
         recovery: false,
         rated: false,
+        followed: std::sync::Arc::default(),
     };
     many(product, PoolState::BalancerV3(Arc::new(state)), u32::try_from(whole.len()).unwrap())
 }

@@ -8,6 +8,7 @@
 //! floating point appears only in [`continuous`], which steers the optimiser and never reaches an amount that a user sees.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod aave;
 mod answers;
 pub mod balancer;
 pub mod continuous;

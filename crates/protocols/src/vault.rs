@@ -14,10 +14,10 @@ use crate::{
     After, DecodeError, Freshness, PoolState, Product, Swap, SwapError,
     continuous::PairCurve,
     erc4626::{ASSET_COIN, mul_div},
-    morpho,
+    fluid, morpho,
 };
 
-pub(crate) use kind::{KINDS, ask_kind, kind, reader};
+pub(crate) use kind::{KINDS, Kind, ask_kind, kind};
 
 /// The most trades with one vault in one route.
 const MAX_TRADES: usize = 4;
@@ -106,6 +106,10 @@ impl Vault {
                 After::Erc4626(after) => after.rate(at),
                 _ => state.rate(at),
             },
+            PoolState::FluidFToken(share) => match self.after(at, before)? {
+                After::FluidFToken(after) => share.with(&after).rate(at),
+                _ => share.rate(at),
+            },
             PoolState::Metamorpho(vault) => vault.rate(at, before),
             PoolState::VaultV2(vault) if vault.deposits_gated || vault.redemptions_gated => Err(SwapError::Closed),
             PoolState::VaultV2(vault) => vault.rate(at, before),
@@ -160,6 +164,15 @@ impl Vault {
             PoolState::Metamorpho(vault) => morpho::gas::preview_gas_units(vault),
             PoolState::VaultV2(vault) => morpho::vault_v2::gas::preview_gas_units(vault),
             PoolState::Erc4626(state) => state.preview_gas_units(),
+            PoolState::FluidFToken(_) => fluid::ftoken::gas::PREVIEW_GAS_UNITS,
+            _ => 0,
+        }
+    }
+
+    /// What a trade with it costs less, in gas units, after a preview in the same transaction.
+    pub(crate) const fn previewed_gas_units(&self) -> u64 {
+        match &self.state {
+            PoolState::Erc4626(state) => state.previewed_gas_units(),
             _ => 0,
         }
     }

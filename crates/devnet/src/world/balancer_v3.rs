@@ -47,13 +47,21 @@ const YIELD_FEE_SHARE_PERCENT: u64 = 10;
 /// point, what it holds in thousands of dollars.
 struct Spec(Option<u64>, &'static [(&'static str, u64)], u64, f64);
 
-const POOLS: [Spec; 6] = [
+const POOLS: [Spec; 7] = [
     Spec(None, &[("AAVE", 800), ("wstETH", 200)], 3_000, 9_000.0),
     Spec(None, &[("WBTC", 500), ("WETH", 500)], 2_000, 14_000.0),
     Spec(None, &[("LDO", 300), ("ENS", 300), ("COMP", 400)], 5_000, 4_000.0),
     Spec(Some(1_000), &[("USDC", 500), ("USDT", 500)], 50, 20_000.0),
     Spec(Some(300), &[("wstETH", 500), ("WETH", 500)], 100, 30_000.0),
+    Spec(Some(1_000), &[("waEthUSDC", 500), ("waEthUSDT", 500)], 20, 25_000.0),
     Spec(Some(600), &[("DAI", 250), ("USDC", 250), ("USDe", 250), ("PYUSD", 250)], 200, 10_000.0),
+];
+
+/// Who says what a coin is worth.
+const RATE_PROVIDERS: [(Address, Address); 3] = [
+    (at::WSTETH, at::WSTETH_RATE_PROVIDER),
+    (at::WA_USDC, at::WA_USDC_RATE_PROVIDER),
+    (at::WA_USDT, at::WA_USDT_RATE_PROVIDER),
 ];
 
 fn percent(whole: u64) -> U256 {
@@ -87,13 +95,18 @@ pub(super) fn placements() -> [Vec<Placement>; 4] {
     ]
 }
 
-/// Makes the pools and fills them at the prices of the tokens.
-pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
+/// The coins of all pools, which the filler may take.
+pub(super) fn approved() -> Vec<&'static str> {
     let mut approved: Vec<&str> = POOLS.iter().flat_map(|spec| spec.1).map(|(symbol, _)| *symbol).collect();
     approved.sort_unstable();
     approved.dedup();
+    approved
+}
+
+/// Makes the pools and fills them at the prices of the tokens.
+pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
-    for symbol in approved {
+    for symbol in approved() {
         let call = IErc20::approveCall { spender: at::BALANCER_V3_FILLER, value: U256::MAX };
         batch.send("approving the filler", Tx::call(MAKER, tokens::find(symbol)?.address, &call).gas(100_000)).await?;
     }
@@ -119,8 +132,8 @@ pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
 
 async fn create(rpc: &Rpc, spec: &Spec, coins: &[(&Token, u64)], salt: B256) -> Result<Address, DevnetError> {
     let config = |(token, _): &(&Token, u64)| {
-        let rated = token.address == at::WSTETH;
-        let provider = if rated { at::WSTETH_RATE_PROVIDER } else { Address::ZERO };
+        let provider = RATE_PROVIDERS.iter().find(|(of, _)| *of == token.address).map(|(_, provider)| *provider);
+        let (rated, provider) = (provider.is_some(), provider.unwrap_or_default());
         TokenConfig { token: token.address, tokenType: u8::from(rated), rateProvider: provider, paysYieldFees: rated }
     };
     let tokens = coins.iter().map(config).collect();

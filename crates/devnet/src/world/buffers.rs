@@ -5,7 +5,7 @@ use alloy::{
     sol,
 };
 
-use super::{Batch, balancer::amounts};
+use super::{Batch, balancer::amounts, balancer_v3};
 use crate::{
     DevnetError,
     abi::IErc20,
@@ -24,21 +24,27 @@ sol! {
 /// beyond it.
 struct Spec(&'static str, &'static str, f64, f64);
 
-const BUFFERS: [Spec; 4] = [
+const BUFFERS: [Spec; 7] = [
     Spec("pufETH", "WETH", 6_000.0, 7_000.0),
     Spec("sDAI", "DAI", 3_000.0, 50.0),
     Spec("gtUSDCp", "USDC", 2_000.0, 2_500.0),
     Spec("v2USDC", "USDC", 1_500.0, 1_500.0),
+    Spec("waEthUSDC", "USDC", 3_000.0, 2_500.0),
+    Spec("waEthUSDT", "USDT", 1_200.0, 900.0),
+    Spec("fUSDT", "USDT", 1_000.0, 800.0),
 ];
 
 /// Makes the buffers, and trades in each of them both ways.
 pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
+    // what a pool of the vault has is approved already, and some tokens refuse to be approved twice
+    let mut approved = balancer_v3::approved();
     let mut batch = Batch::new(rpc);
-    for Spec(share, asset, ..) in &BUFFERS {
-        for token in [share, asset] {
+    for token in BUFFERS.iter().flat_map(|Spec(share, asset, ..)| [*share, *asset]) {
+        if !approved.contains(&token) {
             let call = IErc20::approveCall { spender: at::BALANCER_V3_FILLER, value: U256::MAX };
             let tx = Tx::call(MAKER, tokens::find(token)?.address, &call).gas(100_000);
             batch.send("approving the filler", tx).await?;
+            approved.push(token);
         }
     }
     batch.mine().await?;

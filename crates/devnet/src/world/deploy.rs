@@ -33,7 +33,10 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
     }
     let mut placements = protocols();
     placements.extend(
-        TOKENS.iter().filter(|t| !matches!(t.kind, Kind::WrappedEther | Kind::Vault | Kind::PoolShare)).map(token),
+        TOKENS
+            .iter()
+            .filter(|t| !matches!(t.kind, Kind::WrappedEther | Kind::Vault | Kind::Wrapped | Kind::PoolShare))
+            .map(token),
     );
     place(rpc, bundle, &placements).await?;
     // these ask their assets for decimals and approve them as they are made

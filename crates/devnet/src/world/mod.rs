@@ -1,5 +1,6 @@
 //! Builds the world on an empty node: contracts, tokens, pools, the taker's purse.
 
+mod aave;
 mod balancer;
 mod balancer_v3;
 mod buffers;
@@ -50,6 +51,7 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     deploy::everything(rpc, bundle).await?;
     wrap(rpc).await?;
     vaults::fill(rpc).await?;
+    aave::build(rpc, bundle).await?;
     balancer::open(rpc).await?;
     balancer_v3::open(rpc).await?;
     fluid::fill(rpc).await?;

@@ -104,6 +104,7 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
         max_deposit_assets: most,
         max_redeem_shares: most,
         max_withdraw_assets: most,
+        reserve: None,
     };
     let state = |held: [u64; 2]| buffer::State {
         wrapped,

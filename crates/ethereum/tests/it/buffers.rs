@@ -17,6 +17,10 @@ sol! {
     function fillBuffer(address wrapped, address asset, uint256 assets, uint256 shares) external;
     function addToBuffer(address wrapped, address asset, uint256 issued) external;
     function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut);
+    function swap(address pool, address tokenIn, address tokenOut, uint256 amount) external returns (uint256 amountOut);
+    interface Aave {
+        function borrow(address asset, uint256 amount, uint256 mode, uint16 referral, address onBehalfOf) external;
+    }
 }
 
 /// Sends a transaction of the one who made the buffers; it must succeed.
@@ -30,7 +34,7 @@ async fn what_happens_to_a_buffer_is_in_the_market_of_its_block() {
     let mut follower = follow(&chain.ws_url()).await;
     let market = at_head(&mut follower, &chain).await;
     let buffers = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Buffer);
-    assert_eq!(buffers.count(), 4);
+    assert_eq!(buffers.count(), 7);
     let [weth, pufeth, usdc, metamorpho] =
         ["WETH", "pufETH", "USDC", "gtUSDCp"].map(|symbol| tokens::by_symbol(symbol).address);
     let units = |symbol: &str, whole: u64| tokens::by_symbol(symbol).units(whole);
@@ -99,5 +103,57 @@ async fn a_new_buffer_is_in_the_market_of_its_block_with_the_asset_that_the_vaul
     let at = market.block().next();
     assert!(pool.swap(&at, 1, 0, share.units(500_000)).is_ok());
     assert!(pool.swap(&at, 1, 0, share.units(900_000)).is_err());
+    assert_eq!(follower.status.borrow().left_out, 0);
+}
+
+/// Neither a wrapped token nor its buffer nor the pool of two of them says anything when others borrow, and all three pay something else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_pools() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    at_head(&mut follower, &chain).await;
+    let market = assert_faithful(&mut follower, &chain).await;
+    let [share, other] = ["waEthUSDC", "waEthUSDT"].map(tokens::by_symbol);
+    let ids = [share, other].map(|token| market.tokens().id(token.address).unwrap());
+    let mut stable = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);
+    let boosted = stable.find(|pool| ids.iter().all(|id| pool.coins.contains(id))).unwrap();
+    let PoolState::BalancerV3(state) = &boosted.state else { panic!("a pool of the vault") };
+    assert_eq!(state.followed.len(), 2, "both rates follow from their vaults");
+    let changing = [share.address, buffer::address_of(share.address), boosted.address];
+    let mut last = content(&market);
+    let asset = tokens::by_symbol("USDC");
+    for act_number in 0..3 {
+        match act_number {
+            0 => {
+                let (amount, mode) = (asset.units(90_000_000), U256::from(2));
+                let call = Aave::borrowCall { asset: asset.address, amount, mode, referral: 0, onBehalfOf: MAKER };
+                act(&chain, at::AAVE_V3_POOL, &call).await;
+            }
+            1 => {
+                let call = exchangeCall {
+                    wrapped: share.address,
+                    asset: asset.address,
+                    wraps: true,
+                    amount: asset.units(9_000_000),
+                };
+                act(&chain, at::BALANCER_V3_FILLER, &call).await;
+            }
+            _ => {
+                let call = swapCall {
+                    pool: boosted.address,
+                    tokenIn: share.address,
+                    tokenOut: other.address,
+                    amount: share.units(70_000),
+                };
+                act(&chain, at::BALANCER_V3_FILLER, &call).await;
+            }
+        }
+        let market = assert_faithful(&mut follower, &chain).await;
+        let now = content(&market);
+        for pool in changing.iter().filter(|pool| act_number != 2 || **pool == boosted.address) {
+            assert_ne!(now[pool], last[pool], "act {act_number} changes {pool}");
+        }
+        last = now;
+    }
     assert_eq!(follower.status.borrow().left_out, 0);
 }

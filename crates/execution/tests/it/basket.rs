@@ -13,8 +13,21 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
-/// Tokens that only vaults, and pools of the products below, trade.
-const VAULTS_ALONE: [&str; 9] = ["stETH", "sDAI", "pufETH", "gtUSDCp", "3Crv", "fUSDC", "fUSDT", "fWETH", "v2USDC"];
+/// Tokens that only vaults, pools whose rates follow from vaults, and pools of the products below trade.
+const VAULTS_ALONE: [&str; 12] = [
+    "stETH",
+    "sDAI",
+    "pufETH",
+    "gtUSDCp",
+    "3Crv",
+    "fUSDC",
+    "fUSDT",
+    "fWETH",
+    "v2USDC",
+    "waEthUSDC",
+    "waEthUSDT",
+    "waEthWETH",
+];
 /// Products whose amounts depend on the second, or on another pool.
 const VAULT_PRODUCTS: [Product; 10] = [
     Product::BalancerV3Buffer,

@@ -3,11 +3,11 @@
 
 use braid_devnet::{accounts::OTHER, tokens};
 use braid_primitives::{Address, U256};
-use braid_protocols::{PoolState, Product};
+use braid_protocols::{PoolState, Product, balancer::v3::buffer};
 use serde_json::json;
 
 use crate::chain::Chain;
-use crate::vaults::trade;
+use crate::vaults::{these, trade, trade_by};
 
 /// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 0.07;
 /// What is sold for what, in hundredths of a whole token, and whether the buffer holds so much as it is made.
 struct Case(&'static str, &'static str, u64, bool);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 18] = [
     Case("WETH", "pufETH", 1_900, true),
     Case("pufETH", "WETH", 2_300, true),
     Case("WETH", "pufETH", 300_000, false),
@@ -28,6 +28,12 @@ const CASES: [Case; 12] = [
     Case("USDC", "gtUSDCp", 300_000_000, false),
     Case("USDC", "v2USDC", 543_200, true),
     Case("v2USDC", "USDC", 234_500_000, false),
+    Case("USDC", "waEthUSDC", 12_345_600, true),
+    Case("waEthUSDC", "USDC", 7_654_300, true),
+    Case("USDC", "waEthUSDC", 400_000_000, false),
+    Case("waEthUSDT", "USDT", 300_000_000, false),
+    Case("USDT", "fUSDT", 4_321_000, true),
+    Case("fUSDT", "USDT", 200_000_000, false),
 ];
 
 /// What the buffer of a share holds of the coin that is bought.
@@ -74,4 +80,40 @@ async fn buffers_pay_what_was_quoted_for_the_second() {
         chain.rpc("evm_mine", json!([])).await;
     }
     assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
+}
+
+/// A trade between the assets of two vaults: wrapped by a buffer, swapped in the pool of their shares, unwrapped by a buffer. All three see
+/// the rates of the second in which the transaction is mined, a day after the pool was touched last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_boosted_pool_between_two_buffers_pays_what_was_quoted_for_the_second() {
+    let mut chain = Chain::start().await;
+    chain.settle_in(OTHER).await;
+    let [usdc, usdt] = ["USDC", "USDT"].map(tokens::by_symbol);
+    let shares = ["waEthUSDC", "waEthUSDT"].map(|symbol| tokens::by_symbol(symbol).address);
+    let boosted = |market: &braid_market::Market| {
+        let ids = shares.map(|share| market.tokens().id(share).unwrap());
+        let mut pools = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);
+        pools.find(|pool| ids.iter().all(|id| pool.coins.contains(id))).unwrap().address
+    };
+    let route = |market: &braid_market::Market| {
+        let [a, b] = shares.map(buffer::address_of);
+        these(market, &[a, boosted(market), b])
+    };
+    for day in 0..2_u8 {
+        for (place, (sold, bought, cents)) in
+            (0_u8..).zip([(usdc, usdt, 1_234_567_u64), (usdt, usdc, 98_765_432), (usdc, usdt, 345_678_901)])
+        {
+            let amount = sold.units(cents) / U256::from(100) + U256::from(7);
+            let fresh = Address::left_padding_from(&[0xb0, day, place]);
+            let pair = [sold.address, bought.address];
+            let (modelled, used) = trade_by(&mut chain, pair, amount, ("boosted", route), fresh, 0).await;
+            println!("{} → {}: {modelled} modelled {used} used", sold.symbol, bought.symbol);
+            let (modelled, used) = trade_by(&mut chain, pair, amount, ("boosted", route), OTHER, 0).await;
+            let error = modelled as f64 / used as f64 - 1.0;
+            println!("{} → {}: {modelled} modelled {used} used {:.1}%", sold.symbol, bought.symbol, error * 100.0);
+            assert!(error.abs() <= TOLERANCE, "{modelled} modelled, {used} used");
+        }
+        chain.rpc("evm_increaseTime", json!([86_400 + 77])).await;
+        chain.rpc("evm_mine", json!([])).await;
+    }
 }

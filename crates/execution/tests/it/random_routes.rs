@@ -183,9 +183,13 @@ fn priced_apart(chain: &Chain, route: &Route) -> bool {
 /// What a pool depends on beside itself.
 fn places(pool: &Pool) -> Vec<Address> {
     match &pool.state {
-        PoolState::Erc4626(_) => vec![pool.address],
+        PoolState::Erc4626(_) | PoolState::FluidFToken(_) => vec![pool.address],
         PoolState::Metamorpho(_) | PoolState::VaultV2(_) => vec![pool.address, MORPHO_BLUE],
-        PoolState::BalancerV3Buffer(state) if state.vault.product == Product::Erc4626 => vec![state.wrapped],
+        PoolState::BalancerV3Buffer(state)
+            if matches!(state.vault.product, Product::Erc4626 | Product::FluidFToken) =>
+        {
+            vec![state.wrapped]
+        }
         PoolState::BalancerV3Buffer(state) => vec![state.wrapped, MORPHO_BLUE],
         _ => vec![],
     }

@@ -22,7 +22,7 @@ struct Case(&'static str, &'static str, u128, &'static [Product]);
 
 const E18: u128 = 1_000_000_000_000_000_000;
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 16] = [
     Case("ETH", "stETH", 7 * E18 + 123_456_789, &[Product::LidoSteth]),
     Case("stETH", "wstETH", 5 * E18 + 987_654_321, &[Product::LidoWsteth]),
     Case("wstETH", "stETH", 3 * E18 + 13, &[Product::LidoWsteth]),
@@ -35,6 +35,10 @@ const CASES: [Case; 12] = [
     Case("USDC", "gtUSDCp", 1_234_567_891_234, &[Product::Metamorpho]),
     Case("gtUSDCp", "USDC", 765_432_109_876_543_210_987_654, &[Product::Metamorpho]),
     Case("USDC", "gtUSDCp", 77, &[Product::Metamorpho]),
+    Case("USDC", "waEthUSDC", 1_234_567_891_234, &[Product::Erc4626]),
+    Case("waEthUSDT", "USDT", 987_654_321_987, &[Product::Erc4626]),
+    Case("WETH", "waEthWETH", 11 * E18 + 1_000_003, &[Product::Erc4626]),
+    Case("waEthWETH", "WETH", 1_700 * E18 + 77, &[Product::Erc4626]),
 ];
 
 fn address(symbol: &str) -> Address {
@@ -52,8 +56,14 @@ pub fn only(products: &[Product]) -> PoolFilter {
 
 /// One pool alone, of all that the market has.
 pub fn alone(market: &Market, pool: Address) -> PoolFilter {
+    these(market, &[pool])
+}
+
+/// Some pools alone.
+pub fn these(market: &Market, pools: &[Address]) -> PoolFilter {
     let mut filter = PoolFilter::default();
-    let others = market.pools().iter().filter(|other| other.address != pool && other.product != Product::WrappedEther);
+    let others =
+        market.pools().iter().filter(|other| !pools.contains(&other.address) && other.product != Product::WrappedEther);
     for other in others {
         filter.exclude_pool(market.pool_id(other.address).unwrap());
     }

@@ -4,6 +4,7 @@ use alloy_primitives::{U256, U512};
 use serde::{Deserialize, Serialize};
 
 use super::{Conversion, RAY, WAD};
+use crate::aave::Interest;
 
 /// How a vault's conversion moves between two transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,15 @@ pub enum Accrual {
     Compounding {
         /// Growth in one second, in ray.
         per_second_ray: U256,
+        /// When the rate was stored, unix seconds.
+        since: u64,
+    },
+    /// The rate grows by simple interest from the second in which it was stored.
+    ///
+    /// Aave's wrapped tokens: the reserve's index, its rate of supply, its last update.
+    Linear {
+        /// A year's interest, in ray.
+        per_year_ray: U256,
         /// When the rate was stored, unix seconds.
         since: u64,
     },
@@ -73,7 +83,11 @@ impl Accrual {
                 let growth = power_ray(*per_second_ray, now.checked_sub(*since)?)?;
                 Some(Conversion::Rate { rate: growth.checked_mul(rate)? / RAY, one })
             }
-            (Self::Compounding { .. }, Conversion::Ratio { .. }) => None,
+            (Self::Linear { per_year_ray, since }, Conversion::Rate { rate, one }) => {
+                let interest = Interest { index: rate, rate: *per_year_ray, since: *since };
+                Some(Conversion::Rate { rate: interest.income(now)?, one })
+            }
+            (Self::Compounding { .. } | Self::Linear { .. }, Conversion::Ratio { .. }) => None,
             (_, Conversion::Rate { .. }) => None,
             (Self::Vesting { amount, since, duration_seconds }, ratio) => {
                 let left = duration_seconds.saturating_sub(now.checked_sub(*since)?);

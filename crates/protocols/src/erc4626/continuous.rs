@@ -13,7 +13,7 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     let payable = f64::from(state.max_withdraw_assets.min(now.holdings())) * shares_per_asset;
     let redeemable = f64::from(state.max_redeem_shares.min(now.supply())).min(payable);
     let gas = |deposits| state.gas_units(deposits);
-    let room = f64::from(state.max_deposit_assets).min(now.likely_most());
+    let room = f64::from(state.room(&now, at.timestamp)?).min(now.likely_most());
     Some(fixed_rate(
         shares_per_asset,
         room,

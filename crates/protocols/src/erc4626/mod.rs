@@ -3,6 +3,7 @@
 //! The standard fixes the calls and not the arithmetic. The vaults that carry volume share a few forms, which
 //! [`Conversion`] and [`Accrual`] name.
 
+mod aave;
 mod accrual;
 mod cold;
 mod continuous;
@@ -15,6 +16,7 @@ mod swap;
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
+pub use aave::{AAVE_POOLS, Reserve};
 pub use accrual::Accrual;
 pub use cold::Erc4626;
 pub(crate) use continuous::{fixed_rate, likely_room, pair_curve};
@@ -28,7 +30,7 @@ pub(crate) use swap::mul_div;
 pub const ASSET_COIN: u8 = 0;
 
 /// One in ray, the scale of rates with 27 decimals.
-pub const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
+pub const RAY: U256 = crate::aave::RAY;
 
 /// One in wad, the scale of fees with 18 decimals.
 pub const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
@@ -46,6 +48,8 @@ pub struct State {
     pub max_redeem_shares: U256,
     /// Most assets that the vault can pay out at once.
     pub max_withdraw_assets: U256,
+    /// Where the vault lends on, if it is one of Aave's wrapped tokens.
+    pub reserve: Option<Reserve>,
 }
 
 /// How shares follow from assets.

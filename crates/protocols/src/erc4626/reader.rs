@@ -47,7 +47,7 @@ const MOST_OFFSET: u8 = 18;
 
 /// What previews are asked of: so large that one virtual asset more or less shows in a vault of 10²⁸ atomic units, and so small that
 /// 256 bits hold its product with a rate or with what a vault has.
-const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x000f_edcb_a987_6543, 0, 0]);
+pub(super) const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x000f_edcb_a987_6543, 0, 0]);
 
 /// Reads one vault.
 #[derive(Clone, Debug)]
@@ -122,6 +122,7 @@ impl VaultReader {
         let mut state = State {
             conversion: ratio(held),
             accrual: Accrual::None,
+            reserve: None,
             max_deposit_assets,
             max_redeem_shares: U256::MAX,
             max_withdraw_assets: held,

@@ -53,13 +53,13 @@ impl State {
     /// The shares that a deposit gives, `deposit(assets, receiver)`, and the vault afterwards.
     ///
     /// # Errors
-    /// - [`SwapError::LimitExceeded`] above `maxDeposit`.
+    /// - [`SwapError::LimitExceeded`] above `maxDeposit`, or above what a reserve's cap leaves.
     /// - [`SwapError::ZeroOutput`] when no share would be given.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn deposit(&self, at: &ExecutionBlock, assets: U256) -> Result<(U256, After), SwapError> {
-        limit(assets, self.max_deposit_assets)?;
         let overflow = SwapError::Overflow { amount_in: assets };
         let now = self.accrual.apply(self.conversion, at.timestamp).ok_or_else(|| overflow.clone())?;
+        limit(assets, self.room(&now, at.timestamp).ok_or_else(|| overflow.clone())?)?;
         let shares = now.shares(assets).ok_or_else(|| overflow.clone())?;
         if shares.is_zero() {
             return Err(SwapError::ZeroOutput);
@@ -67,6 +67,11 @@ impl State {
         let conversion = now.changed(|held| held.checked_add(assets), |supply| supply.checked_add(shares));
         let mut after = self.at(conversion.ok_or(overflow)?, at.timestamp);
         after.max_deposit_assets = self.max_deposit_assets.saturating_sub(assets);
+        after.reserve = self.reserve_after(&now, at.timestamp, assets);
+        if self.reserve.is_some() {
+            // nobody can redeem more shares than there are, and now there are more
+            after.max_redeem_shares = self.max_redeem_shares.saturating_add(shares);
+        }
         after.max_withdraw_assets = self.max_withdraw_assets.saturating_add(assets);
         Ok((shares, after))
     }
@@ -88,14 +93,17 @@ impl State {
         }
         let short =
             SwapError::InsufficientLiquidity { consumed: now.in_circulation().unwrap_or(shares), amount_in: shares };
-        if assets > self.max_withdraw_assets {
-            let consumed = now.shares(self.max_withdraw_assets).unwrap_or_default();
+        let payable = now.shares(self.max_withdraw_assets).unwrap_or(U256::MAX);
+        // who lends on counts what it can pay in shares, rounded down
+        if assets > self.max_withdraw_assets || (self.reserve.is_some() && shares > payable) {
+            let consumed = payable.min(shares);
             return Err(SwapError::InsufficientLiquidity { consumed, amount_in: shares });
         }
         let conversion =
             now.changed(|held| held.checked_sub(assets), |supply| supply.checked_sub(shares)).ok_or(short)?;
         let mut after = self.at(conversion, at.timestamp);
         after.max_redeem_shares = self.max_redeem_shares.saturating_sub(shares);
+        after.reserve = self.reserve_after(&now, at.timestamp, U256::ZERO);
         after.max_withdraw_assets = self.max_withdraw_assets.saturating_sub(assets);
         Ok((assets, after))
     }
@@ -113,6 +121,7 @@ impl State {
             (Accrual::Compounding { per_second_ray, since }, _) => {
                 Accrual::Compounding { per_second_ray, since: now.max(since) }
             }
+            (Accrual::Linear { per_year_ray, since }, _) => Accrual::Linear { per_year_ray, since: now.max(since) },
             (Accrual::PerformanceFee { fee_wad, .. }, Conversion::Ratio { total_assets, .. }) => {
                 Accrual::PerformanceFee { last_total_assets: total_assets, fee_wad }
             }

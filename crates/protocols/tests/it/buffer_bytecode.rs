@@ -1,236 +1,24 @@
-//! Buffers of Balancer's third vault against its own code, compiled from its packages, in front of OpenZeppelin's and solmate's own vaults and
-//! of our stand-ins of savings, MetaMorpho and Vault V2, which are a second writing of the same rules.
+//! Buffers of Balancer's third vault against its own code, compiled from its packages, in front of OpenZeppelin's and solmate's own vaults, of
+//! Aave's own wrapped tokens, and of our stand-ins of savings, MetaMorpho, Vault V2 and Fluid's shares, which are a second writing of the same
+//! rules.
 
-use alloy_primitives::{Address, Log, U256, address};
-use alloy_sol_types::{SolCall, SolValue, sol};
-use braid_primitives::{ExecutionBlock, TokenId};
+mod world;
+
+use alloy_primitives::{Log, U256};
+use alloy_sol_types::{SolCall, sol};
 use braid_protocols::{
     After, Discovered, Freshness, Pool, PoolState, Product, SwapError,
     balancer::v3::{VAULT, buffer::MINIMUM_WRAP},
     continuous::PairCurve,
-    erc4626::MAKER_POT,
-    morpho::{ADAPTIVE_CURVE_IRM, MORPHO_BLUE},
 };
 
-use crate::support::{
-    balancer_v3::{AUTHORIZER, FILLER, place_vault},
-    bytecode,
-    chain::{Chain, OWNER, read_state},
-    random::Random,
-};
+use crate::support::{balancer_v3::AUTHORIZER, chain::OWNER};
+use world::{Behind, START, World};
 
 sol! {
-    struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
-    function fillBuffer(address wrapped, address asset, uint256 assets, uint256 shares) external;
-    function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut);
-    function approve(address spender, uint256 amount) external returns (bool);
-    function deposit(uint256 assets, address receiver) external returns (uint256);
-    function createMarket(MarketParams params) external;
-    function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external;
-    function setCap(MarketParams params, uint184 cap) external;
-    function setFee(uint96 fee) external;
-    function setRates(uint64 maxRate, uint96 performanceFee, uint96 managementFee) external;
-    function announce(address vault) external;
     function pauseVaultBuffers() external;
     function getActionId(bytes4 selector) external view returns (bytes32);
     function grantRole(bytes32 role, address account) external;
-}
-
-const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
-const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
-const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
-/// Vaults of the list.
-const PUFETH: Address = address!("D9A442856C234a39a81a089C06451EBAa4306a72");
-const SDAI: Address = address!("83F20F44975D03b1b09e64809B757c47f942BEeA");
-/// Vaults that are not.
-const STRANGER: Address = Address::repeat_byte(0x57);
-const METAMORPHO: Address = Address::repeat_byte(0x4d);
-const VAULT_V2: Address = Address::repeat_byte(0x22);
-const START: u64 = 1_700_000_000;
-
-/// What stands behind a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Behind {
-    OpenZeppelin { offset: u8 },
-    Solmate,
-    Stranger,
-    Savings,
-    MetaMorpho,
-    VaultV2,
-}
-
-impl Behind {
-    const fn coins(self) -> [Address; 2] {
-        match self {
-            Self::OpenZeppelin { .. } | Self::Solmate => [WETH, PUFETH],
-            Self::Stranger => [WETH, STRANGER],
-            Self::Savings => [DAI, SDAI],
-            Self::MetaMorpho => [DAI, METAMORPHO],
-            Self::VaultV2 => [DAI, VAULT_V2],
-        }
-    }
-}
-
-struct World {
-    chain: Chain,
-    random: Random,
-    behind: Behind,
-    now: u64,
-}
-
-impl World {
-    fn new(behind: Behind, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let mut chain = Chain::new();
-        chain.set_block(1, START);
-        chain.set_code(MULTICALL3, bytecode::runtime("Multicall3"));
-        place_vault(&mut chain);
-        let [asset, share] = behind.coins();
-        chain.place(asset, "Asset", &[]);
-        chain.set_balance(asset, OWNER, U256::ONE << 125);
-        let much = U256::ONE << 110;
-        match behind {
-            Behind::OpenZeppelin { offset } => {
-                chain.place(share, "OzVaultWithOffset", &(asset, U256::from(offset)).abi_encode());
-                give_shares(&mut chain, share, [asset, OWNER], much, 0);
-            }
-            Behind::Stranger => {
-                chain.place(share, "OzVaultWithOffset", &(asset, U256::ZERO).abi_encode());
-                give_shares(&mut chain, share, [asset, OWNER], much, 0);
-            }
-            Behind::Solmate => {
-                chain.place(share, "RariVault", &asset.abi_encode());
-                give_shares(&mut chain, share, [asset, OWNER], much, 3);
-            }
-            Behind::Savings => {
-                let rate = U256::from(1_000_000_003_022_265_980_097_387_650_u128);
-                let chi = U256::from(1_098_765_432_109_876_543_210_987_654_u128);
-                chain.place(MAKER_POT, "StandInPot", &(OWNER, chi, rate).abi_encode());
-                chain.place(share, "StandInSavingsDai", &(asset, MAKER_POT, OWNER, U256::ONE << 120).abi_encode());
-                chain.set_balance(asset, share, U256::ONE << 180);
-            }
-            Behind::MetaMorpho => metamorpho(&mut chain, asset, share),
-            Behind::VaultV2 => {
-                let args = (asset, OWNER, String::new(), String::new());
-                chain.place(share, "StandInVaultV2", &args.abi_encode_params());
-                chain.send(share, &depositCall { assets: much, receiver: OWNER }).unwrap();
-                let call = setRatesCall {
-                    maxRate: 1 + random.below(30_000_000_000),
-                    performanceFee: alloy_primitives::aliases::U96::from(random.below(500_000_000_000_000_000)),
-                    managementFee: alloy_primitives::aliases::U96::from(random.below(1_500_000_000)),
-                };
-                chain.send(share, &call).unwrap();
-                let factory = Product::MorphoVaultV2.protocol().sources()[0].emitter;
-                chain.place(factory, "StandInVaultV2Factory", &[]);
-                chain.send(factory, &announceCall { vault: share }).unwrap();
-            }
-        }
-        chain.send(share, &approveCall { spender: FILLER, amount: U256::MAX }).unwrap();
-        Self { chain, random, behind, now: START }
-    }
-
-    /// Makes the buffer with something of each coin, or of one; found as the follower finds it.
-    fn fill(&mut self) -> Discovered {
-        let [asset, wrapped] = self.behind.coins();
-        let empty = self.random.below(8);
-        let mut some = |side: u64| {
-            let amount = self.random.log_uniform_between(20, 88);
-            if side == empty { U256::ZERO } else { amount }
-        };
-        let call = fillBufferCall { wrapped, asset, assets: some(0), shares: some(1) };
-        let done = self.chain.send(FILLER, &call).unwrap();
-        let record = Product::BalancerV3Buffer.protocol();
-        let source = record.sources()[0];
-        let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
-        let mut found = record.discover(announced).unwrap();
-        assert_eq!(found.coins, [wrapped], "the asset is not announced");
-        let question = record.unnamed_coin(&found).unwrap();
-        let answer = self.chain.try_data(question.to, question.data).unwrap();
-        found.coins.insert(0, Address::abi_decode(&answer.output).unwrap());
-        assert!(found.coins == [asset, wrapped] && record.unnamed_coin(&found).is_none());
-        found
-    }
-
-    fn read(&mut self, found: &Discovered) -> Pool {
-        let state = read_state(&mut self.chain, found.product.protocol(), found);
-        Pool {
-            address: found.address,
-            product: found.product,
-            coins: [TokenId(0), TokenId(1)].into_iter().collect(),
-            state,
-        }
-    }
-
-    /// What the vault pays for an amount, and the logs where the trade is kept.
-    fn exchange(&mut self, coin_in: u8, amount: U256, keep: bool) -> Option<(U256, Vec<Log>)> {
-        let [asset, wrapped] = self.behind.coins();
-        let call = exchangeCall { wrapped, asset, wraps: coin_in == 0, amount };
-        let done = if keep { self.chain.send(FILLER, &call) } else { self.chain.try_call(FILLER, &call) };
-        done.ok().map(|done| (U256::from_be_slice(&done.output), done.logs))
-    }
-
-    /// What others do to the vault behind.
-    fn live(&mut self) {
-        let [asset, share] = self.behind.coins();
-        match self.behind {
-            Behind::OpenZeppelin { .. } | Behind::Solmate | Behind::Stranger | Behind::VaultV2 => {
-                let held = self.chain.view(asset, &balanceOfCall { owner: share });
-                let gift = self.random.up_to(held / U256::from(50));
-                self.chain.set_balance(asset, share, held + gift);
-            }
-            Behind::MetaMorpho => {
-                let params = market(asset, self.random.below(2) as u8);
-                let assets = self.random.log_uniform(90);
-                let call = borrowCall { params, assets, shares: U256::ZERO, onBehalf: OWNER, receiver: OWNER };
-                drop(self.chain.send(MORPHO_BLUE, &call));
-            }
-            Behind::Savings => {}
-        }
-    }
-
-    fn at(&mut self, now: u64) -> ExecutionBlock {
-        self.now = now;
-        self.chain.set_block(1, now);
-        ExecutionBlock { number: 1, timestamp: now }
-    }
-}
-
-sol! { function balanceOf(address owner) external view returns (uint256); }
-
-/// Assets into a vault of a library, and the shares of them to their holder: the supply is at slot 2.
-fn give_shares(chain: &mut Chain, share: Address, [asset, holder]: [Address; 2], amount: U256, balances: u64) {
-    chain.set_balance(asset, share, amount + amount / U256::from(7));
-    chain.set_storage(share, 2, amount);
-    let slot = alloy_primitives::keccak256((holder, U256::from(balances)).abi_encode());
-    chain.set_word(share, slot.into(), amount);
-}
-
-fn market(asset: Address, place: u8) -> MarketParams {
-    let collateral = Address::repeat_byte(place);
-    MarketParams {
-        loanToken: asset,
-        collateralToken: collateral,
-        oracle: Address::ZERO,
-        irm: ADAPTIVE_CURVE_IRM,
-        lltv: U256::ZERO,
-    }
-}
-
-fn metamorpho(chain: &mut Chain, asset: Address, share: Address) {
-    chain.place(MORPHO_BLUE, "StandInMorpho", &[]);
-    chain.place(ADAPTIVE_CURVE_IRM, "StandInAdaptiveCurveIrm", &[]);
-    let args = (MORPHO_BLUE, asset, U256::ZERO, OWNER, String::new(), String::new());
-    chain.place(share, "StandInMetaMorpho", &args.abi_encode_params());
-    for (place, bits) in [(0, 88_u64), (1, 92)] {
-        let params = market(asset, place);
-        chain.send(MORPHO_BLUE, &createMarketCall { params: params.clone() }).unwrap();
-        chain.send(share, &setCapCall { params, cap: (U256::ONE << bits).to() }).unwrap();
-    }
-    chain.send(share, &setFeeCall { fee: (U256::from(15) * U256::from(10).pow(U256::from(16))).to() }).unwrap();
-    chain.send(share, &depositCall { assets: U256::ONE << 91, receiver: OWNER }).unwrap();
-    let factory = Product::Metamorpho.protocol().sources()[1].emitter;
-    chain.place(factory, "StandInMetaMorphoFactory", &[]);
-    chain.send(factory, &announceCall { vault: share }).unwrap();
 }
 
 fn held(pool: &Pool) -> [U256; 2] {
@@ -355,6 +143,16 @@ fn buffers_of_a_metamorpho_vault_pay_what_the_model_says() {
 #[test]
 fn buffers_of_a_vault_v2_pay_what_the_model_says() {
     differential(Behind::VaultV2, 87);
+}
+
+#[test]
+fn buffers_of_aaves_wrapped_tokens_pay_what_the_model_says() {
+    differential(Behind::Aave, 89);
+}
+
+#[test]
+fn buffers_of_fluids_shares_pay_what_the_model_says() {
+    differential(Behind::Fluid, 90);
 }
 
 #[test]

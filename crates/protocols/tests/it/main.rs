@@ -12,6 +12,7 @@
 
 mod support;
 
+mod aave_bytecode;
 mod balancer;
 mod balancer_bytecode;
 mod balancer_v3_bytecode;

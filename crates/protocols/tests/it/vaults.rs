@@ -26,6 +26,7 @@ fn vault(conversion: Conversion, accrual: Accrual) -> State {
         max_deposit_assets: U256::MAX,
         max_redeem_shares: U256::MAX,
         max_withdraw_assets: U256::MAX,
+        reserve: None,
     }
 }
 

@@ -7,6 +7,7 @@ pub mod buffer;
 mod cold;
 mod continuous;
 mod factories;
+mod followed;
 pub mod gas;
 mod live;
 mod maths;
@@ -16,6 +17,7 @@ mod step;
 
 pub use cold::{BALANCER_V3_STABLE, BALANCER_V3_WEIGHTED, BalancerV3, VAULT};
 pub(crate) use continuous::pair_curve;
+pub use followed::Followed;
 pub use live::{Fee, Live};
 pub use maths::{Curve, Generation};
 pub use state::{After, Amplification, Coin, PoolKind, State};

@@ -10,10 +10,12 @@ use super::{
     Amplification, Coin, Fee, Generation, PoolKind, State, VAULT,
     cold::InSwaps,
     factories::{FACTORIES, STABLE_SURGE_HOOKS},
+    followed::FollowedReader,
 };
 use crate::{
     DecodeError, Discovered, Pool, PoolState, Product, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible},
+    answers::{Answers, Question, ask, calls, impossible, narrow},
+    erc4626::MULTICALL3,
     pool::MAX_COINS,
 };
 
@@ -46,28 +48,41 @@ sol! {
     function getAmplificationState() external view returns (Ramp state, uint256 precision);
     function getSurgeThresholdPercentage(address pool) external view returns (uint256);
     function getMaxSurgeFeePercentage(address pool) external view returns (uint256);
+    function getCurrentBlockTimestamp() external view returns (uint256);
 }
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Reads one pool.
-#[derive(Clone, Debug)]
 pub(super) struct PoolReader {
     pool: Discovered,
     asked: Vec<Question>,
     /// As it was read before: what never changes is taken from there.
     was: Option<Arc<State>>,
+    /// The vaults that rates follow from.
+    followed: FollowedReader,
+    /// The pool itself as it was read, when, and which of its coins have providers.
+    itself: Option<(State, u64)>,
+    rated: ArrayVec<bool, MAX_COINS>,
 }
 
 impl PoolReader {
     pub(super) fn new(pool: &Discovered) -> Self {
-        Self { pool: pool.clone(), asked: Vec::new(), was: None }
+        Self {
+            pool: pool.clone(),
+            asked: Vec::new(),
+            was: None,
+            followed: FollowedReader::new(&pool.coins),
+            itself: None,
+            rated: ArrayVec::new(),
+        }
     }
 
     /// A reader that knows what never changes from an earlier reading.
     pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
         let PoolState::BalancerV3(state) = &was.state else { return Self::new(pool) };
-        Self { was: Some(Arc::clone(state)), ..Self::new(pool) }
+        let followed = FollowedReader::again(&pool.coins, &state.followed);
+        Self { was: Some(Arc::clone(state)), followed, ..Self::new(pool) }
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {
@@ -83,6 +98,7 @@ impl PoolReader {
             ask(VAULT, &getHooksConfigCall { pool }),
             ask(VAULT, &isPoolPausedCall { pool }),
             ask(VAULT, &isVaultPausedCall {}),
+            ask(MULTICALL3, &getCurrentBlockTimestampCall {}),
         ];
         if self.pool.product == Product::BalancerV3Weighted {
             if self.was.is_none() {
@@ -110,7 +126,8 @@ impl PoolReader {
         FACTORIES.iter().filter(move |(_, of, _)| *of == product)
     }
 
-    fn understand(&self, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
+    /// The pool itself, and the time of the block.
+    fn understand(&mut self, answers: &mut Answers<'_>) -> Result<(State, u64), DecodeError> {
         let info = answers.next::<getPoolTokenInfoCall>()?;
         let rates = answers.next::<getPoolTokenRatesCall>()?;
         let config = answers.next::<getPoolConfigCall>()?;
@@ -122,6 +139,8 @@ impl PoolReader {
             after: hooks.shouldCallAfterSwap,
         };
         let (pool_paused, vault_paused) = (answers.next::<isPoolPausedCall>()?, answers.next::<isVaultPausedCall>()?);
+        let timestamp = answers.next::<getCurrentBlockTimestampCall>()?;
+        let timestamp = narrow(self.pool.address, timestamp, "a time beyond 64 bits")?;
         let kind = self.kind(answers)?;
         let fee = self.fee(&config, &hooks, answers)?;
         let mut generation = self.was.as_ref().map(|was| was.generation);
@@ -151,7 +170,7 @@ impl PoolReader {
             rate: rates.tokenRates[k],
             pays_yield_fee: info.tokenInfo[k].paysYieldFees,
         });
-        let rated = info.tokenInfo.iter().any(|info| !info.rateProvider.is_zero());
+        self.rated = info.tokenInfo.iter().take(n).map(|info| !info.rateProvider.is_zero()).collect();
         let state = State {
             pool: self.pool.address,
             coins: coins.collect(),
@@ -162,10 +181,11 @@ impl PoolReader {
             aggregate_yield_fee_wad: config.aggregateYieldFeePercentage,
             paused: pool_paused || vault_paused || !config.isPoolInitialized,
             recovery: config.isPoolInRecoveryMode,
-            rated,
+            rated: self.rated.contains(&true),
+            followed: Arc::default(),
         };
         state.validate().map_err(|what| self.impossible(what))?;
-        Ok(state)
+        Ok((state, timestamp))
     }
 
     fn kind(&self, answers: &mut Answers<'_>) -> Result<PoolKind, DecodeError> {
@@ -225,13 +245,31 @@ impl PoolReader {
 impl StateReader for PoolReader {
     fn start(&mut self) -> ReadProgress {
         self.asked = self.round();
-        ReadProgress::Calls(calls(&self.asked))
+        ReadProgress::Calls([calls(&self.asked), self.followed.start()].concat())
     }
 
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
         let asked = std::mem::take(&mut self.asked);
-        let mut answers = Answers::new(self.pool.address, &asked, answers)?;
-        let state = self.understand(&mut answers)?;
+        let short = DecodeError::AnswerCount { expected: asked.len(), got: answers.len() };
+        let (own, of_vaults) = answers.split_at_checked(asked.len()).ok_or(short.clone())?;
+        if !asked.is_empty() {
+            let mut own = Answers::new(self.pool.address, &asked, own)?;
+            self.itself = Some(self.understand(&mut own)?);
+        }
+        let rated = |coin: u8| self.rated.get(usize::from(coin)) == Some(&true);
+        let more = self.followed.feed(self.pool.address, of_vaults, rated)?;
+        if !more.is_empty() {
+            return Ok(ReadProgress::Calls(more));
+        }
+        let (mut state, timestamp) = self.itself.take().ok_or(short)?;
+        let rate = |coin: u8| state.coins.get(usize::from(coin)).map(|coin| coin.rate);
+        state.followed = self.followed.followed(rate, timestamp).into();
+        for followed in state.followed.iter() {
+            // what follows is not kept, so that a pool with which nothing happens is the same in every block
+            if let Some(coin) = state.coins.get_mut(usize::from(followed.coin)) {
+                coin.rate = WAD;
+            }
+        }
         Ok(ReadProgress::Done(PoolState::BalancerV3(state.into())))
     }
 }

@@ -1,5 +1,7 @@
 //! What the vault keeps of a pool, and the pool that a swap sees at a time.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
@@ -10,7 +12,7 @@ use super::{
         Revert,
         fixed_point::{div_down, mul_down, mul_up},
     },
-    Curve, Fee, Generation, Live, gas,
+    Curve, Fee, Followed, Generation, Live, gas,
 };
 use crate::{SwapError, pool::MAX_COINS};
 
@@ -23,7 +25,7 @@ pub struct Coin {
     pub last_live: U256,
     /// `10^(18 − decimals)`.
     pub factor: U256,
-    /// Its rate, 18 decimals, as its rate provider says at this block; one without a provider.
+    /// Its rate, 18 decimals, as its rate provider said at the block that was read; one without a provider, and where it follows.
     pub rate: U256,
     /// Whether growth of its rate pays a fee to the protocol.
     pub pays_yield_fee: bool,
@@ -95,6 +97,8 @@ pub struct State {
     pub recovery: bool,
     /// Whether any coin has a rate provider.
     pub rated: bool,
+    /// The coins whose rates follow from vaults that are understood.
+    pub followed: Arc<[Followed]>,
 }
 
 /// Balances that a swap left: for each coin, atomic units, and live in 18 decimals.
@@ -134,6 +138,7 @@ impl State {
             () if !lists => Err("lists of different lengths"),
             () if fee_wad >= one => Err("a fee of everything"),
             () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => Err("more than all fees"),
+            () if self.followed.iter().any(|followed| usize::from(followed.coin) >= n) => Err("a rate of no coin"),
             () if self.coins.iter().any(|coin| coin.rate.is_zero() || coin.factor.is_zero()) => Err("a rate of zero"),
             () => Ok(()),
         }
@@ -151,10 +156,12 @@ impl State {
             PoolKind::Stable(_) => gas::STABLE_SWAP_GAS_UNITS,
         };
         let one = U256::from(10).pow(U256::from(18));
-        let rates = self.coins.iter().filter(|coin| coin.rate != one).count() as u64;
+        let rates = (self.coins.iter().filter(|coin| coin.rate != one).count() + self.followed.len()) as u64;
+        let previews = self.followed.iter().map(|followed| followed.vault.preview_gas_units() / 2);
         let surge = if matches!(self.fee, Fee::StableSurge { .. }) { gas::SURGE_GAS_UNITS } else { 0 };
         base + gas::MORE_COINS_GAS_UNITS * (self.coins.len() as u64).saturating_sub(2)
             + gas::RATE_GAS_UNITS * rates
+            + previews.sum::<u64>()
             + surge
     }
 
@@ -187,25 +194,36 @@ impl State {
         state
     }
 
+    /// Each coin's rate at a time: of its vault where it follows from one, as it was told otherwise.
+    fn rates(&self, at: &ExecutionBlock) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
+        let mut rates: ArrayVec<U256, MAX_COINS> = self.coins.iter().map(|coin| coin.rate).collect();
+        for followed in self.followed.iter() {
+            let place = rates.get_mut(usize::from(followed.coin)).ok_or(Revert::Arithmetic)?;
+            *place = followed.rate(at).ok_or(Revert::Arithmetic)?;
+        }
+        Ok(rates)
+    }
+
     /// The pool at a time, after the yield fees that the vault takes before every swap, and the balances that this leaves.
     fn live(&self, at: &ExecutionBlock) -> Result<(Live, ArrayVec<U256, MAX_COINS>), Revert> {
-        let scaled = |coin: &Coin, balance: U256| {
-            mul_down(balance.checked_mul(coin.factor).ok_or(Revert::Arithmetic)?, coin.rate)
+        let scaled = |coin: &Coin, rate: U256, balance: U256| {
+            mul_down(balance.checked_mul(coin.factor).ok_or(Revert::Arithmetic)?, rate)
         };
+        let rates = self.rates(at)?;
         let mut raw = ArrayVec::new();
         let mut balances = ArrayVec::new();
-        for coin in &self.coins {
-            let now = scaled(coin, coin.balance)?;
+        for (coin, rate) in self.coins.iter().zip(&rates) {
+            let now = scaled(coin, *rate, coin.balance)?;
             let due = match now.checked_sub(coin.last_live) {
                 Some(grown) if coin.pays_yield_fee && !self.recovery && !self.aggregate_yield_fee_wad.is_zero() => {
-                    let unit = coin.factor.checked_mul(coin.rate).ok_or(Revert::Arithmetic)?;
+                    let unit = coin.factor.checked_mul(*rate).ok_or(Revert::Arithmetic)?;
                     div_down(mul_up(grown, self.aggregate_yield_fee_wad)?, unit)?
                 }
                 _ => U256::ZERO,
             };
             let balance = coin.balance.checked_sub(due).ok_or(Revert::Arithmetic)?;
             raw.push(balance);
-            balances.push(scaled(coin, balance)?);
+            balances.push(scaled(coin, *rate, balance)?);
         }
         let curve = match &self.kind {
             PoolKind::Weighted { weights, least_balances } => Curve::Weighted {
@@ -218,7 +236,6 @@ impl State {
             }
         };
         let factors = self.coins.iter().map(|coin| coin.factor).collect();
-        let rates = self.coins.iter().map(|coin| coin.rate).collect();
         Ok((Live { balances, factors, rates, fee: self.fee.clone(), curve }, raw))
     }
 
@@ -248,11 +265,12 @@ impl State {
             *balance = balance.checked_add(kept)?;
             let balance = raw.get_mut(j)?;
             *balance = balance.checked_sub(paid.amount_out)?;
-            let live = self.coins.iter().zip(&raw).map(|(coin, balance)| {
-                let live = mul_down(balance.checked_mul(coin.factor)?, coin.rate).ok()?;
+            let coins = self.coins.iter().zip(&live.rates).zip(&raw);
+            let scaled = coins.map(|((coin, rate), balance)| {
+                let live = mul_down(balance.checked_mul(coin.factor)?, *rate).ok()?;
                 Some((*balance, live))
             });
-            live.collect::<Option<ArrayVec<_, MAX_COINS>>>()
+            scaled.collect::<Option<ArrayVec<_, MAX_COINS>>>()
         };
         let after = after().ok_or(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in })?;
         Ok((paid.amount_out, After(after)))

@@ -3,13 +3,10 @@
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
-use crate::curve::arith::{Fault, Maths, add, div, int, mul, sub};
-
-/// One, in Aave's 27-decimal fixed point.
-const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
-
-/// The year over which rates are paid, in seconds.
-const YEAR_SECONDS: u64 = 31_536_000;
+use crate::{
+    aave::{Interest, RAY, ray_mul},
+    curve::arith::{Fault, Maths, add, div, mul, sub},
+};
 
 /// What a pool's balance of an aToken follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,21 +24,14 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// What one at the beginning has become in a block of this time: interest is simple since the reserve was touched last, its
-    /// product with time rounded down, its product with the index to the nearest.
-    ///
-    /// Source: `getNormalizedIncome` and `_updateIndexes` of Aave V2's `ReserveLogic`, which agree in one second.
     fn income(&self, timestamp: u64) -> Maths<U256> {
-        if timestamp == self.updated {
-            return Ok(self.index);
-        }
-        let elapsed = sub(int(timestamp), int(self.updated))?;
-        ray_mul(add(div(mul(self.rate, elapsed)?, int(YEAR_SECONDS))?, RAY)?, self.index)
+        let interest = Interest { index: self.index, rate: self.rate, since: self.updated };
+        interest.income(timestamp).ok_or(Fault::Arithmetic)
     }
 
     /// What the pool has for its owners: `balanceOf(pool)` of the aToken less what it owes its administrator.
     pub(super) fn balance(&self, timestamp: u64) -> Maths<U256> {
-        sub(ray_mul(self.scaled_balance, self.income(timestamp)?)?, self.owed)
+        sub(ray_mul(self.scaled_balance, self.income(timestamp)?).ok_or(Fault::Arithmetic)?, self.owed)
     }
 
     /// Whether so much is enough to be minted or burned: the reserve refuses what would be nothing in its own units.
@@ -51,16 +41,10 @@ impl Growth {
     }
 }
 
-/// `a · b` in 27 decimals, rounded to the nearest, halves up.
-///
-/// Source: `rayMul` of Aave V2's `WadRayMath`.
-fn ray_mul(a: U256, b: U256) -> Result<U256, Fault> {
-    div(add(mul(a, b)?, RAY >> 1)?, RAY)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curve::arith::int;
 
     fn growth() -> Growth {
         // a reserve of some years: 1.15 of one, at three and a half per cent

@@ -15,6 +15,9 @@ pub const ETHER_GAS_UNITS: [u64; 2] = [11_500, 20_500];
 /// What of wrapped ether is used and refunded besides: the share's own balance of it is written from zero and back (EIP-3529).
 pub const ETHER_REFUNDED_GAS_UNITS: u64 = 19_900;
 
+/// What a preview costs whoever asks: the share's words and the layer's of its token.
+pub const PREVIEW_GAS_UNITS: u64 = 19_000;
+
 /// What a trade uses, and the transaction gets back at its end.
 pub(crate) fn refunded_gas_units(state: &State) -> u64 {
     if state.stored == ETHER { ETHER_REFUNDED_GAS_UNITS } else { 0 }

@@ -10,7 +10,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Token, withdrawable};
-use crate::{Swap, SwapError};
+use crate::{Swap, SwapError, vault::Rate};
 
 pub use cold::FToken;
 pub(crate) use continuous::pair_curve;
@@ -63,6 +63,14 @@ impl State {
         let earned = (grown * RETURN_ONE).checked_div(stored).ok_or(SwapError::Closed)?;
         let token = U256::from(self.token_price);
         Ok(token + token * earned / RETURN_ONE)
+    }
+
+    /// What it converts at, whatever the limits say.
+    ///
+    /// # Errors
+    /// As [`State::price`].
+    pub(crate) fn rate(&self, at: &ExecutionBlock) -> Result<Rate, SwapError> {
+        Rate::new(Some(self.price(at.timestamp)?), Some(PRICE_ONE))
     }
 
     /// The most assets that can be taken out at a time, by limit and by what the layer holds.

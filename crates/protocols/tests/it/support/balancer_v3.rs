@@ -4,13 +4,18 @@ use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolValue;
 use braid_protocols::balancer::v3::VAULT;
 
-use super::chain::{Chain, OWNER};
+use super::{
+    bytecode,
+    chain::{Chain, OWNER},
+};
 
 /// Whose default administrator is [`OWNER`].
 pub const AUTHORIZER: Address = address!("A331D84eC860Bf466b4CdCcFb4aC09a1B43F3aE6");
 const EXTENSION: Address = address!("0E8B07657D719B86e06bF0806D6729e3D528C9A9");
 const ADMIN: Address = address!("35fFB749B273bEb20F40f35EdeB805012C539864");
 const CONTROLLER: Address = address!("000000000000000000000000000000000000FEE3");
+
+const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 /// Puts first coins into pools and buffers, and trades.
 pub const FILLER: Address = address!("000000000000000000000000000000000000F111");
@@ -23,8 +28,9 @@ pub fn wad(hundredths: u64) -> U256 {
     U256::from(hundredths) * U256::from(10).pow(U256::from(16))
 }
 
-/// Places the vault, its extensions, its authorizer, whose owner is [`OWNER`], its controller of fees and the filler.
+/// Places Multicall3, which tells the time, the vault, its extensions, its authorizer, whose owner is [`OWNER`], its controller of fees and the filler.
 pub fn place_vault(chain: &mut Chain) {
+    chain.set_code(MULTICALL3, bytecode::runtime("Multicall3"));
     chain.place(AUTHORIZER, "BalancerV2Authorizer", &OWNER.abi_encode());
     let windows = WINDOWS_SECONDS.map(U256::from);
     let least = (U256::from(1_000_000), U256::from(10_000));

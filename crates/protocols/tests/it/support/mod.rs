@@ -1,3 +1,4 @@
+pub mod aave;
 pub mod assets;
 pub mod balancer_v3;
 pub mod bytecode;

@@ -125,7 +125,8 @@ impl State {
             let traded = traded.map_err(|error| seen_by(error, imbalance, amount_in))?;
             let of_in = of_in.checked_add(amount_in).and_then(|sum| sum.checked_sub(moved)).ok_or_else(overflow)?;
             let of_out = of_out.checked_add(traded.amount_out).and_then(|sum| sum.checked_sub(amount_out));
-            let gas_units = self.gas_units() + gas::beyond(wraps, traded.gas_units);
+            let traded_gas_units = traded.gas_units.saturating_sub(self.vault.previewed_gas_units());
+            let gas_units = self.gas_units() + gas::beyond(wraps, traded_gas_units);
             (of_in, of_out.ok_or_else(overflow)?, trades.with(wraps, moved)?, gas_units)
         };
         if of_in.bit_len() > 128 || of_out.bit_len() > 128 {
@@ -151,6 +152,7 @@ impl State {
             (crate::Product::Erc4626, PoolState::Erc4626(_)) => Ok(()),
             (crate::Product::Metamorpho, PoolState::Metamorpho(vault)) => vault.validate(),
             (crate::Product::MorphoVaultV2, PoolState::VaultV2(vault)) => vault.validate(),
+            (crate::Product::FluidFToken, PoolState::FluidFToken(_)) => Ok(()),
             _ => Err("a vault in the state of another product"),
         };
         vault?;

@@ -7,9 +7,9 @@ use alloy_sol_types::sol;
 
 use super::{super::VAULT, MINIMUM_WRAP, State};
 use crate::{
-    DecodeError, Discovered, Pool, PoolState, Product, ReadProgress, StateReader,
+    DecodeError, Discovered, Pool, PoolState, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible},
-    vault::{Vault, ask_kind, kind, reader},
+    vault::{Kind, Vault, ask_kind, kind},
 };
 
 sol! {
@@ -24,8 +24,10 @@ sol! {
 pub(super) struct BufferReader {
     pool: Discovered,
     asked: Vec<Question>,
-    /// Which product the vault behind is, once that is known.
-    product: Option<Product>,
+    /// What the vault behind is, once that is known.
+    kind: Option<Kind>,
+    /// As the vault behind was read before.
+    was: Option<Vault>,
     behind: Option<Box<dyn StateReader>>,
     /// How many questions of this round are the vault's reader's.
     asked_behind: usize,
@@ -34,16 +36,25 @@ pub(super) struct BufferReader {
 
 impl BufferReader {
     pub(super) fn new(pool: &Discovered) -> Self {
-        Self { pool: pool.clone(), asked: Vec::new(), product: None, behind: None, asked_behind: 0, itself: None }
+        Self {
+            pool: pool.clone(),
+            asked: Vec::new(),
+            kind: None,
+            was: None,
+            behind: None,
+            asked_behind: 0,
+            itself: None,
+        }
     }
 
     /// A reader that knows what the vault behind is.
     pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
-        let product = match &was.state {
-            PoolState::BalancerV3Buffer(state) => Some(state.vault.product),
+        let was = match &was.state {
+            PoolState::BalancerV3Buffer(state) => Some((state.vault.clone(), state.wrapped)),
             _ => None,
         };
-        Self { product, ..Self::new(pool) }
+        let kind = was.as_ref().map(|(vault, wrapped)| Kind::of(vault, *wrapped));
+        Self { kind, was: was.map(|(vault, _)| vault), ..Self::new(pool) }
     }
 
     fn coins(&self) -> (Address, Address) {
@@ -52,22 +63,22 @@ impl BufferReader {
     }
 
     fn ask_itself(&self) -> Vec<Question> {
-        let (_, wrapped) = self.coins();
+        let (asset, wrapped) = self.coins();
         let mut asked = vec![
             ask(VAULT, &getBufferBalanceCall { wrappedToken: wrapped }),
             ask(VAULT, &areBuffersPausedCall {}),
             ask(wrapped, &assetCall {}),
         ];
-        if self.product.is_none() {
+        if self.kind.is_none() {
             asked.push(ask(VAULT, &getERC4626BufferAssetCall { wrappedToken: wrapped }));
             asked.push(ask(VAULT, &getMinimumWrapAmountCall {}));
-            asked.extend(ask_kind(wrapped));
+            asked.extend(ask_kind(wrapped, asset));
         }
         asked
     }
 
     fn hear_itself(&mut self, answers: &mut Answers<'_>) -> Result<(), DecodeError> {
-        let (asset, _) = self.coins();
+        let (asset, wrapped) = self.coins();
         let odd = |what| Err(impossible(self.pool.address, what));
         let held = answers.next::<getBufferBalanceCall>()?;
         let paused = answers.next::<areBuffersPausedCall>()?;
@@ -78,14 +89,14 @@ impl BufferReader {
         if held.iter().any(|held| held.bit_len() > 128) {
             return odd("more than 128 bits in a buffer");
         }
-        if self.product.is_none() {
+        if self.kind.is_none() {
             if answers.next::<getERC4626BufferAssetCall>()? != asset {
                 return odd("another asset than was announced");
             }
             if answers.next::<getMinimumWrapAmountCall>()? != U256::from(MINIMUM_WRAP) {
                 return odd("another least amount than the vault of mainnet has");
             }
-            self.product = Some(kind(answers));
+            self.kind = Some(kind(wrapped, answers));
         }
         self.itself = Some((held, paused));
         Ok(())
@@ -99,20 +110,20 @@ impl BufferReader {
                 Ok(ReadProgress::Calls(calls))
             }
             ReadProgress::Done(state) => {
-                let (Some((held, paused)), Some(product)) = (self.itself, self.product) else {
+                let (Some((held, paused)), Some(kind)) = (self.itself, self.kind) else {
                     return Err(DecodeError::AnswerCount { expected: self.asked.len(), got: 0 });
                 };
                 let (_, wrapped) = self.coins();
-                let vault = Vault { product, state };
+                let vault = Vault { product: kind.product(), state };
                 let state = State { wrapped, held, paused, vault };
                 Ok(ReadProgress::Done(PoolState::BalancerV3Buffer(Arc::new(state))))
             }
         }
     }
 
-    fn open(&mut self, product: Product) -> ReadProgress {
+    fn open(&mut self, kind: Kind) -> ReadProgress {
         let (asset, wrapped) = self.coins();
-        self.behind.insert(reader(product, wrapped, asset)).start()
+        self.behind.insert(kind.reader(wrapped, asset, self.was.as_ref())).start()
     }
 }
 
@@ -120,8 +131,8 @@ impl StateReader for BufferReader {
     fn start(&mut self) -> ReadProgress {
         self.asked = self.ask_itself();
         let mut all = calls(&self.asked);
-        if let Some(product) = self.product
-            && let ReadProgress::Calls(behind) = self.open(product)
+        if let Some(kind) = self.kind
+            && let ReadProgress::Calls(behind) = self.open(kind)
         {
             self.asked_behind = behind.len();
             all.extend(behind);
@@ -140,9 +151,9 @@ impl StateReader for BufferReader {
             let mut own = Answers::new(self.pool.address, &asked, own)?;
             self.hear_itself(&mut own)?;
         }
-        let progress = match (&mut self.behind, self.product) {
+        let progress = match (&mut self.behind, self.kind) {
             (Some(reader), _) => reader.feed(behind)?,
-            (None, Some(product)) => self.open(product),
+            (None, Some(kind)) => self.open(kind),
             (None, None) => return Err(DecodeError::AnswerCount { expected: asked.len(), got }),
         };
         self.proceed(progress)
