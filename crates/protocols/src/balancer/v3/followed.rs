@@ -1,7 +1,7 @@
 //! Rates that follow from a vault. A coin of a boosted pool is the share of an ERC-4626 vault, and its rate provider says what so many
 //! shares redeem for: where that vault is understood, the rate is that of the block's second, and not of the block that was read.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, uint};
 use alloy_sol_types::sol;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
@@ -39,17 +39,34 @@ impl Followed {
     }
 
     /// The vault of a coin whose provider said a rate at a time, if that is what it says of some shares.
-    fn understood(coin: u8, asset: Address, vault: Vault, rate: U256, timestamp: u64) -> Option<Self> {
+    fn understood(coin: u8, asset: Address, vault: Vault, rate: U256, timestamp: u64) -> Result<Self, Unlike> {
         let at = ExecutionBlock { number: 0, timestamp };
         let of = |apart: u64| U256::from(10).pow(U256::from(18 + apart));
         let mut followed = Self { coin, asset, shares: U256::ZERO, vault };
-        let asked = (0..=MOST_DECIMALS_APART).map(of).find(|shares| {
-            followed.shares = *shares;
-            followed.rate(&at) == Some(rate)
-        });
-        asked.map(|shares| Self { shares, ..followed })
+        let mut unlike = Unlike::Altogether;
+        for shares in (0..=MOST_DECIMALS_APART).map(of) {
+            followed.shares = shares;
+            match followed.rate(&at).map(|said| said.abs_diff(rate)) {
+                Some(U256::ZERO) => return Ok(followed),
+                Some(apart) if apart > ROUNDING && apart <= rate / NEAR => unlike = Unlike::ByLittle,
+                _ => {}
+            }
+        }
+        Err(unlike)
     }
 }
+
+/// How what a provider said differs from what the vault says of any number of shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unlike {
+    /// As rates of two blocks do.
+    ByLittle,
+    Altogether,
+}
+
+/// Rates that are no further apart differ by their rounding; those within one part of so many by the block.
+const ROUNDING: U256 = uint!(2_U256);
+const NEAR: U256 = uint!(10_000_U256);
 
 /// A coin that may be a vault's share, while it is found out.
 struct Candidate {
@@ -194,12 +211,33 @@ impl FollowedReader {
     }
 
     /// The coins whose providers said what their vaults say, given the rates and the time of the block.
-    pub(super) fn followed(&self, rate: impl Fn(u8) -> Option<U256>, timestamp: u64) -> Vec<Followed> {
-        let understood = |candidate: &Candidate| {
-            let (vault, asset) = (candidate.vault.clone()?, candidate.asset?);
-            Followed::understood(candidate.coin, asset, vault, rate(candidate.coin)?, timestamp)
-        };
-        self.candidates.iter().filter_map(understood).collect()
+    ///
+    /// # Errors
+    /// Where a rate that followed does so no more, or one is next to what its vault says: the answers are of two blocks, and read
+    /// once more they may fit.
+    pub(super) fn followed(
+        &self,
+        rate: impl Fn(u8) -> Option<U256>,
+        timestamp: u64,
+    ) -> Result<Vec<Followed>, &'static str> {
+        let mut all = Vec::new();
+        for candidate in &self.candidates {
+            let parts = (candidate.vault.clone(), candidate.asset, rate(candidate.coin));
+            let understood = match parts {
+                (Some(vault), Some(asset), Some(rate)) => {
+                    Followed::understood(candidate.coin, asset, vault, rate, timestamp)
+                }
+                _ => Err(Unlike::Altogether),
+            };
+            match understood {
+                Ok(followed) => all.push(followed),
+                Err(unlike) if candidate.was.is_some() || unlike == Unlike::ByLittle => {
+                    return Err("a rate that is not what its vault says in this block");
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -263,7 +263,8 @@ impl StateReader for PoolReader {
         }
         let (mut state, timestamp) = self.itself.take().ok_or(short)?;
         let rate = |coin: u8| state.coins.get(usize::from(coin)).map(|coin| coin.rate);
-        state.followed = self.followed.followed(rate, timestamp).into();
+        let followed = self.followed.followed(rate, timestamp).map_err(|what| self.impossible(what))?;
+        state.followed = followed.into();
         for followed in state.followed.iter() {
             // what follows is not kept, so that a pool with which nothing happens is the same in every block
             if let Some(coin) = state.coins.get_mut(usize::from(followed.coin)) {
