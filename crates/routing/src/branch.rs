@@ -10,7 +10,8 @@ use crate::board::PriceBoard;
 use crate::certify;
 use crate::dual::{Member, Stage, Subproblem, Tolerance};
 use crate::flow::{FlowSearch, Relaxed, SWAP_GAS_UNITS};
-use crate::problem::{NOWHERE, Problem, is_large};
+use crate::awake::is_large;
+use crate::problem::{NOWHERE, Problem};
 
 /// Most pools asked about, one after the other.
 const QUESTIONS: usize = 6;

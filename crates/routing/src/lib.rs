@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod arrival;
+mod awake;
 pub mod baseline;
 mod basket;
 mod board;

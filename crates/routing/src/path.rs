@@ -145,13 +145,12 @@ impl<'a, 'p> Search<'a, 'p> {
                 if hop == problem.hops {
                     continue;
                 }
-                let arrows = if token == source { graph.arrows(token) } else { graph.inner_arrows(token) };
                 // Most arrows promise too little, at one look.
                 let (label, floor) = (self.labels[at as usize], self.floor());
-                for arrow in arrows {
+                for arrow in self.problem.ways(token) {
                     let to = arrow.to as usize;
                     let promise = label.amount * arrow.spot * self.worth[to] - label.gas;
-                    if promise > floor && to != target && graph.is_inner(to) {
+                    if promise > floor && to != target {
                         self.extend(at, arrow, &mut next);
                     }
                 }
@@ -263,6 +262,9 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
+        if let Some(plain) = arrow.plain().filter(|_| self.used.len() == 0) {
+            return plain.quote(amount_in).map(whole).filter(|out| *out > 0.0).map(|out| (out, plain.gas_units));
+        }
         let (curve, direction) = self.problem.direction(arrow.pair, arrow.side)?;
         if let Some(held) = self.used.amount_in(arrow.pair) {
             if held + amount_in > direction.capacity_in() * FULL {
@@ -276,7 +278,7 @@ impl<'a, 'p> Search<'a, 'p> {
             return None;
         }
         let (out, on_the_way) = direction.quote(amount_in);
-        let out = if out < EXACT_BELOW { out.floor() } else { out };
+        let out = whole(out);
         let gas = curve.gas_units + on_the_way;
         (out > 0.0).then_some((out, gas))
     }
@@ -303,6 +305,12 @@ impl<'a, 'p> Search<'a, 'p> {
         flows.reverse();
         Path { flows, net: self.labels[end as usize].promise }
     }
+}
+
+/// What integers make of an amount.
+#[inline]
+fn whole(amount: f64) -> f64 {
+    if amount < EXACT_BELOW { amount.floor() } else { amount }
 }
 
 /// How much of a pool's capacity a plan fills: what is left covers the rounding of the exact arithmetic.

@@ -101,7 +101,8 @@ fn caps(problem: &Problem<'_>, amount: f64, through: Through) -> Vec<f64> {
     cap[source] = amount * OUTWARD;
     sweep(problem, through, [source, target], |x, arrow| {
         let reached = cap[x] * arrow.spot * OUTWARD;
-        let better = reached > cap[arrow.to as usize] && arrow.to as usize != source;
+        let better =
+            reached > cap[arrow.to as usize] && arrow.to as usize != source && problem.is_open(arrow.pair);
         if better {
             cap[arrow.to as usize] = reached;
         }
@@ -146,14 +147,18 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     cost[source] = start;
     sweep(problem, Through::Awake, [source, target], |x, arrow| {
         let (here, to) = (cost[x], arrow.to as usize);
-        if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 {
+        if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
         }
         if here * arrow.cost_with_gas((problem.gas_price / here).sqrt()) >= cost[to] {
             return false;
         }
-        let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side) else { return false };
-        let dear = direction.average_cost(here, cap[x], curve.gas_units * problem.gas_price);
+        let dear = if let Some(plain) = arrow.plain() {
+            plain.average_cost(here, cap[x], problem.gas_price)
+        } else {
+            let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side) else { return false };
+            direction.average_cost(here, cap[x], curve.gas_units * problem.gas_price)
+        };
         let better = dear < cost[to];
         if better {
             cost[to] = dear;
@@ -171,14 +176,19 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
     let gas_price = problem.gas_price * gas_share;
     sweep(problem, Through::Awake, [target, source], |x, arrow| {
         let (here, from) = (worth[x], arrow.to as usize);
-        if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target {
+        if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
             return false;
         }
         if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
             return false;
         }
-        let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
-        let rate = direction.average_rate(here, cap[from], curve.gas_units * gas_price) * OUTWARD;
+        let rate = if let Some(plain) = arrow.plain_back() {
+            plain.average_rate(here, cap[from], gas_price)
+        } else {
+            let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
+            direction.average_rate(here, cap[from], curve.gas_units * gas_price)
+        };
+        let rate = rate * OUTWARD;
         let better = rate > worth[from];
         if better {
             worth[from] = rate;
@@ -204,7 +214,6 @@ fn sweep(
     mut relax: impl FnMut(usize, &Arrow) -> bool,
 ) {
     let graph = problem.prepared.graph();
-    let all = through == Through::All;
     // The round before which each token improved last.
     let mut fresh = vec![usize::MAX; graph.token_count()];
     fresh[start] = 0;
@@ -212,22 +221,23 @@ fn sweep(
     for round in 0..problem.hops {
         let is_last = round + 1 == problem.hops;
         for &x in frontier.iter().filter(|_| !is_last) {
-            // An outer token's arrows all count at the ends of a route only.
-            let arrows = if x == start { graph.arrows(x) } else { graph.inner_arrows(x) };
-            for arrow in arrows {
+            let mut relax = |arrow: &Arrow| {
                 let to = arrow.to as usize;
-                let passable = to == end || (graph.is_inner(to) && (all || problem.is_awake(to)));
-                if passable && problem.is_open(arrow.pair) && relax(x, arrow) && to != end && fresh[to] != round + 1 {
+                if relax(x, arrow) && to != end && fresh[to] != round + 1 {
                     fresh[to] = round + 1;
                     next.push(to);
                 }
+            };
+            match through {
+                Through::All => graph.inner_arrows(x).iter().for_each(&mut relax),
+                Through::Awake => problem.ways(x).for_each(&mut relax),
             }
         }
         if is_last || !graph.is_inner(end) {
             // Arrows into the end are found from its side.
-            for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pair)) {
+            for arrow in graph.arrows(end) {
                 let x = arrow.to as usize;
-                if fresh[x] == round && (is_last || x != start) {
+                if fresh[x] == round {
                     relax(x, &arrow.reversed(end));
                 }
             }

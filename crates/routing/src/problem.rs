@@ -3,6 +3,8 @@
 use braid_market::Tokens;
 use braid_protocols::continuous::{Direction, PairCurve};
 
+use crate::awake::Awake;
+use crate::prepare::Arrow;
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared};
 
@@ -61,8 +63,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) hops: usize,
     /// Pairs that may not be used, by id; empty when all may.
     pub(crate) closed: Vec<bool>,
-    /// Whether searches pass through each token; empty when through all. Bounds are over all of them in any case.
-    pub(crate) awake: Vec<bool>,
+    /// The tokens that searches pass through; `None` for all. Bounds are over all of them in any case.
+    pub(crate) awake: Option<Awake>,
     /// Notes the prices of bounds, for an explanation.
     pub(crate) recorder: Option<&'a Recorder>,
 }
@@ -76,7 +78,17 @@ impl<'a> Problem<'a> {
     /// Whether searches pass through a token.
     #[inline]
     pub(crate) fn is_awake(&self, token: usize) -> bool {
-        self.awake.is_empty() || self.awake[token]
+        self.awake.as_ref().is_none_or(|awake| awake.tokens[token])
+    }
+
+    /// The arrows from a token to inner ones that searches pass through.
+    #[inline]
+    pub(crate) fn ways(&self, token: usize) -> impl Iterator<Item = &Arrow> {
+        let (core, others) = match &self.awake {
+            Some(awake) => (self.prepared.core().arrows(token), awake.others(token)),
+            None => (self.prepared.graph().inner_arrows(token), [].as_slice()),
+        };
+        core.iter().chain(others)
     }
 
     /// How many pools are open.
@@ -107,40 +119,6 @@ impl<'a> Problem<'a> {
         let curve = self.curve(pair)?;
         Some((curve, curve.direction(side)?))
     }
-}
-
-/// From so many pairs on a market is large: searches pass through its core, and are cut short.
-const LARGE_MARKET: usize = 3_000;
-
-/// Whether searches over a market are cut short.
-pub(crate) fn is_large(prepared: &Prepared) -> bool {
-    prepared.pair_count() > LARGE_MARKET
-}
-
-/// The tokens through which searches pass on their way between some ends: the core, the ends, and what lies between them and
-/// the core; empty in a market that is not large, where searches pass through all.
-pub(crate) fn awake(prepared: &Prepared, ends: &[usize], hops: usize) -> Vec<bool> {
-    if !is_large(prepared) {
-        return Vec::new();
-    }
-    let (graph, core) = (prepared.graph(), prepared.core());
-    let mut awake = core.to_vec();
-    for &end in ends {
-        awake[end] = true;
-        let mut frontier = vec![end];
-        for _ in 1..hops {
-            if frontier.iter().any(|token| core[*token]) {
-                break;
-            }
-            let arrows = frontier.iter().flat_map(|token| graph.inner_arrows(*token));
-            let next: Vec<usize> = arrows.map(|arrow| arrow.to as usize).collect();
-            for &token in &next {
-                awake[token] = true;
-            }
-            frontier = next;
-        }
-    }
-    awake
 }
 
 /// The pairs that a filter closes, by id; empty when it closes none.

@@ -1,5 +1,6 @@
 //! Which tokens can lie on a route at all.
 
+use crate::prepare::Arrow;
 use crate::problem::Problem;
 
 /// Whether each token lies on a chain from the input to the output that is short enough, through open pools.
@@ -12,37 +13,36 @@ pub(crate) fn reachable(problem: &Problem<'_>) -> Vec<bool> {
 
 const FAR: u16 = u16::MAX / 2;
 
-/// Fewest pools from `start` to each token, or from each token to `start`; never through `end`.
+/// Fewest pools from `start` to each token, or from each token to `start`; never through `end`. Each round looks at the tokens that
+/// are left, not at the arrows of those reached before: most have a neighbour among the first.
 fn distances(problem: &Problem<'_>, start: usize, end: usize, forwards: bool) -> Vec<u16> {
     let graph = problem.prepared.graph();
+    let pays = |arrow: &Arrow| {
+        let rate = if forwards { arrow.back } else { arrow.spot };
+        rate > 0.0 && problem.is_open(arrow.pair)
+    };
     let mut distance = vec![FAR; graph.token_count()];
     distance[start] = 0;
-    let mut frontier = vec![start];
-    for round in 1_u16.. {
-        if usize::from(round) > problem.hops || frontier.is_empty() {
+    let mut left: Vec<usize> = (0..graph.token_count()).filter(|t| graph.is_inner(*t) && *t != start).collect();
+    for (before, _) in (0_u16..).zip(0..problem.hops) {
+        let all = left.len();
+        left.retain(|&token| {
+            let near = |arrow: &&Arrow| {
+                let to = arrow.to as usize;
+                distance[to] == before && to != end && pays(arrow)
+            };
+            let reached = graph.arrows(token).iter().any(|arrow| near(&arrow));
+            if reached {
+                distance[token] = before + 1;
+            }
+            !reached
+        });
+        if left.len() == all {
             break;
         }
-        let mut next = Vec::new();
-        for &x in &frontier {
-            let arrows = if x == start { graph.arrows(x) } else { graph.inner_arrows(x) };
-            for arrow in arrows {
-                let to = arrow.to as usize;
-                let rate = if forwards { arrow.spot } else { arrow.back };
-                if distance[to] == FAR && rate > 0.0 && graph.is_inner(to) && problem.is_open(arrow.pair) {
-                    distance[to] = round;
-                    if to != end {
-                        next.push(to);
-                    }
-                }
-            }
-        }
-        frontier = next;
     }
     if distance[end] == FAR {
-        let before = graph.arrows(end).iter().filter(|arrow| {
-            let rate = if forwards { arrow.back } else { arrow.spot };
-            rate > 0.0 && problem.is_open(arrow.pair)
-        });
+        let before = graph.arrows(end).iter().filter(|arrow| pays(arrow));
         if let Some(least) = before.map(|arrow| distance[arrow.to as usize]).min() {
             distance[end] = least.saturating_add(1).min(FAR);
         }

@@ -178,14 +178,12 @@ impl<'p> Rounding<'_, 'p> {
         for member in &self.sub.members {
             for side in 0..2 {
                 let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
-                let Some(direction) = member.curve.directions[side].as_ref().filter(|_| member.open[side]) else {
-                    continue;
-                };
+                let spot = member.spot[side];
                 if known[to] && !known[from] {
-                    band[from].0 = band[from].0.max(prices[to] * direction.spot());
+                    band[from].0 = band[from].0.max(prices[to] * spot);
                 }
-                if known[from] && !known[to] {
-                    band[to].1 = band[to].1.min(prices[from] / direction.spot());
+                if known[from] && !known[to] && spot > 0.0 {
+                    band[to].1 = band[to].1.min(prices[from] / spot);
                 }
             }
         }

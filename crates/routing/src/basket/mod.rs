@@ -22,7 +22,8 @@ use crate::flow::FlowSearch;
 use crate::plan;
 use crate::potentials::Potentials;
 use crate::prepare::node;
-use crate::problem::{Problem, awake};
+use crate::awake::Awake;
+use crate::problem::Problem;
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified};
 
@@ -56,12 +57,12 @@ pub(crate) fn solve(
 ) -> Result<Solution, SolveError> {
     let mut problem = Problem { recorder, ..terms::problem(prepared, request)? };
     // First through the core of the market; then, where that leads nowhere, through all of it.
-    problem.awake = awake(prepared, &problem.terms.ends(), problem.hops);
-    if !problem.awake.is_empty() {
+    problem.awake = Awake::new(prepared, &problem.terms.ends(), problem.hops);
+    if problem.awake.is_some() {
         if let Ok(solution) = Solver::new(prepared, request, problem.clone()).answer() {
             return Ok(solution);
         }
-        problem.awake = Vec::new();
+        problem.awake = None;
         if let Some(recorder) = recorder {
             recorder.replace(None);
         }

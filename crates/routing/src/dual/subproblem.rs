@@ -11,8 +11,9 @@ pub(crate) struct Member<'a> {
     pub(crate) curve: &'a PairCurve,
     /// Local numbers of coins 0 and 1.
     pub(crate) ends: [u32; 2],
-    /// Whether coin 0, and coin 1, may be sold: nothing flows into the input or out of the output.
-    pub(crate) open: [bool; 2],
+    /// Marginal rates of selling coin 0, and coin 1; zero where it may not be sold: nothing flows into the input or out of
+    /// the output.
+    pub(crate) spot: [f64; 2],
     /// Value of a swap's gas, and of a unit of what it passes on the way.
     pub(crate) gas: f64,
     pub(crate) gas_price: f64,
@@ -95,9 +96,11 @@ impl<'a> Subproblem<'a> {
                 *first = (*first).min(low);
             }
             let open = problem.open_ways(tokens);
+            let rate = |side: u8| curve.direction(side).filter(|_| open[usize::from(side)]).map_or(0.0, |d| d.spot());
+            let spot = [0, 1].map(rate);
             let gas_price = problem.gas_price;
             let gas = curve.gas_units * gas_price;
-            sub.members.push(Member { pair: *pair, curve, ends, open, gas, gas_price, is_forced: false });
+            sub.members.push(Member { pair: *pair, curve, ends, spot, gas, gas_price, is_forced: false });
         }
         for (token, _) in &degrees {
             local[*token as usize] = u32::MAX;
@@ -137,15 +140,10 @@ impl Member<'_> {
     #[inline]
     pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
         let [a, b] = self.ends.map(|end| prices[end as usize]);
-        let sells = |side: u8, price_in: f64, price_out: f64| {
-            self.curve.direction(side).is_some_and(|direction| price_in < direction.spot() * price_out)
-        };
-        if sells(0, a, b) {
-            self.open[0].then_some(0)
-        } else if sells(1, b, a) {
-            self.open[1].then_some(1)
+        if a < self.spot[0] * b {
+            Some(0)
         } else {
-            None
+            (b < self.spot[1] * a).then_some(1)
         }
     }
 

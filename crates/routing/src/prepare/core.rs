@@ -6,7 +6,7 @@
 //! some depth the ones that are cheap to pass through at prices without arbitrage.
 
 use super::prices::Prices;
-use super::{Graph, Standing};
+use super::{Arrow, Graph, Standing, index32};
 
 /// The deepest tokens, always in the core.
 const DEEPEST: usize = 64;
@@ -15,15 +15,41 @@ const CHEAP: f64 = 2e-3;
 /// What moves a token's price by a percent, in wei: below, passing through would hardly earn its gas on any trade.
 const SHALLOW_WEI: f64 = 3e17;
 
-/// Whether each token is in the core.
-pub(crate) fn tokens(graph: &Graph, standing: &Standing, prices: &Prices, deepest_first: &[u32]) -> Vec<bool> {
-    let is_deep = |token| prices.depth_wei(token) >= SHALLOW_WEI;
-    let is_core = |token| graph.is_inner(token) && is_deep(token) && is_cheap(graph, standing, token);
-    let mut core: Vec<bool> = (0..graph.token_count()).map(is_core).collect();
-    for token in deepest_first.iter().take(DEEPEST) {
-        core[*token as usize] = true;
+/// Which tokens are in the core, and what leads to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Core {
+    tokens: Vec<bool>,
+    /// Arrows into the core, by the token that they leave.
+    arrows: Vec<Arrow>,
+    start: Vec<u32>,
+}
+
+impl Core {
+    pub(crate) fn new(graph: &Graph, standing: &Standing, prices: &Prices, deepest_first: &[u32]) -> Self {
+        let is_deep = |token| prices.depth_wei(token) >= SHALLOW_WEI;
+        let is_core = |token| graph.is_inner(token) && is_deep(token) && is_cheap(graph, standing, token);
+        let mut tokens: Vec<bool> = (0..graph.token_count()).map(is_core).collect();
+        for token in deepest_first.iter().take(DEEPEST) {
+            tokens[*token as usize] = true;
+        }
+        let (mut arrows, mut start) = (Vec::with_capacity(graph.arrow_count()), vec![0]);
+        for token in 0..graph.token_count() {
+            arrows.extend(graph.inner_arrows(token).iter().filter(|arrow| tokens[arrow.to as usize]));
+            start.push(index32(arrows.len()));
+        }
+        Self { tokens, arrows, start }
     }
-    core
+
+    /// Whether each token is in the core.
+    pub(crate) fn tokens(&self) -> &[bool] {
+        &self.tokens
+    }
+
+    /// The arrows from a token to inner tokens of the core.
+    #[inline]
+    pub(crate) fn arrows(&self, token: usize) -> &[Arrow] {
+        &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+    }
 }
 
 fn is_cheap(graph: &Graph, standing: &Standing, token: usize) -> bool {

@@ -6,6 +6,7 @@ use braid_market::Market;
 use braid_protocols::continuous::PairCurve;
 
 use super::{Pairs, node};
+use crate::path::FULL;
 
 /// One pair as seen from one of its tokens.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,11 @@ pub(crate) struct Arrow {
     /// `reject_in · √gas_units` of selling this token and of buying it: see [`Arrow::spot_after_gas`].
     pub(crate) toll: f64,
     pub(crate) toll_back: f64,
+    /// The most that the pair takes of this token, and of the other.
+    most_in: f64,
+    most_in_back: f64,
+    /// The least gas of a swap, in whole units.
+    gas_units: u32,
 }
 
 impl Arrow {
@@ -33,7 +39,24 @@ impl Arrow {
         let gas_root = curve.gas_units.sqrt();
         let [toll, toll_back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.reject_in() * gas_root));
         let is_plain = curve.directions.iter().flatten().all(|direction| direction.is_plain());
-        Self { pair, to, side: 0, is_plain, spot, back, toll, toll_back }
+        let [most_in, most_in_back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.capacity_in()));
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "gas of a swap is far below 2³²")]
+        let gas_units = curve.gas_units.max(1.0) as u32;
+        Self { pair, to, side: 0, is_plain, spot, back, toll, toll_back, most_in, most_in_back, gas_units }
+    }
+
+    /// Selling this token by one formula, with no look at the curve; `None` for a pair of several stretches.
+    #[inline]
+    pub(crate) fn plain(&self) -> Option<Plain> {
+        let (spot, toll, most_in) = (self.spot, self.toll, self.most_in);
+        self.is_plain.then(|| Plain { spot, toll, most_in, gas_units: f64::from(self.gas_units) })
+    }
+
+    /// The same of buying this token.
+    #[inline]
+    pub(crate) fn plain_back(&self) -> Option<Plain> {
+        let (spot, toll, most_in) = (self.back, self.toll_back, self.most_in_back);
+        self.is_plain.then(|| Plain { spot, toll, most_in, gas_units: f64::from(self.gas_units) })
     }
 
     /// A rate that no average rate net of gas of selling this token is above. `root` is `√(gas price ÷ price out)`.
@@ -67,7 +90,57 @@ impl Arrow {
             back: self.spot,
             toll: self.toll_back,
             toll_back: self.toll,
+            most_in: self.most_in_back,
+            most_in_back: self.most_in,
+            gas_units: self.gas_units,
         }
+    }
+}
+
+/// One direction of one stretch of constant liquidity `L` from root rate `z`: `f(x) = spot·x / (1 + spot·x / (L·z))`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    spot: f64,
+    /// `√(gas_units / (L·z))`.
+    toll: f64,
+    most_in: f64,
+    pub(crate) gas_units: f64,
+}
+
+impl Plain {
+    /// `1 / (L·z)`.
+    #[inline]
+    fn bend(self) -> f64 {
+        self.toll * self.toll / self.gas_units
+    }
+
+    /// Output for an input; `None` beyond the end of the stretch.
+    #[inline]
+    pub(crate) fn quote(self, amount_in: f64) -> Option<f64> {
+        let first = self.spot * amount_in;
+        (amount_in <= self.most_in * FULL).then(|| first / (1.0 + first * self.bend()))
+    }
+
+    /// As [`Direction::average_rate`](braid_protocols::continuous::Direction::average_rate), of the gas of a swap.
+    #[inline]
+    pub(crate) fn average_rate(self, price_out: f64, cap: f64, gas_price: f64) -> f64 {
+        let share = self.toll * (gas_price / price_out).sqrt();
+        let (left, most, slope) = (1.0 - share, cap.min(self.most_in), self.spot * self.bend());
+        if left > 0.0 && share <= left * slope * most {
+            return price_out * self.spot * left * left;
+        }
+        price_out * self.spot / (1.0 + slope * most) - self.gas_units * gas_price / most
+    }
+
+    /// As [`Direction::average_cost`](braid_protocols::continuous::Direction::average_cost), of the gas of a swap.
+    #[inline]
+    pub(crate) fn average_cost(self, price_in: f64, cap: f64, gas_price: f64) -> f64 {
+        let share = self.toll * (self.spot * gas_price / price_in).sqrt();
+        let (most, slope) = (cap.min(self.most_in), self.spot * self.bend());
+        if share <= slope * most {
+            return price_in * (1.0 + share) * (1.0 + share) / self.spot;
+        }
+        (price_in + self.gas_units * gas_price / most) * (1.0 + slope * most) / self.spot
     }
 }
 

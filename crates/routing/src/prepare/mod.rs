@@ -13,6 +13,7 @@ use braid_market::{Market, Tokens};
 use braid_primitives::TokenId;
 use braid_protocols::continuous::PairCurve;
 
+use core::Core;
 pub(crate) use graph::{Arrow, Graph, index32};
 pub(crate) use ladder::Ladder;
 pub(crate) use pairs::{Pair, Pairs};
@@ -30,8 +31,8 @@ pub struct Prepared {
     prices: Prices,
     standing: Standing,
     ladder: Ladder,
-    /// Whether each token is one that routes pass through for its own sake: see [`core`].
-    core: Vec<bool>,
+    /// Tokens that routes pass through for their own sake.
+    core: Core,
     least_gas_units: f64,
     /// How many pools have a curve.
     pool_count: u32,
@@ -81,7 +82,7 @@ impl Prepared {
         let prices = Prices::new(&graph, &depths);
         let standing = Standing::new(&graph, &curves, &prices);
         let deepest_first = prices.deepest_first();
-        let core = core::tokens(&graph, &standing, &prices, &deepest_first);
+        let core = Core::new(&graph, &standing, &prices, &deepest_first);
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
         let ladder = Ladder::new(&graph, deepest_first);
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
@@ -143,8 +144,8 @@ impl Prepared {
         self.prices.depth_wei(node)
     }
 
-    /// Whether each token is in the core.
-    pub(crate) fn core(&self) -> &[bool] {
+    /// Tokens that routes pass through for their own sake.
+    pub(crate) fn core(&self) -> &Core {
         &self.core
     }
 

@@ -110,16 +110,7 @@ impl Prices {
         for token in settled.iter().copied().filter(|token| *token != Tokens::WETH.index()) {
             heard.clear();
             for arrow in graph.arrows(token) {
-                let to = super::index32(token);
-                let back = Arrow {
-                    to,
-                    side: 1 - arrow.side,
-                    spot: arrow.back,
-                    back: arrow.spot,
-                    toll: arrow.toll_back,
-                    toll_back: arrow.toll,
-                    ..*arrow
-                };
+                let back = arrow.reversed(token);
                 heard.extend(known[arrow.to as usize].as_ref().and_then(|from| Candidate::across(from, &back, depths)));
             }
             if let Some(price) = median(&mut heard) {

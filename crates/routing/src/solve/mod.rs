@@ -15,7 +15,8 @@ use crate::path::{self, Path};
 use crate::plan;
 use crate::potentials::Potentials;
 use crate::prepare::{index32, node};
-use crate::problem::{Problem, Terms, awake, closed_pairs};
+use crate::awake::Awake;
+use crate::problem::{Problem, Terms, closed_pairs};
 use crate::support::Support;
 use crate::witness::Recorder;
 use crate::{
@@ -120,7 +121,7 @@ impl<'a> Problem<'a> {
             gas_price: price.map_or(0.0, |_| gas_price),
             hops: usize::from(request.max_hops),
             closed: closed_pairs(prepared, &request.filter),
-            awake: Vec::new(),
+            awake: None,
             recorder: None,
         }
     }
@@ -151,14 +152,14 @@ impl<'a> Single<'a> {
     /// nowhere, through all of it.
     fn solve(mut self, output: TokenId) -> Result<Solution, SolveError> {
         let ends = [self.problem.source, self.problem.target];
-        self.problem.awake = awake(self.prepared, &ends, self.problem.hops);
-        if !self.problem.awake.is_empty() {
+        self.problem.awake = Awake::new(self.prepared, &ends, self.problem.hops);
+        if self.problem.awake.is_some() {
             let potentials = Potentials::new(&self.problem, 1.0);
             let chains = self.chains(&potentials);
             if !chains.is_empty() && potentials.worth[self.problem.source] > 0.0 {
                 return self.solve_from(&potentials, &chains, false);
             }
-            self.problem.awake = Vec::new();
+            self.problem.awake = None;
         }
         let mut potentials = Potentials::new(&self.problem, 1.0);
         let mut chains = self.chains(&potentials);
@@ -231,7 +232,7 @@ impl<'a> Single<'a> {
     }
 
     fn chains(&self, potentials: &Potentials) -> Vec<Path> {
-        let quotes = if self.problem.awake.is_empty() { path::QUOTES } else { CHAIN_QUOTES };
+        let quotes = if self.problem.awake.is_none() { path::QUOTES } else { CHAIN_QUOTES };
         path::best_paths_within(&self.problem, potentials, self.problem.amount, &Support::default(), CHAINS, quotes)
     }
 

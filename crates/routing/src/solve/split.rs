@@ -150,13 +150,13 @@ impl Single<'_> {
     /// Looks for a better flow over the universe, and for a bound on every route over it.
     pub(super) fn split<'p>(&self, universe: &Problem<'p>, best: &mut Option<Candidate>) -> Split<'p> {
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
-        if potentials.worth[universe.source] <= 0.0 && !universe.awake.is_empty() {
-            let all = Problem { awake: Vec::new(), ..universe.clone() };
+        if potentials.worth[universe.source] <= 0.0 && universe.awake.is_some() {
+            let all = Problem { awake: None, ..universe.clone() };
             return self.split(&all, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
         // Where all tokens are awake the potentials are a bound by themselves.
-        let first = if universe.awake.is_empty() { potentials.bound(universe) } else { f64::INFINITY };
+        let first = if universe.awake.is_none() { potentials.bound(universe) } else { f64::INFINITY };
         if self.is_close(first, best) {
             self.note(universe, &potentials);
             self.tighten(universe, &mut potentials, net);
@@ -244,9 +244,9 @@ impl Single<'_> {
             let few = few::bound(universe, worth, &alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        if !universe.awake.is_empty() && bound - known > LOOSE * bound.abs() {
+        if universe.awake.is_some() && bound - known > LOOSE * bound.abs() {
             // Potentials through all tokens are a bound by themselves, if a slow one.
-            let all = Problem { awake: Vec::new(), ..universe.clone() };
+            let all = Problem { awake: None, ..universe.clone() };
             let mut through_all = Potentials::with_first_slippage(&all, 1.0);
             self.tighten(&all, &mut through_all, known);
             if through_all.bound(&all) < bound {

@@ -127,7 +127,7 @@ impl Single<'_> {
         let (problem, graph) = (&self.problem, self.prepared.graph());
         let flows = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
         let is_met = |token: u32| {
-            self.prepared.core()[token as usize] || flows.iter().any(|flow| flow.from == token || flow.to == token)
+            self.prepared.core().tokens()[token as usize] || flows.iter().any(|flow| flow.from == token || flow.to == token)
         };
         let lacks = |pair: u32| {
             let (ends, curve) = (graph.ends(pair), problem.curve(pair)?);
@@ -153,7 +153,7 @@ impl Single<'_> {
     /// of the question now.
     pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         let is_short = |found: &Candidate| found.route.steps.len() <= self.problem.hops;
-        let known = best.as_ref().filter(|found| is_short(found) && !self.problem.awake.is_empty());
+        let known = best.as_ref().filter(|found| is_short(found) && self.problem.awake.is_some());
         let Some(floor) = known.map(|found| found.net + BETTER_BY * found.net.abs()) else { return };
         let chain = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES);
         self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
@@ -163,7 +163,7 @@ impl Single<'_> {
     /// were set aside earn more than the gap.
     pub(super) fn simpler_routers(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         // Where searches were not cut short, the best chains were asked already.
-        let searched = self.problem.awake.is_empty();
+        let searched = self.problem.awake.is_none();
         for baseline in Baseline::ALL.into_iter().filter(|baseline| !searched || *baseline != Baseline::SingleChain) {
             let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);

@@ -1,0 +1,71 @@
+//! The tokens that searches pass through in a large market.
+
+use crate::Prepared;
+use crate::prepare::{Arrow, index32};
+
+/// From so many pairs on a market is large: searches pass through its core, and are cut short.
+const LARGE_MARKET: usize = 3_000;
+
+/// Whether searches over a market are cut short.
+pub(crate) fn is_large(prepared: &Prepared) -> bool {
+    prepared.pair_count() > LARGE_MARKET
+}
+
+/// The core of a market, the ends of a request, and what lies between these and the core.
+#[derive(Clone, Debug)]
+pub(crate) struct Awake {
+    /// Whether each token is awake.
+    pub(crate) tokens: Vec<bool>,
+    /// Arrows from tokens that are awake to inner ones outside of the core, by the token that they leave.
+    arrows: Vec<Arrow>,
+    /// Where those of each token begin, and where the last end.
+    start: Vec<u32>,
+}
+
+impl Awake {
+    /// `None` in a market that is not large, where searches pass through all.
+    pub(crate) fn new(prepared: &Prepared, ends: &[usize], hops: usize) -> Option<Self> {
+        if !is_large(prepared) {
+            return None;
+        }
+        let (graph, core) = (prepared.graph(), prepared.core().tokens());
+        let mut tokens = core.to_vec();
+        let mut others = Vec::new();
+        let mut wake = |token: usize| {
+            if !std::mem::replace(&mut tokens[token], true) {
+                others.push(token);
+            }
+        };
+        for &end in ends {
+            wake(end);
+            let mut frontier = vec![end];
+            for _ in 1..hops {
+                if frontier.iter().any(|token| core[*token]) {
+                    break;
+                }
+                let arrows = frontier.iter().flat_map(|token| graph.inner_arrows(*token));
+                let next: Vec<usize> = arrows.map(|arrow| arrow.to as usize).collect();
+                next.iter().for_each(|token| wake(*token));
+                frontier = next;
+            }
+        }
+        let mut arrows: Vec<(u32, Arrow)> = Vec::new();
+        for token in others.into_iter().filter(|token| graph.is_inner(*token)) {
+            let awake = graph.arrows(token).iter().filter(|arrow| tokens[arrow.to as usize]);
+            arrows.extend(awake.map(|arrow| (arrow.to, arrow.reversed(token))));
+        }
+        arrows.sort_by_key(|(from, arrow)| (*from, arrow.pair));
+        let mut start = Vec::with_capacity(tokens.len() + 1);
+        for (place, (from, _)) in arrows.iter().enumerate() {
+            start.resize(*from as usize + 1, index32(place));
+        }
+        start.resize(tokens.len() + 1, index32(arrows.len()));
+        Some(Self { tokens, arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start })
+    }
+
+    /// The arrows from a token that is awake to inner ones that are awake and not in the core.
+    #[inline]
+    pub(crate) fn others(&self, token: usize) -> &[Arrow] {
+        &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+    }
+}
