@@ -38,6 +38,7 @@ impl PriceBoard {
     /// tokens come first, and price the others.
     pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
         let mut bands = vec![Band::ANY; self.price.len()];
+        let ends = [problem.source, problem.target];
         self.tie_given(problem, alive, &mut bands);
         let mut unpriced = Vec::new();
         for (token, rungs) in problem.prepared.ladder().steps() {
@@ -45,10 +46,21 @@ impl PriceBoard {
                 continue;
             }
             let mut band = bands[token];
-            for rung in rungs {
-                let other = self.price[rung.to as usize];
-                if other > 0.0 && problem.is_open(rung.pair) {
-                    band.narrow(problem, [token, rung.to as usize], [rung.spot, rung.back], other);
+            if ends.contains(&token) {
+                for rung in rungs.iter().filter(|rung| problem.is_open(rung.pair)) {
+                    let to = rung.to as usize;
+                    if self.price[to] > 0.0 {
+                        band.narrow(problem, [token, to], [rung.spot, rung.back], self.price[to]);
+                    }
+                }
+            } else {
+                for rung in rungs.iter().filter(|rung| problem.is_open(rung.pair)) {
+                    let (to, other) = (rung.to as usize, self.price[rung.to as usize]);
+                    // No price says nothing: zero is below all others, and none above them.
+                    let low = if to == problem.source { 0.0 } else { other * rung.spot };
+                    let is_above = other > 0.0 && to != problem.target;
+                    let high = if is_above { other * rung.cost } else { f64::INFINITY };
+                    band = Band { low: if low > band.low { low } else { band.low }, high: if high < band.high { high } else { band.high } };
                 }
             }
             if band.low > band.high {
@@ -101,22 +113,22 @@ impl PriceBoard {
 
     /// The guess, moved to where no pool earns more than a crumb of its gas; where there is no such price, than its gas.
     fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
-        let at_guess = Band { low: guess, high: guess };
-        if is_price(guess) && self.band_after_gas(problem, token, CRUMB, at_guess).holds(guess) {
-            return guess;
-        }
-        let crumbs = self.band_after_gas(problem, token, CRUMB, Band::ANY);
-        if crumbs.low <= crumbs.high {
+        if let Ok(crumbs) = self.band_after_gas::<true>(problem, token, CRUMB) {
             return crumbs.nearest(guess);
         }
-        let Band { low, high } = self.band_after_gas(problem, token, 1.0, Band::ANY);
+        let (Ok(Band { low, high }) | Err(Band { low, high })) = self.band_after_gas::<false>(problem, token, 1.0);
         if low <= high && is_price(guess) { guess.clamp(low, high) } else { (low * high).sqrt() }
     }
 
-    /// The prices at which no pool of a token earns more than a share of its gas. Ends within `known` are left as they are
-    /// there: what does not reach beyond them needs no closer look.
-    fn band_after_gas(&self, problem: &Problem<'_>, token: usize, gas_share: f64, known: Band) -> Band {
-        let mut band = known;
+    /// The prices at which no pool of a token earns more than a share of its gas; where there are none, the price at which the
+    /// last one stops to take it lies above that at which the first starts to pay it. `HASTY` leaves off as soon as that is known.
+    fn band_after_gas<const HASTY: bool>(
+        &self,
+        problem: &Problem<'_>,
+        token: usize,
+        gas_share: f64,
+    ) -> Result<Band, Band> {
+        let mut band = Band::ANY;
         let gas_price = problem.gas_price * gas_share;
         for arrow in problem.prepared.graph().arrows(token) {
             let to = arrow.to as usize;
@@ -154,8 +166,11 @@ impl PriceBoard {
                 );
                 band.high = band.high.min(cost);
             }
+            if HASTY && band.low > band.high {
+                return Err(band);
+            }
         }
-        band
+        if band.low > band.high { Err(band) } else { Ok(band) }
     }
 }
 
@@ -168,10 +183,6 @@ struct Band {
 
 impl Band {
     const ANY: Self = Self { low: 0.0, high: f64::INFINITY };
-
-    fn holds(self, price: f64) -> bool {
-        self.low <= price && price <= self.high
-    }
 
     /// Cuts off the prices of `token` at which a pool with a token priced `other` would trade; its marginal rates are those of
     /// selling the token and of buying it.
