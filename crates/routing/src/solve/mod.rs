@@ -28,7 +28,7 @@ pub(crate) use offer::shift;
 /// How many single chains are replayed exactly; the best of them is the floor under the answer.
 const CHAINS: usize = 3;
 /// Most pools priced by the search for them through the core of a market.
-const CHAIN_QUOTES: usize = 4_000;
+const CHAIN_QUOTES: usize = 1_500;
 /// Equal parts of the first split.
 const CHUNKS: u16 = 24;
 /// Most pools priced for each.
@@ -192,7 +192,7 @@ impl<'a> Single<'a> {
             (universe, bound)
         } else {
             let (universe, bound) = self.split_and_reopen(universe, &mut best);
-            self.missed_chain(potentials, &mut best);
+            self.missed_chain(potentials, bound, &mut best);
             self.covered(universe, bound, false, &mut best)
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.

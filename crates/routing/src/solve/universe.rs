@@ -1,5 +1,6 @@
 //! Which pools a bound covers, and what is found outside of them.
 
+use super::split::UNCLEAR;
 use super::{Candidate, Single};
 use crate::baseline::Baseline;
 use crate::certify;
@@ -139,7 +140,7 @@ impl Single<'_> {
                 is_priced.then(|| direction.most_earned(prices[from], prices[to], caps[from], 0.0, problem.gas_price))
             });
             let gas = curve.gas_units * problem.gas_price;
-            Some(gas - earned.fold(0.0, f64::max)).filter(|lacking| *lacking > 0.0)
+            Some((gas - earned.fold(0.0, f64::max)).max(0.0))
         };
         let set_aside = self.prepared.standing().removed().iter().copied();
         let outside = set_aside.filter(|pair| !universe.is_open(*pair) && problem.is_open(*pair));
@@ -151,9 +152,10 @@ impl Single<'_> {
 
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
     /// of the question now.
-    pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
+    pub(super) fn missed_chain(&self, potentials: &Potentials, bound: f64, best: &mut Option<Candidate>) {
         let is_short = |found: &Candidate| found.route.steps.len() <= self.problem.hops;
-        let known = best.as_ref().filter(|found| is_short(found) && self.problem.awake.is_some());
+        let may_be_off = |found: &Candidate| is_short(found) || bound - found.net > UNCLEAR * bound.abs();
+        let known = best.as_ref().filter(|found| may_be_off(found) && self.problem.awake.is_some());
         let Some(floor) = known.map(|found| found.net + BETTER_BY * found.net.abs()) else { return };
         let chain = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES);
         self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
