@@ -65,9 +65,25 @@ pub(crate) struct FlowSearch<'a, 'p> {
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// `chain` is the best single chain, whose value net of gas is `net`; `bound` is the least bound known.
+    /// From the start prices, among the tokens that promise most. `chain` is the best single chain, whose value net of gas is
+    /// `net`; `bound` is the least bound known.
     pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found<'p> {
-        let mut members = self.first_tokens(chain, net, bound);
+        let members = self.first_tokens(chain, net, bound);
+        self.run_among(members, true, chain, bound)
+    }
+
+    /// From prices at which a problem with fewer pools has its least value, among the tokens that mattered there, those of
+    /// the best route known, and the ends.
+    pub(crate) fn run_again(&mut self, tokens: &[usize], chain: &[Flow]) -> Found<'p> {
+        let mut members = vec![false; self.local.len()];
+        let met = chain.iter().flat_map(|flow| [flow.from as usize, flow.to as usize]);
+        for token in tokens.iter().copied().chain(met).chain(self.problem.terms.ends()) {
+            members[token] = true;
+        }
+        self.run_among(members, false, chain, f64::INFINITY)
+    }
+
+    fn run_among(&mut self, mut members: Vec<bool>, from_afar: bool, chain: &[Flow], bound: f64) -> Found<'p> {
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
         let mut tightest = (f64::INFINITY, PriceBoard::new(0));
@@ -77,7 +93,7 @@ impl<'p> FlowSearch<'_, 'p> {
             let pools = self.pools_among(&members);
             sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
             let mut local: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
-            self.relax(&sub, &mut local, round == 0);
+            self.relax(&sub, &mut local, from_afar && round == 0);
             for (token, price) in sub.tokens.iter().zip(&local) {
                 prices[*token as usize] = *price;
             }

@@ -193,7 +193,7 @@ impl<'a> Single<'a> {
         } else {
             let (universe, bound) = self.split_and_reopen(universe, &mut best);
             self.missed_chain(potentials, bound, &mut best);
-            self.covered(universe, bound, false, &mut best)
+            self.covered(universe, bound, None, &mut best)
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.
         let beyond = |found: &Candidate, share: f64| bound - found.net > share * bound.abs();
@@ -221,7 +221,13 @@ impl<'a> Single<'a> {
             let chain = walk::best_chain(problem, self.request, self.request.inputs[0].1).unwrap_or_default();
             self.offer(&mut best, &chain);
         }
-        let (universe, bound) = self.covered(universe, bound, below_gas, &mut best);
+        let (universe, bound) = if below_gas && !self.covers(&universe, best.as_ref()) {
+            let wider = self.widened(universe, best.as_ref());
+            let bound = self.below_gas(&wider, best.as_ref());
+            (wider, bound)
+        } else {
+            self.covered(universe, bound, None, &mut best)
+        };
         if self.too_much_gas.get() {
             self.save_gas(&universe, bound, &mut best);
         }

@@ -33,7 +33,7 @@ pub(super) struct Split<'p> {
     bound: f64,
     prices: Vec<f64>,
     potentials: Potentials,
-    /// What the bound can be narrowed down with.
+    /// What the bound can be narrowed down with, and a split over more pools can start from.
     rest: Option<Rest<'p>>,
 }
 
@@ -102,7 +102,7 @@ impl Single<'_> {
             self.offer(best, &flows);
             if !self.covers(&universe, best.as_ref()) {
                 self.tempted.set(tempts(gap));
-                return self.covered(universe, whole, false, best);
+                return self.covered(universe, whole, Some(&first), best);
             }
         }
         let known = best.as_ref().map_or(0.0, |found| found.net);
@@ -115,7 +115,7 @@ impl Single<'_> {
         }
         let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
         self.offer(best, &flows);
-        self.covered(universe, bound, false, best)
+        self.covered(universe, bound, Some(&first), best)
     }
 
     /// A flow over the tokens of the best route and of pools that tempt, with these open.
@@ -209,28 +209,66 @@ impl Single<'_> {
             local: vec![u32::MAX; start.len()],
         };
         let found = search.run(&chain, net, bound);
+        let newton = search.newton;
         self.offer(best, &found.flows);
         let Found { bound, prices, tightest, relaxed, .. } = found;
-        let rest = Rest { newton: search.newton, tightest, relaxed, alive, start };
+        let rest = Rest { newton, tightest, relaxed, alive, start };
+        Split { bound, prices, potentials, rest: Some(rest) }
+    }
+
+    /// As [`Single::split`] over a universe of more pools, from where a split over fewer ended.
+    pub(super) fn split_again<'p>(
+        &self,
+        universe: &Problem<'p>,
+        before: &Split<'_>,
+        best: &mut Option<Candidate>,
+    ) -> Split<'p> {
+        let Some(Rest { start, tightest: (dual, board), .. }) = &before.rest else { return self.split(universe, best) };
+        let mut potentials = Potentials::with_first_slippage(universe, 1.0);
+        if !dual.is_finite() || potentials.worth[universe.source] <= 0.0 {
+            return self.split(universe, best);
+        }
+        let net = best.as_ref().map_or(0.0, |found| found.net);
+        self.tighten(universe, &mut potentials, net);
+        let alive = reachable(universe);
+        let known = |(price, start): (&f64, &f64)| if *price > 0.0 { *price } else { *start };
+        let start: Vec<f64> = board.price.iter().zip(start).map(known).collect();
+        let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
+        let mut search = FlowSearch {
+            problem: universe,
+            potentials: &potentials,
+            alive: &alive,
+            start: &start,
+            scale: before.bound.max(universe.gas_price),
+            ceiling: f64::INFINITY,
+            max_pools: plan::most_pools(self.prepared, self.request),
+            newton: Newton::default(),
+            local: vec![u32::MAX; start.len()],
+        };
+        let found = search.run_again(board.given(), &chain);
+        let newton = search.newton;
+        self.offer(best, &found.flows);
+        let Found { bound, prices, tightest, relaxed, .. } = found;
+        let rest = Rest { newton, tightest, relaxed, alive, start };
         Split { bound, prices, potentials, rest: Some(rest) }
     }
 
     /// The least bound that can be had over the universe, where a split's is not close to the best route.
     pub(super) fn narrowed<'p>(&self, universe: &Problem<'p>, split: &mut Split<'p>, best: Option<&Candidate>) -> f64 {
         let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
-        let Some(Rest { alive, start, newton, tightest: (dual, board), relaxed }) = split.rest.take() else {
+        let Some(Rest { alive, start, newton, tightest: (dual, board), relaxed }) = &mut split.rest else {
             return bound;
         };
-        if let Some(relaxed) = relaxed {
+        if let Some(relaxed) = relaxed.take() {
             let mut search = FlowSearch {
                 problem: universe,
                 potentials: &split.potentials,
-                alive: &alive,
-                start: &start,
+                alive,
+                start,
                 scale: bound.max(universe.gas_price),
                 ceiling: f64::INFINITY,
                 max_pools: 0,
-                newton,
+                newton: std::mem::take(newton),
                 local: vec![u32::MAX; start.len()],
             };
             bound = search.branch(relaxed, known, bound);
@@ -238,10 +276,10 @@ impl Single<'_> {
         let unclear = bound - known > UNCLEAR * bound.abs() && GAS_WEIGHS * universe.gas_price > bound - known;
         if unclear && dual.is_finite() {
             let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
-            let worth = Worth::of_board(universe, dual, &board, &split.potentials.cap);
-            let boards = [Some(board.clone()), few::chain_prices(universe, &alive, &chain)];
+            let worth = Worth::of_board(universe, *dual, board, &split.potentials.cap);
+            let boards = [Some(board.clone()), few::chain_prices(universe, alive, &chain)];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
-            let few = few::bound(universe, worth, &alive, &boards, known);
+            let few = few::bound(universe, worth, alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
         if universe.awake.is_some() && bound - known > LOOSE * bound.abs() {

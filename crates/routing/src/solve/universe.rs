@@ -1,6 +1,6 @@
 //! Which pools a bound covers, and what is found outside of them.
 
-use super::split::UNCLEAR;
+use super::split::{Split, UNCLEAR};
 use super::{Candidate, Single};
 use crate::baseline::Baseline;
 use crate::certify;
@@ -173,16 +173,28 @@ impl Single<'_> {
     }
 
     /// The universe with all pools of the best route, and a bound over it: a bound over fewer pools says nothing of that route.
+    /// `before` is a split over the universe as it was.
     pub(super) fn covered<'u>(
         &'u self,
         universe: Problem<'u>,
         bound: f64,
-        below_gas: bool,
+        before: Option<&Split<'u>>,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         if self.covers(&universe, best.as_ref()) {
             return (universe, bound);
         }
+        let wider = self.widened(universe, best.as_ref());
+        let mut split = match before {
+            Some(before) => self.split_again(&wider, before, best),
+            None => self.split(&wider, best),
+        };
+        let bound = self.narrowed(&wider, &mut split, best.as_ref());
+        (wider, bound)
+    }
+
+    /// The universe with all pools of the best route; what was noted of bounds over fewer is forgotten.
+    pub(super) fn widened<'u>(&self, universe: Problem<'u>, best: Option<&Candidate>) -> Problem<'u> {
         let mut wider = universe;
         for flow in best.iter().flat_map(|found| self.flows_of(&found.route)) {
             wider.closed[flow.pair as usize] = false;
@@ -190,13 +202,7 @@ impl Single<'_> {
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
-        let bound = if below_gas {
-            self.below_gas(&wider, best.as_ref())
-        } else {
-            let mut split = self.split(&wider, best);
-            self.narrowed(&wider, &mut split, best.as_ref())
-        };
-        (wider, bound)
+        wider
     }
 
     /// Whether a bound over the universe counts all pools of a route.
