@@ -200,7 +200,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
 
 /// Which tokens a sweep passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Through {
+pub(crate) enum Through {
     All,
     Awake,
 }

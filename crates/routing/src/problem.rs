@@ -3,6 +3,8 @@
 use braid_market::Tokens;
 use braid_protocols::continuous::{Direction, PairCurve};
 
+use std::sync::Arc;
+
 use crate::awake::Awake;
 use crate::prepare::Arrow;
 use crate::witness::Recorder;
@@ -64,7 +66,7 @@ pub(crate) struct Problem<'a> {
     /// Pairs that may not be used, by id; empty when all may.
     pub(crate) closed: Vec<bool>,
     /// The tokens that searches pass through; `None` for all. Bounds are over all of them in any case.
-    pub(crate) awake: Option<Awake>,
+    pub(crate) awake: Option<Arc<Awake>>,
     /// Notes the prices of bounds, for an explanation.
     pub(crate) recorder: Option<&'a Recorder>,
 }

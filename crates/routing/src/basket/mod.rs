@@ -13,6 +13,8 @@ mod reach;
 mod shares;
 mod terms;
 
+use std::sync::Arc;
+
 use braid_primitives::TokenId;
 
 use crate::board::PriceBoard;
@@ -57,7 +59,7 @@ pub(crate) fn solve(
 ) -> Result<Solution, SolveError> {
     let mut problem = Problem { recorder, ..terms::problem(prepared, request)? };
     // First through the core of the market; then, where that leads nowhere, through all of it.
-    problem.awake = Awake::new(prepared, &problem.terms.ends(), problem.hops);
+    problem.awake = Awake::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
     if problem.awake.is_some() {
         if let Ok(solution) = Solver::new(prepared, request, problem.clone()).answer() {
             return Ok(solution);

@@ -1,8 +1,9 @@
 //! What can be reached from where: how much of each token a route can hold, and what it is worth towards each output.
 
-use crate::potentials::Potentials;
+use crate::potentials::{Potentials, Through};
 use crate::prepare::Arrow;
 use crate::problem::Problem;
+use crate::reach::reachable;
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ impl Reach {
             .map(|(output, _)| worths(problem, *output as usize, reference(problem, *output), problem.hops))
             .collect();
         let worth = (0..count).map(|t| towards.iter().map(|worth| worth[t]).fold(0.0, f64::max)).collect();
-        let alive = alive(problem);
+        let alive = reachable(problem);
         Self { cap, towards, worth, alive }
     }
 
@@ -72,12 +73,17 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64) -> Vec<f64> {
     sweep(
         problem,
         input,
+        Through::All,
         problem.hops,
         &|to| problem.terms.weights.iter().any(|(t, _)| *t as usize == to),
         |x, arrow| {
             let to = arrow.to as usize;
             let reached = cap[x] * arrow.spot * OUTWARD;
-            let better = reached > cap[to] && to != input && to != problem.source && x != problem.target;
+            let better = reached > cap[to]
+                && to != input
+                && to != problem.source
+                && x != problem.target
+                && problem.is_open(arrow.pair);
             if better {
                 cap[to] = reached;
             }
@@ -91,11 +97,14 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64) -> Vec<f64> {
 pub(crate) fn worths(problem: &Problem<'_>, output: usize, price: f64, hops: usize) -> Vec<f64> {
     let mut worth = vec![0.0; problem.prepared.graph().token_count()];
     worth[output] = price;
-    sweep(problem, output, hops, &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to), |x, arrow| {
+    sweep(problem, output, Through::Awake, hops, &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to), |x, arrow| {
         let from = arrow.to as usize;
         let rate = worth[x] * arrow.back * OUTWARD;
-        let open = from != output && from != problem.target && x != problem.source && problem.is_awake(from);
-        let better = rate > worth[from] && open;
+        let better = rate > worth[from]
+            && from != output
+            && from != problem.target
+            && x != problem.source
+            && problem.is_open(arrow.pair);
         if better {
             worth[from] = rate;
         }
@@ -104,42 +113,12 @@ pub(crate) fn worths(problem: &Problem<'_>, output: usize, price: f64, hops: usi
     worth
 }
 
-fn alive(problem: &Problem<'_>) -> Vec<bool> {
-    let terms = &problem.terms;
-    let ahead = distances(problem, &terms.supplies, &terms.weights, |arrow| arrow.spot > 0.0);
-    let behind = distances(problem, &terms.weights, &terms.supplies, |arrow| arrow.back > 0.0);
-    ahead.iter().zip(&behind).map(|(a, b)| a.saturating_add(*b) <= problem.hops).collect()
-}
-
-/// Fewest pools between each token and the nearest of `starts`.
-fn distances(
-    problem: &Problem<'_>,
-    starts: &[(u32, f64)],
-    ends: &[(u32, f64)],
-    pays: impl Fn(&Arrow) -> bool,
-) -> Vec<usize> {
-    let mut least = vec![usize::MAX; problem.prepared.graph().token_count()];
-    for (start, _) in starts {
-        let mut distance = vec![usize::MAX; least.len()];
-        distance[*start as usize] = 0;
-        sweep(problem, *start as usize, problem.hops, &|to| ends.iter().any(|(t, _)| *t as usize == to), |x, arrow| {
-            let to = arrow.to as usize;
-            let new = distance[to] == usize::MAX && pays(arrow);
-            if new {
-                distance[to] = distance[x] + 1;
-            }
-            new
-        });
-        least.iter_mut().zip(distance).for_each(|(least, found)| *least = (*least).min(found));
-    }
-    least
-}
-
 /// Relaxes arrows round by round from `start` through inner tokens; into other tokens only where `is_end` says so. `relax`
 /// says whether the token at the arrow's other side improved.
 fn sweep(
     problem: &Problem<'_>,
     start: usize,
+    through: Through,
     hops: usize,
     is_end: &dyn Fn(usize) -> bool,
     mut relax: impl FnMut(usize, &Arrow) -> bool,
@@ -151,17 +130,21 @@ fn sweep(
     let (mut frontier, mut next) = (vec![start], Vec::new());
     for _ in 0..hops {
         for &x in &frontier {
-            for arrow in graph.inner_arrows(x).iter().filter(|arrow| problem.is_open(arrow.pair)) {
+            let mut relax = |arrow: &Arrow| {
                 let to = arrow.to as usize;
                 if relax(x, arrow) && !queued[to] {
                     queued[to] = true;
                     next.push(to);
                 }
+            };
+            match through {
+                Through::All => graph.inner_arrows(x).iter().for_each(&mut relax),
+                Through::Awake => problem.ways(x).for_each(&mut relax),
             }
         }
         // Arrows into an outer end are found from its side.
         for end in outer.iter().copied() {
-            for arrow in graph.arrows(end).iter().filter(|arrow| problem.is_open(arrow.pair)) {
+            for arrow in graph.arrows(end) {
                 if frontier.contains(&(arrow.to as usize)) {
                     relax(arrow.to as usize, &arrow.reversed(end));
                 }

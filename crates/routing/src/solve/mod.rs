@@ -6,6 +6,7 @@ mod split;
 mod universe;
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use braid_primitives::{TokenId, U256};
 
@@ -152,7 +153,7 @@ impl<'a> Single<'a> {
     /// nowhere, through all of it.
     fn solve(mut self, output: TokenId) -> Result<Solution, SolveError> {
         let ends = [self.problem.source, self.problem.target];
-        self.problem.awake = Awake::new(self.prepared, &ends, self.problem.hops);
+        self.problem.awake = Awake::new(self.prepared, &ends, self.problem.hops).map(Arc::new);
         if self.problem.awake.is_some() {
             let potentials = Potentials::new(&self.problem, 1.0);
             let chains = self.chains(&potentials);
