@@ -88,6 +88,8 @@ struct Search<'a, 'p> {
     worth: &'a [f64],
     amount: f64,
     used: &'a Support,
+    /// Whether pools in use meet at each token; empty where none is in use.
+    is_used: Vec<bool>,
     keep: usize,
     /// Whether the smallest amount of a token is the best.
     narrow: bool,
@@ -105,11 +107,16 @@ struct Search<'a, 'p> {
 impl<'a, 'p> Search<'a, 'p> {
     fn new(problem: &'a Problem<'p>, potentials: &'a Potentials, amount: f64, used: &'a Support, keep: usize) -> Self {
         let newest = vec![NONE; potentials.worth.len()];
+        let mut is_used = vec![false; if used.is_empty() { 0 } else { newest.len() }];
+        for token in used.tokens() {
+            is_used[*token as usize] = true;
+        }
         Self {
             problem,
             worth: &potentials.worth,
             amount,
             used,
+            is_used,
             keep,
             narrow: false,
             least: f64::NEG_INFINITY,
@@ -242,7 +249,9 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Whether a label's chain already holds the arrow's token or pool, or leads back to it through pools in use.
     fn visits(&self, at: u32, arrow: &Arrow) -> bool {
-        if self.used.opposes(arrow.pair, arrow.side) {
+        let meets = |token: u32| !self.is_used.is_empty() && self.is_used[token as usize];
+        let (from, leads_back) = (self.labels[at as usize].token, meets(arrow.to));
+        if leads_back && meets(from) && self.used.opposes(arrow.pair, arrow.side) {
             return true;
         }
         let pairs = self.problem.prepared.pairs();
@@ -253,7 +262,7 @@ impl<'a, 'p> Search<'a, 'p> {
             if label.token == arrow.to || (label.parent != NONE && pairs.get(label.pair).pool == pool) {
                 return true;
             }
-            if self.used.leads(arrow.to, label.token) {
+            if leads_back && meets(label.token) && self.used.leads(arrow.to, label.token) {
                 return true;
             }
             at = label.parent;
@@ -262,11 +271,12 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
-        if let Some(plain) = arrow.plain().filter(|_| self.used.len() == 0) {
+        let may_be_used = !self.is_used.is_empty() && self.is_used[arrow.to as usize];
+        if let Some(plain) = arrow.plain().filter(|_| !may_be_used) {
             return plain.quote(amount_in).map(whole).filter(|out| *out > 0.0).map(|out| (out, plain.gas_units));
         }
         let (curve, direction) = self.problem.direction(arrow.pair, arrow.side)?;
-        if let Some(held) = self.used.amount_in(arrow.pair) {
+        if let Some(held) = self.used.amount_in(arrow.pair).filter(|_| may_be_used) {
             if held + amount_in > direction.capacity_in() * FULL {
                 return None;
             }

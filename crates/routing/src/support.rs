@@ -20,6 +20,16 @@ impl Support {
         self.flows.len()
     }
 
+    /// Whether any pool is used.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// The tokens that flows come from or go to.
+    pub(crate) fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
     /// What a pool already takes.
     #[inline]
     pub(crate) fn amount_in(&self, pair: u32) -> Option<f64> {
