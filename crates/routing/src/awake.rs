@@ -14,8 +14,6 @@ pub(crate) fn is_large(prepared: &Prepared) -> bool {
 /// The core of a market, the ends of a request, and what lies between these and the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Awake {
-    /// Whether each token is awake.
-    pub(crate) tokens: Vec<bool>,
     /// Arrows from tokens that are awake to inner ones outside of the core, by the token that they leave.
     arrows: Vec<Arrow>,
     /// Where those of each token begin, and where the last end.
@@ -60,12 +58,52 @@ impl Awake {
             start.resize(*from as usize + 1, index32(place));
         }
         start.resize(tokens.len() + 1, index32(arrows.len()));
-        Some(Self { tokens, arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start })
+        Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start })
     }
 
     /// The arrows from a token that is awake to inner ones that are awake and not in the core.
     #[inline]
     pub(crate) fn others(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    const ETHER: u128 = 10_u128.pow(18);
+
+    #[test]
+    fn a_search_passes_to_tokens_that_are_awake_and_to_no_others() {
+        // Every third token hangs on wrapped ether and on the one before; depths fall from a thousand ether to a hundredth.
+        let pools = (1..3_100).flat_map(|n: u32| {
+            let depth = ETHER * 1_000 / u128::from(n * n).min(100_000);
+            let on_ether = ((0, n), [depth; 2]);
+            let on_last = n.is_multiple_of(3).then_some(((n - 1, n), [depth; 2]));
+            std::iter::once(on_ether).chain(on_last)
+        });
+        let market = prepared(&pools.collect::<Vec<_>>());
+        let ends = [token(3_000), token(3_003)].map(|token| token.index());
+        let mut problem = problem(&market, token(3_000), U256::from(ETHER), token(3_003));
+        let graph = market.graph();
+        problem.awake = Awake::new(&market, &ends, 4).map(std::sync::Arc::new);
+        assert!(problem.awake.is_some());
+        // What lies between an end and the core is next to the end.
+        let is_next = |token: usize| graph.arrows(token).iter().any(|arrow| ends.contains(&(arrow.to as usize)));
+        let is_awake = |token: usize| market.core().tokens()[token] || ends.contains(&token) || is_next(token);
+        assert!((0..graph.token_count()).any(|token| graph.is_inner(token) && !is_awake(token)));
+        for from in (0..graph.token_count()).filter(|token| is_awake(*token)) {
+            let by = |arrow: &Arrow| (arrow.to, arrow.pair, arrow.side);
+            let mut ways: Vec<_> = problem.ways(from).map(by).collect();
+            let awake = graph.inner_arrows(from).iter().filter(|arrow| is_awake(arrow.to as usize));
+            let mut expected: Vec<_> = awake.map(by).collect();
+            ways.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(ways, expected, "from {from}");
+        }
     }
 }

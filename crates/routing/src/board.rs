@@ -43,7 +43,6 @@ impl PriceBoard {
     /// tokens come first, and price the others.
     pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
         let mut bands = vec![Band::ANY; self.price.len()];
-        let ends = [problem.source, problem.target];
         self.tie_given(problem, alive, &mut bands);
         let mut unpriced = Vec::new();
         for (token, rungs) in problem.prepared.ladder().steps() {
@@ -51,21 +50,10 @@ impl PriceBoard {
                 continue;
             }
             let mut band = bands[token];
-            if ends.contains(&token) {
-                for rung in rungs.iter().filter(|rung| problem.is_open(rung.pair)) {
-                    let to = rung.to as usize;
-                    if self.price[to] > 0.0 {
-                        band.narrow(problem, [token, to], [rung.spot, rung.back], self.price[to]);
-                    }
-                }
-            } else {
-                for rung in rungs.iter().filter(|rung| problem.is_open(rung.pair)) {
-                    let (to, other) = (rung.to as usize, self.price[rung.to as usize]);
-                    // No price says nothing: zero is below all others, and none above them.
-                    let low = if to == problem.source { 0.0 } else { other * rung.spot };
-                    let is_above = other > 0.0 && to != problem.target;
-                    let high = if is_above { other * rung.cost } else { f64::INFINITY };
-                    band = Band { low: if low > band.low { low } else { band.low }, high: if high < band.high { high } else { band.high } };
+            for rung in rungs {
+                let other = self.price[rung.to as usize];
+                if other > 0.0 && problem.is_open(rung.pair) {
+                    band.narrow(problem, [token, rung.to as usize], [rung.spot, rung.back], other);
                 }
             }
             if band.low > band.high {

@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
+use crate::awake::is_large;
 use crate::board::PriceBoard;
 use crate::certify;
 use crate::dual::{Member, Stage, Subproblem, Tolerance};
 use crate::flow::{FlowSearch, Relaxed, SWAP_GAS_UNITS};
-use crate::awake::is_large;
 use crate::problem::{NOWHERE, Problem};
 
 /// Most pools asked about, one after the other.

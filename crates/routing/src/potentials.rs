@@ -101,8 +101,7 @@ fn caps(problem: &Problem<'_>, amount: f64, through: Through) -> Vec<f64> {
     cap[source] = amount * OUTWARD;
     sweep(problem, through, [source, target], |x, arrow| {
         let reached = cap[x] * arrow.spot * OUTWARD;
-        let better =
-            reached > cap[arrow.to as usize] && arrow.to as usize != source && problem.is_open(arrow.pair);
+        let better = reached > cap[arrow.to as usize] && arrow.to as usize != source && problem.is_open(arrow.pair);
         if better {
             cap[arrow.to as usize] = reached;
         }

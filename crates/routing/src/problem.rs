@@ -1,9 +1,9 @@
 //! One request over one prepared market, in floating point.
 
+use std::sync::Arc;
+
 use braid_market::Tokens;
 use braid_protocols::continuous::{Direction, PairCurve};
-
-use std::sync::Arc;
 
 use crate::awake::Awake;
 use crate::prepare::Arrow;
@@ -75,12 +75,6 @@ impl<'a> Problem<'a> {
     #[inline]
     pub(crate) fn is_open(&self, pair: u32) -> bool {
         self.closed.is_empty() || !self.closed[pair as usize]
-    }
-
-    /// Whether searches pass through a token.
-    #[inline]
-    pub(crate) fn is_awake(&self, token: usize) -> bool {
-        self.awake.as_ref().is_none_or(|awake| awake.tokens[token])
     }
 
     /// The arrows from a token to inner ones that searches pass through.

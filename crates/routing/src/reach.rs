@@ -55,3 +55,30 @@ fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: 
     }
     distance
 }
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    #[test]
+    fn only_tokens_on_a_chain_that_is_short_enough_are_reachable() {
+        const ETHER: u128 = 10_u128.pow(18);
+        // 1 – 2 – 3 – 4, the detour 2 – 5 – 6 – 3, and 7 that leads nowhere; 0 is apart.
+        let line = [(1, 2), (2, 3), (3, 4), (2, 5), (5, 6), (6, 3), (2, 7)];
+        let market = prepared(&line.map(|ends| (ends, [ETHER; 2])));
+        let mut problem = problem(&market, token(1), U256::from(ETHER), token(4));
+        let alive = |problem: &Problem<'_>| {
+            let alive = reachable(problem);
+            (0..8).filter(|position| alive[token(*position).index()]).collect::<Vec<_>>()
+        };
+        problem.hops = 2;
+        assert!(alive(&problem).is_empty());
+        problem.hops = 4;
+        assert_eq!(alive(&problem), [1, 2, 3, 4]);
+        problem.hops = 5;
+        assert_eq!(alive(&problem), [1, 2, 3, 4, 5, 6]);
+    }
+}

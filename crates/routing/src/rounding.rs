@@ -106,7 +106,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// One drop or one addition that raises the value.
     fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
-        let prices = self.board(search, best);
+        let prices = self.board(best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
         let gains = self.sub.members.iter().filter(|member| used.contains(&member.pair));
@@ -165,7 +165,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Prices of the subproblem's tokens: the set's own, and for the others the relaxed ones moved to where no pool towards
     /// the set earns anything.
-    fn board(&self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Vec<f64> {
+    fn board(&self, best: &Fixed<'p>) -> Vec<f64> {
         let mut prices = self.relaxed.to_vec();
         let mut known = vec![false; prices.len()];
         for (at, token) in self.sub.tokens.iter().enumerate() {
@@ -187,7 +187,6 @@ impl<'p> Rounding<'_, 'p> {
                 }
             }
         }
-        let _ = search;
         for (at, (low, high)) in band.into_iter().enumerate().filter(|(at, _)| !known[*at]) {
             prices[at] = if low <= high { prices[at].clamp(low, high) } else { (low * high).sqrt() };
         }

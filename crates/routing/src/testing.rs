@@ -29,14 +29,14 @@ pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
     };
     let mut tokens = Tokens::new();
     let highest = pools.iter().map(|((a, b), _)| *a.max(b)).max().unwrap_or(0);
-    for position in (1..).take(highest as usize) {
-        let address = Address::with_last_byte(position);
+    for position in 1..=highest {
+        let address = address(position);
         tokens.insert(Token { address, symbol: format!("T{position}"), name: String::new(), decimals: 18 });
     }
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
     let mut all = vec![Pool { address: WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther }];
-    all.extend(pools.iter().zip(100_u8..).map(|(((a, b), [reserve0, reserve1]), address)| Pool {
-        address: Address::with_last_byte(address),
+    all.extend(pools.iter().zip(1_000_000..).map(|(((a, b), [reserve0, reserve1]), number)| Pool {
+        address: address(number),
         product: Product::UniswapV2,
         coins: [token(*a), token(*b)].into_iter().collect(),
         state: PoolState::UniswapV2(uniswap_v2::State { reserve0: *reserve0, reserve1: *reserve1, fee_bps: 30 }),
@@ -44,6 +44,10 @@ pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
     let tokens = Arc::new(tokens);
     let market = Market::empty(block, Arc::clone(&tokens)).next(block, tokens, all);
     Prepared::new(Arc::new(market.unwrap()))
+}
+
+fn address(number: u32) -> Address {
+    Address::left_padding_from(&number.to_be_bytes())
 }
 
 /// Selling one token for another at 15 gwei.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use braid_primitives::TokenId;
 
+use crate::awake::Awake;
 use crate::board::PriceBoard;
 use crate::certify;
 use crate::dual::Newton;
@@ -24,7 +25,6 @@ use crate::flow::FlowSearch;
 use crate::plan;
 use crate::potentials::Potentials;
 use crate::prepare::node;
-use crate::awake::Awake;
 use crate::problem::Problem;
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified};

@@ -97,19 +97,26 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64) -> Vec<f64> {
 pub(crate) fn worths(problem: &Problem<'_>, output: usize, price: f64, hops: usize) -> Vec<f64> {
     let mut worth = vec![0.0; problem.prepared.graph().token_count()];
     worth[output] = price;
-    sweep(problem, output, Through::Awake, hops, &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to), |x, arrow| {
-        let from = arrow.to as usize;
-        let rate = worth[x] * arrow.back * OUTWARD;
-        let better = rate > worth[from]
-            && from != output
-            && from != problem.target
-            && x != problem.source
-            && problem.is_open(arrow.pair);
-        if better {
-            worth[from] = rate;
-        }
-        better
-    });
+    sweep(
+        problem,
+        output,
+        Through::Awake,
+        hops,
+        &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to),
+        |x, arrow| {
+            let from = arrow.to as usize;
+            let rate = worth[x] * arrow.back * OUTWARD;
+            let better = rate > worth[from]
+                && from != output
+                && from != problem.target
+                && x != problem.source
+                && problem.is_open(arrow.pair);
+            if better {
+                worth[from] = rate;
+            }
+            better
+        },
+    );
     worth
 }
 

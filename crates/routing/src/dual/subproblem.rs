@@ -140,11 +140,7 @@ impl Member<'_> {
     #[inline]
     pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
         let [a, b] = self.ends.map(|end| prices[end as usize]);
-        if a < self.spot[0] * b {
-            Some(0)
-        } else {
-            (b < self.spot[1] * a).then_some(1)
-        }
+        if a < self.spot[0] * b { Some(0) } else { (b < self.spot[1] * a).then_some(1) }
     }
 
     pub(crate) fn flow(&self, tokens: &[u32], prices: &[f64]) -> Option<Flow> {

@@ -342,3 +342,34 @@ fn inner_tokens(tokens: usize, list: &[(u32, Arrow)]) -> Vec<bool> {
 pub(crate) fn index32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{prepared, token};
+
+    #[test]
+    fn one_formula_says_what_the_curve_of_one_stretch_says() {
+        const ETHER: u128 = 10_u128.pow(18);
+        let pools = [[1_000 * ETHER, 3_000 * ETHER], [10_u128.pow(3), 40 * ETHER], [7 * ETHER, 10_u128.pow(9)]];
+        let market = prepared(&pools.map(|reserves| ((0, 1), reserves)));
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        for arrow in market.graph().arrows(token(0).index()) {
+            let (curve, plain) =
+                (market.curve(arrow.pair).unwrap(), [arrow.plain().unwrap(), arrow.plain_back().unwrap()]);
+            for (side, plain) in [arrow.side, 1 - arrow.side].into_iter().zip(plain) {
+                let direction = curve.direction(side).unwrap();
+                for amount in [1e2, 1e12, 1e18, 1e22] {
+                    let quoted = plain.quote(amount);
+                    assert!(quoted.is_none_or(|out| near(out, direction.quote(amount).0)), "{quoted:?}");
+                    for gas_price in [0.0, 1e9, 1e12] {
+                        let gas = curve.gas_units * gas_price;
+                        let (rate, cost) =
+                            (direction.average_rate(1.5, amount, gas), direction.average_cost(1.5, amount, gas));
+                        assert!(near(plain.average_rate(1.5, amount, gas_price), rate), "{amount} {gas_price} {rate}");
+                        assert!(near(plain.average_cost(1.5, amount, gas_price), cost), "{amount} {gas_price} {cost}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -13,8 +13,6 @@ pub(crate) struct Rung {
     /// Marginal rates of selling the later token for the other, and of buying it.
     pub(crate) spot: f64,
     pub(crate) back: f64,
-    /// The least that the pool sells a unit for; infinite where it sells none.
-    pub(crate) cost: f64,
 }
 
 /// Every pair once, at the later of its tokens; in the order in which tokens come.
@@ -45,7 +43,6 @@ impl Ladder {
                 arrow: at,
                 spot: arrow.spot,
                 back: arrow.back,
-                cost: 1.0 / arrow.back,
             }));
             ladder.start.push(index32(ladder.rungs.len()));
         }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use braid_primitives::{TokenId, U256};
 
+use crate::awake::Awake;
 use crate::basket;
 use crate::greedy;
 use crate::path::{self, Path};
 use crate::plan;
 use crate::potentials::Potentials;
 use crate::prepare::{index32, node};
-use crate::awake::Awake;
 use crate::problem::{Problem, Terms, closed_pairs};
 use crate::support::Support;
 use crate::witness::Recorder;

@@ -128,7 +128,8 @@ impl Single<'_> {
         let (problem, graph) = (&self.problem, self.prepared.graph());
         let flows = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
         let is_met = |token: u32| {
-            self.prepared.core().tokens()[token as usize] || flows.iter().any(|flow| flow.from == token || flow.to == token)
+            self.prepared.core().tokens()[token as usize]
+                || flows.iter().any(|flow| flow.from == token || flow.to == token)
         };
         let lacks = |pair: u32| {
             let (ends, curve) = (graph.ends(pair), problem.curve(pair)?);
@@ -222,4 +223,45 @@ fn market_prices(universe: &Problem<'_>, prices: &[f64], token: usize) -> [f64; 
         }
     }
     [bid, ask]
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::Request;
+    use crate::testing::{prepared, problem, token};
+
+    #[test]
+    fn a_pool_set_aside_that_would_pay_for_its_gas_is_not_overlooked() {
+        const ETHER: u128 = 10_u128.pow(18);
+        // Hubs 0 and 1 trade one for one, but for a last pool that is a percent off; 2 and 3 hang on one each.
+        let deep = [10_000 * ETHER; 2];
+        let off = [100 * ETHER, 101 * ETHER];
+        let market = prepared(&[((2, 1), deep), ((1, 0), deep), ((1, 0), deep), ((0, 3), deep), ((1, 0), off)]);
+        let amount = U256::from(10 * ETHER);
+        let problem = problem(&market, token(2), amount, token(3));
+        let request = Request {
+            inputs: vec![(token(2), amount)],
+            outputs: vec![(token(3), 10_000)],
+            max_hops: 4,
+            filter: crate::PoolFilter::default(),
+            gas_price_wei: 15_000_000_000,
+            max_steps: 40,
+            at: market.market().block().next(),
+        };
+        let prices: Vec<f64> = (0..market.graph().token_count()).map(|token| market.standing().price(token)).collect();
+        let caps = vec![1e20; prices.len()];
+        let single = Single::new(&market, &request, problem);
+        let mut best = None;
+        for chain in single.chains(&Potentials::new(&single.problem, 1.0)) {
+            single.offer(&mut best, &chain.flows);
+        }
+        let universe = single.universe(best.as_ref());
+        let aside: Vec<u32> = market.standing().removed().to_vec();
+        assert!(!aside.is_empty() && aside.iter().all(|pair| !universe.is_open(*pair)), "{aside:?}");
+        let near = single.near(&universe, &prices, &caps, 1e19, best.as_ref());
+        assert_eq!(near, [(0.0, aside[0])]);
+    }
 }
