@@ -193,7 +193,7 @@ impl<'a> Single<'a> {
             (universe, bound)
         } else {
             let (universe, bound) = self.split_and_reopen(universe, &mut best);
-            self.missed_chain(potentials, bound, &mut best);
+            self.missed_chain(potentials, &mut best);
             self.covered(universe, bound, None, &mut best)
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.

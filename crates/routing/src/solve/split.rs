@@ -18,7 +18,7 @@ const FAR_OFF: f64 = 2e-2;
 /// Gap, as a share of the bound, above which no way to a tighter bound is left out.
 const LOOSE: f64 = 5e-3;
 /// Gap, as a share of the bound, from which pools are counted once more at the prices of the flow.
-pub(super) const UNCLEAR: f64 = 1e-4;
+const UNCLEAR: f64 = 1e-4;
 /// Gas of a few swaps: where a gap is of its order, counting pools closes it.
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.

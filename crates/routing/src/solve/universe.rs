@@ -1,6 +1,6 @@
 //! Which pools a bound covers, and what is found outside of them.
 
-use super::split::{Split, UNCLEAR};
+use super::split::Split;
 use super::{Candidate, Single};
 use crate::baseline::Baseline;
 use crate::certify;
@@ -152,11 +152,9 @@ impl Single<'_> {
     }
 
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
-    /// of the question now.
-    pub(super) fn missed_chain(&self, potentials: &Potentials, bound: f64, best: &mut Option<Candidate>) {
-        let is_short = |found: &Candidate| found.route.steps.len() <= self.problem.hops;
-        let may_be_off = |found: &Candidate| is_short(found) || bound - found.net > UNCLEAR * bound.abs();
-        let known = best.as_ref().filter(|found| may_be_off(found) && self.problem.awake.is_some());
+    /// of the question now. It may be better than a flow of many pools too, by one that was set aside in the place of several.
+    pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
+        let known = best.as_ref().filter(|_| self.problem.awake.is_some());
         let Some(floor) = known.map(|found| found.net + BETTER_BY * found.net.abs()) else { return };
         let chain = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES);
         self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
