@@ -166,3 +166,87 @@ fn rows_may_name_coins_by_address_and_a_known_error_of_the_source_is_not_ours() 
     assert_eq!((report.passed, report.skipped.len(), report.failed.len()), (2, 1, 1), "{report:#?}");
     assert_eq!(report.failed[0].wei().unwrap(), "-3");
 }
+
+/// What a file says of a pool of 2021, asked for amounts of every size; rows are wrong on purpose, so that what was computed is told.
+fn answers_of_2021(address: &str, variant: &str) -> Vec<String> {
+    let rows = (0..400_u64).map(|k| {
+        format!(
+            r#"{{"i": 0, "j": 1, "amount_in": "{}", "amount_out": "0", "fn": "get_dy"}}"#,
+            10_u64.pow(18) + k * 7_919
+        )
+    });
+    let rows: Vec<String> = rows.collect();
+    let pool = format!(
+        r#"{{"address": "{address}", {variant} "balances": ["1065979364206706307602259", "468720194342738951476"],
+        "precisions": ["1", "1"], "price_scale": ["2000000000000000000000"], "D": "2000293009246416731760264", "A": "400000",
+        "gamma": "145000000000000", "mid_fee": "26000000", "out_fee": "45000000", "fee_gamma": "230000000000000"}}"#
+    );
+    let file = format!(
+        r#"{{"entries": [{{"protocol": "curve_cryptoswap2", "pool": {pool}, "swaps": [{}]}}]}}"#,
+        rows.join(", ")
+    );
+    check(&file).unwrap().failed.into_iter().map(|difference| difference.got).collect()
+}
+
+/// EUROC's pool rounds Newton's slope in its own way, which a file in the format does not say: its address does.
+#[test]
+fn a_pool_of_2021_is_known_by_its_address() {
+    let by_address = answers_of_2021("0xE84f5b1582BA325fDf9cE6B0c1F087ccfC924e54", "");
+    assert_eq!(by_address, answers_of_2021("?", r#""variant": "tenth_loose","#));
+    assert_ne!(by_address, answers_of_2021("?", r#""variant": "factory","#));
+    assert_eq!(answers_of_2021("?", ""), answers_of_2021("?", r#""variant": "factory","#));
+}
+
+/// A router asks for one more than the quotient also where nothing is left over, and there less would pay as much.
+#[test]
+fn a_pair_asks_for_one_more_where_it_divides_evenly() {
+    let report = check(
+        r#"{"entries": [{"protocol": "uniswap_v2", "pool": {"reserves": ["997000", "2000000"], "fee_bps": 30,
+             "must_fail": [{"i": 0, "j": 1, "amount_in": "1", "amount_out": "2000000", "kind": "exact_out"}]},
+            "swaps": [
+                {"i": 0, "j": 1, "amount_in": "1000001", "amount_out": "1000000", "kind": "exact_out"},
+                {"i": 0, "j": 1, "amount_in": "1000000", "amount_out": "1000000", "kind": "exact_in"},
+                {"i": 0, "j": 1, "amount_in": "1000000", "amount_out": "1000000", "kind": "exact_out"}
+            ]}]}"#,
+    )
+    .unwrap();
+    assert_eq!((report.passed, report.failed.len(), report.failed[0].row.row), (3, 1, 2), "{report:#?}");
+}
+
+/// A vault of the standard is read by how it converts, whatever its name.
+#[test]
+fn a_vault_of_any_name_is_read_by_its_kind() {
+    let report = check(
+        r#"{"entries": [{"protocol": "erc4626_of_tomorrow", "pool": {"kind": "oz_virtual",
+            "params": {"total_assets": "2000", "total_supply": "1000", "decimals_offset": "0"}},
+            "swaps": [{"i": 0, "j": 1, "amount_in": "100", "amount_out": "50", "fn": "deposit"}]},
+            {"protocol": "erc4626_of_tomorrow", "pool": {"kind": "by_magic", "params": {}},
+            "swaps": [{"i": 0, "j": 1, "amount_in": "100", "amount_out": "50"}]}]}"#,
+    )
+    .unwrap();
+    assert_eq!((report.passed, report.failed.len(), report.skipped.len()), (1, 0, 1), "{report:#?}");
+    assert!(report.skipped[0].1.contains("by_magic"));
+}
+
+/// Another project's rounding explains a difference, not a swap that the pool would refuse.
+#[test]
+fn a_refused_swap_of_fluids_is_not_explained_by_rounding() {
+    let pool = |limit: u64| {
+        let side = r#"{"token0_real": "1000000000000000", "token1_real": "1000000000000000",
+            "token0_imaginary": "1000000000000000", "token1_imaginary": "1000000000000000"}"#;
+        let limits = format!(r#"{{"available": "{limit}", "expands_to": "{limit}", "expand_duration": "0"}}"#);
+        format!(
+            r#"{{"tokens": [{{"decimals": 6}}, {{"decimals": 6}}], "center_price_1e27": "1000000000000000000000000000", "fee_1e6": "100",
+            "collateral_reserves": {side}, "dex_limits": {{"withdrawable_token0": {limits}, "withdrawable_token1": {limits},
+            "borrowable_token0": {limits}, "borrowable_token1": {limits}}}}}"#
+        )
+    };
+    let file = |limit: u64| {
+        let row = r#"{"i": 0, "j": 1, "amount_in": "1000000", "amount_out": "998901", "kind": "exact_in"}"#;
+        format!(r#"{{"entries": [{{"protocol": "fluid_dex_t1", "pool": {}, "swaps": [{row}]}}]}}"#, pool(limit))
+    };
+    let report = check(&file(1_000_000_000)).unwrap();
+    assert_eq!((report.passed, report.failed.len()), (1, 0), "{report:#?}");
+    let report = check(&file(1_000)).unwrap();
+    assert_eq!((report.passed, report.failed.len()), (0, 1), "{report:#?}");
+}

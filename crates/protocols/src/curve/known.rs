@@ -55,6 +55,11 @@ const TWO_COINS: &[(Address, ClassicTwo)] = &[
     (address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
 ];
 
+/// Which of the two-coin pools of 2021 a pool is that is not the factory's; `None` for any other.
+pub(crate) fn two_coins_of(pool: Address) -> Option<ClassicTwo> {
+    TWO_COINS.iter().find(|(address, _)| *address == pool).map(|(_, two)| *two)
+}
+
 /// What the reader has to know of a pool before it can understand what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
@@ -119,8 +124,7 @@ pub(super) fn by_hand(pool: &Discovered) -> Option<Identity> {
             looked_at.then(|| Identity { base: base_of(pool), remembers_price, ..usual })
         }
         Product::CurveCryptoswap => {
-            let known = TWO_COINS.iter().find(|(address, _)| *address == pool.address).map(|(_, two)| *two);
-            let two = known.or_else(|| listed::holds(pool).then_some(ClassicTwo::Factory))?;
+            let two = two_coins_of(pool.address).or_else(|| listed::holds(pool).then_some(ClassicTwo::Factory))?;
             Some(Identity { two, ..usual })
         }
         Product::CurveStableswap if listed::holds(pool) => Some(Identity::stable(rules(pool.address))),

@@ -30,6 +30,7 @@ pub use cold::{
     CURVE_TWOCRYPTO_NG, Curve,
 };
 pub(crate) use continuous::pair_curve;
+pub(crate) use known::two_coins_of;
 pub use pool::{After, CryptoTrade, Model, State, Trades};
 pub(crate) use step::step_code;
 pub use step::{CRYPTO_OPCODE, STABLE_OPCODE, UNDERLYING_OPCODE};

@@ -55,6 +55,29 @@ impl State {
             after: crate::After::UniswapV2(After { reserve0, reserve1 }),
         })
     }
+
+    /// The amount in that a swap for exactly `amount_out` asks: one more than the quotient, even where that divides evenly.
+    ///
+    /// # Errors
+    /// - [`SwapError::InsufficientLiquidity`] for all of the reserve or more, and while a reserve is zero.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    ///
+    /// Source: `UniswapV2Library.getAmountIn` (v2-periphery).
+    pub fn swap_exact_out(&self, zero_for_one: bool, amount_out: U256) -> Result<U256, SwapError> {
+        let (reserve_in, reserve_out) =
+            if zero_for_one { (self.reserve0, self.reserve1) } else { (self.reserve1, self.reserve0) };
+        if amount_out.is_zero() {
+            return Err(SwapError::ZeroAmount);
+        }
+        let left = U256::from(reserve_out).checked_sub(amount_out).filter(|left| !left.is_zero() && reserve_in > 0);
+        let left = left.ok_or(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in: amount_out })?;
+        let kept = WHOLE_BPS.checked_sub(self.fee_bps).filter(|kept| *kept > 0).ok_or(SwapError::Closed)?;
+        let numerator = U256::from(reserve_in).checked_mul(amount_out);
+        let quotient = numerator
+            .and_then(|product| product.checked_mul(U256::from(WHOLE_BPS)))
+            .and_then(|numerator| numerator.checked_div(left.checked_mul(U256::from(kept))?)?.checked_add(U256::ONE));
+        quotient.ok_or(SwapError::Overflow { amount_in: amount_out })
+    }
 }
 
 /// `reserve_out · in′ / (reserve_in · 10⁴ + in′)`, rounded down, with `in′ = amount_in · (10⁴ − fee)`.

@@ -13,6 +13,7 @@ use crate::curve::stable::{
     Amplification, BasePool, CachedPrice, CompoundRate, FeeStep, MetaGeneration, MetaState, ProductRule, Rate, Rates,
     Rules, State,
 };
+use crate::curve::two_coins_of;
 
 fn impossible(what: &str) -> EntryError {
     EntryError::Impossible(what.to_owned())
@@ -104,7 +105,8 @@ fn rules(pool: &Fields<'_>, next: bool) -> Rules {
 fn rates(pool: &Fields<'_>) -> Result<Rates, EntryError> {
     let fixed = pool.list("rates")?;
     let Ok(source) = pool.object("rate_source") else { return Ok(Rates::fixed(fixed)) };
-    if source.text("kind") != Some("compound") {
+    // markets whose rates the pool works out itself, Compound's and those made after them; of others the file has the rates
+    if source.get("tokens").is_none() || source.get("underlying_mul").is_none() {
         return Ok(Rates::fixed(fixed));
     }
     let tokens = source.get("tokens").and_then(Value::as_array).ok_or_else(|| impossible("no lending tokens"))?;
@@ -131,7 +133,8 @@ pub(super) fn meta(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
     let pool = entry.pool();
     let next = entry.protocol().ends_with("_ng");
     let base = pool.object("base_pool")?;
-    let base_is_next = base.get("offpeg_fee_multiplier").is_some();
+    let base_is_next =
+        base.get("offpeg_fee_multiplier").is_some() || pool.get("base_is_ng").is_some_and(|is| is == true);
     let rates = Rates::fixed([pool.u256("rate_coin0")?, wad()]);
     let cached_price = match (pool.get("base_virtual_price_cached"), pool.get("base_cache_updated")) {
         (Some(_), Some(_)) => Some(CachedPrice {
@@ -160,15 +163,19 @@ pub(super) fn crypto_meta(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, Entr
 fn crypto_kind(entry: &Entry<'_>) -> Result<crypto::Kind, EntryError> {
     match entry.pool().text("implementation").unwrap_or_else(|| entry.protocol()) {
         "tricrypto-ng" | "curve_tricrypto_ng" => Ok(crypto::Kind::TricryptoNg),
-        "tricrypto2" | "curve_tricrypto2" => Ok(crypto::Kind::Tricrypto),
+        "tricrypto2" | "curve_tricrypto2" | "curve_tricrypto" => Ok(crypto::Kind::Tricrypto),
         "twocrypto-ng" | "curve_twocrypto_ng" => Ok(crypto::Kind::TwocryptoNg),
         "twocrypto-stableswap" | "curve_twocrypto_stableswap_math" => Ok(crypto::Kind::TwocryptoStable),
-        "cryptoswap2" | "curve_cryptoswap2" => Ok(crypto::Kind::Cryptoswap(match entry.pool().text("variant") {
-            Some("early") => ClassicTwo::Early,
-            Some("tenth") => ClassicTwo::Tenth,
-            Some("tenth_loose") => ClassicTwo::TenthLoose,
-            _ => ClassicTwo::Factory,
-        })),
+        "cryptoswap2" | "curve_cryptoswap2" | "curve_cryptoswap" => {
+            Ok(crypto::Kind::Cryptoswap(match entry.pool().text("variant") {
+                Some("early") => ClassicTwo::Early,
+                Some("tenth") => ClassicTwo::Tenth,
+                Some("tenth_loose") => ClassicTwo::TenthLoose,
+                Some(_) => ClassicTwo::Factory,
+                // known by its address, as the reader knows it
+                None => entry.pool().address("address").ok().and_then(two_coins_of).unwrap_or(ClassicTwo::Factory),
+            }))
+        }
         other => Err(EntryError::Unsupported(format!("no model of a crypto pool of kind {other:?}"))),
     }
 }

@@ -118,8 +118,9 @@ impl VectorPool for Dex {
         match row.kind {
             RowKind::Check => Outcome::Skipped("no such check".to_owned()),
             RowKind::Refusal => row.refused(paid),
-            RowKind::Swap => match row.compare(asked, paid) {
-                Outcome::Differs(expected, got) => {
+            RowKind::Swap => match row.compare(asked, paid.clone()) {
+                // a swap that we refuse is not a matter of rounding
+                Outcome::Differs(expected, got) if paid.is_ok() => {
                     let on_chain = row.fields().text("verified") == Some("on-chain");
                     let theirs = self.fee_first(row, zero_for_one, given).filter(|_| !on_chain);
                     if theirs.is_some() && theirs == row.amount(asked) {

@@ -134,7 +134,7 @@ fn check_entry(index: usize, value: &Value, report: &mut Report) {
         Ok(entry) => entry,
         Err(why) => return report.malformed.push(malformed(why, 0)),
     };
-    let kind = KINDS.iter().find(|kind| kind.protocols.contains(&entry.protocol()));
+    let kind = registry::kind_of(entry.protocol());
     let pool = match kind.map(|kind| (kind.load)(&entry)) {
         None => Err(registry::why_not(entry.protocol())),
         Some(Ok(pool)) => Ok(pool),

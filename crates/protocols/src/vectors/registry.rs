@@ -17,11 +17,13 @@ pub const KINDS: &[Kind] = &[
     Kind { protocols: &["uniswap_v2", "sushiswap_v2", "pancakeswap_v2"], load: uniswap::pair },
     Kind { protocols: &["uniswap_v3", "sushiswap_v3", "pancakeswap_v3", "uniswap_v3_fork"], load: uniswap::pool },
     Kind { protocols: &["curve_stableswap", "curve_lending", "curve_stableswap_ng"], load: curve::stable },
-    Kind { protocols: &["curve_meta", "curve_meta_ng"], load: curve::meta },
+    Kind { protocols: &["curve_meta", "curve_meta_ng", "curve_metapool"], load: curve::meta },
     Kind {
         protocols: &[
             "curve_cryptoswap2",
+            "curve_cryptoswap",
             "curve_tricrypto2",
+            "curve_tricrypto",
             "curve_tricrypto_ng",
             "curve_twocrypto_ng",
             "curve_twocrypto_stableswap_math",
@@ -43,10 +45,12 @@ pub const KINDS: &[Kind] = &[
             "erc4626_metamorpho_v1_0",
             "erc4626_balancer_buffer",
             "dai_usds_converter",
+            // any other vault of the standard, whose `kind` says how it converts
+            "erc4626",
         ],
         load: vaults::vault,
     },
-    Kind { protocols: &["lido_wsteth", "lido_steth_submit"], load: vaults::lido },
+    Kind { protocols: &["lido_wsteth", "lido_steth_submit", "lido_steth"], load: vaults::lido },
     Kind { protocols: &["balancer_v2_weighted"], load: balancer::weighted },
     Kind {
         protocols: &["balancer_v2_stable", "balancer_v2_meta_stable", "balancer_v2_composable_stable"],
@@ -64,6 +68,12 @@ const NOT_OURS: &[(&str, &str)] = &[
     ("balancer_v3_gyro_eclp", "Balancer's Gyro pools are not among Braid's products"),
     ("balancer_v3_quantamm", "Balancer's QuantAMM pools are not among Braid's products"),
 ];
+
+/// The kind of an entry's pool: of its protocol, or of the standard that the first part of its name says.
+pub(super) fn kind_of(protocol: &str) -> Option<&'static Kind> {
+    let named = |name: &str| KINDS.iter().find(|kind| kind.protocols.contains(&name));
+    named(protocol).or_else(|| protocol.starts_with("erc4626_").then(|| named("erc4626")).flatten())
+}
 
 /// Why rows of a protocol without a [`Kind`] are skipped.
 pub(super) fn why_not(protocol: &str) -> String {

@@ -98,6 +98,10 @@ fn check(row: &Row<'_>, paid: impl Fn(U256) -> Result<U256, SwapError>) -> Outco
 impl VectorPool for uniswap_v2::State {
     fn check(&self, row: &Row<'_>) -> Outcome {
         let Some((coin_in, _)) = row.coins() else { return Outcome::Skipped("no coins".to_owned()) };
+        if let (true, Some(amount_out)) = (row.is_exact_out(), row.amount("amount_out")) {
+            let asked = self.swap_exact_out(coin_in == 0, amount_out);
+            return if row.kind == RowKind::Refusal { row.refused(asked) } else { row.compare("amount_in", asked) };
+        }
         check(row, |amount| self.swap(coin_in == 0, amount).map(|swap| swap.amount_out))
     }
 }

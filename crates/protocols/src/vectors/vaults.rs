@@ -93,7 +93,11 @@ pub(super) fn lido(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
     };
     let state =
         lido::State { total_pooled_ether_wei, total_shares, stake_limit: StakeLimit::Unlimited, stopped: false };
-    Ok(Box::new(Lido { state, at: entry.block(), stakes: pool.text("kind") == Some("lido_submit") }))
+    Ok(Box::new(Lido {
+        state,
+        at: entry.block(),
+        stakes: pool.text("kind") == Some("lido_submit") || entry.protocol().starts_with("lido_steth"),
+    }))
 }
 
 impl VectorPool for Lido {
