@@ -46,7 +46,7 @@ contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from i
 	$(CONTRACTS)/build.sh
 
 bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (plots in TARGET/bench), quotes per second over HTTP, simulations, applying a block, restarting
-	cargo bench -p braid-protocols --bench quote --bench curve
+	cargo bench -p braid-protocols --bench quote --bench curve --bench vaults
 	cargo run --release -p braid -- bench --plots $(TARGET)/bench
 	cargo run --release -p braid -- bench-http
 	cargo bench -p braid-server --bench simulation
