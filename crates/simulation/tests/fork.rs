@@ -56,8 +56,8 @@ fn code(parts: &[&str]) -> Account {
     Account { code: parts.concat().parse::<Bytes>().unwrap(), ..Account::default() }
 }
 
-fn fork_of(accounts: impl IntoIterator<Item = (Address, Account)>) -> Fork {
-    let block = Block {
+fn block() -> Block {
+    Block {
         number: 100,
         hash: B256::repeat_byte(1),
         parent_hash: B256::ZERO,
@@ -65,8 +65,12 @@ fn fork_of(accounts: impl IntoIterator<Item = (Address, Account)>) -> Fork {
         base_fee_per_gas_wei: 1_000_000_000,
         gas_used: 15_000_000,
         gas_limit: 30_000_000,
-    };
-    Fork::new(block, Box::new(World { accounts: accounts.into_iter().collect(), storage: HashMap::new(), dead: false }))
+    }
+}
+
+fn fork_of(accounts: impl IntoIterator<Item = (Address, Account)>) -> Fork {
+    let world = World { accounts: accounts.into_iter().collect(), storage: HashMap::new(), dead: false };
+    Fork::new(block(), Box::new(world))
 }
 
 fn balance_grant(amount: u64) -> Grant {
@@ -88,6 +92,28 @@ fn a_balance_is_granted_in_every_layout() {
         assert_eq!(grant(&mut overlay, &balance_grant(1_000_000)).unwrap(), Granted::Overridden, "{name}");
         assert_eq!(grant(&mut overlay, &balance_grant(1_000_000)).unwrap(), Granted::NotNeeded, "{name}");
     }
+}
+
+/// Shares of a pool, as stETH: the answer is the owner's shares times one word for everybody, over another.
+#[test]
+fn what_a_share_is_worth_is_left_alone() {
+    let balance = [SOLIDITY_MAPPING, "600054026001549004", RETURN];
+    let mut storage = HashMap::from([((TOKEN, U256::ZERO), U256::from(12)), ((TOKEN, U256::from(1)), U256::from(10))]);
+    let shares_of = |owner: Address| {
+        let key = [owner.into_word().as_slice(), &U256::from(5).to_be_bytes::<32>()].concat();
+        U256::from_be_bytes(revm::primitives::keccak256(key).0)
+    };
+    let other = Address::repeat_byte(0x55);
+    storage.insert((TOKEN, shares_of(OWNER)), U256::from(50));
+    storage.insert((TOKEN, shares_of(other)), U256::from(100));
+    let accounts = HashMap::from([(TOKEN, code(&balance))]);
+    let fork = Fork::new(block(), Box::new(World { accounts, storage, dead: false }));
+    let mut overlay = evm::Overlay::new(&fork);
+    assert_eq!(grant(&mut overlay, &balance_grant(1_000_000)).unwrap(), Granted::Overridden);
+    // nobody else has more or less than before
+    let whole = |amount: u64| Grant::Balance { token: TOKEN, owner: other, amount: U256::from(amount) };
+    assert_eq!(grant(&mut overlay, &whole(120)).unwrap(), Granted::NotNeeded);
+    assert_eq!(grant(&mut overlay, &whole(121)).unwrap(), Granted::Overridden);
 }
 
 #[test]
