@@ -67,12 +67,16 @@ pub fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
     found
 }
 
-/// Exact maths and the curve say the same; a larger trade pays no less; the step is on the proxy's page.
+/// Exact maths and the curve say the same, neither allocates; a larger trade pays no less; the step is on the proxy's page.
 fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String>>) -> Vec<(u8, u8, U256)> {
     let product = pool.product.id();
     let trades = paying(pool, at);
     assert!(!trades.is_empty(), "{product}: no trade pays at {}", pool.address);
     for (coin_in, coin_out, amount, swap) in &trades {
+        let made = allocation_counter::measure(|| {
+            core::hint::black_box(pool.swap(at, *coin_in, *coin_out, *amount)).unwrap();
+        });
+        assert_eq!(made.count_total, 0, "{product}: a quote allocates {} bytes at {}", made.bytes_total, pool.address);
         let out = f64::from(swap.amount_out);
         assert!(swap.gas_units > 5_000, "{product}: {} gas is no step", swap.gas_units);
         if let Ok(more) = pool.swap(at, *coin_in, *coin_out, amount * U256::from(2)) {
@@ -84,7 +88,9 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
                 let direction = curve.direction(u8::from(coin_in > coin_out));
                 let direction =
                     direction.unwrap_or_else(|| panic!("{product}: pays {coin_in} to {coin_out} without a curve"));
-                let (quoted, _) = direction.quote(f64::from(*amount));
+                let (mut quoted, given) = (0.0, f64::from(*amount));
+                let made = allocation_counter::measure(|| quoted = core::hint::black_box(&direction).quote(given).0);
+                assert_eq!(made.count_total, 0, "{product}: a curve allocates {} bytes", made.bytes_total);
                 assert!(
                     (quoted / out - 1.0).abs() < 0.001 || out < 1e4,
                     "{product}: {quoted} by the curve, {out} exactly"

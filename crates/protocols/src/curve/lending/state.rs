@@ -51,26 +51,27 @@ pub struct Market {
 }
 
 impl State {
-    /// The pool with what it holds in a block of this time.
-    fn now(&self, at: &ExecutionBlock) -> Maths<stable::State> {
-        let mut pool = self.pool.clone();
-        for (balance, market) in pool.balances.iter_mut().zip(&self.markets) {
+    /// The pool with what it holds in a block of this time, and the rates of then. What the rates follow from is not copied: a quote allocates
+    /// nothing.
+    fn now(&self, at: &ExecutionBlock) -> Maths<(stable::State, stable::Balances)> {
+        let mut balances = self.pool.balances.clone();
+        for (balance, market) in balances.iter_mut().zip(&self.markets) {
             if let Some(growth) = &market.growth {
                 *balance = growth.balance(at.timestamp)?;
             }
         }
-        Ok(pool)
+        Ok((self.pool.holding(balances), self.pool.rates.at(at)?))
     }
 
     /// What the pool has of each coin in a block of this time, in 18 decimals of the coin.
     pub(crate) fn worth(&self, at: &ExecutionBlock) -> Maths<stable::Balances> {
-        let pool = self.now(at)?;
-        pool.scaled(&pool.rates.at(at)?)
+        let (pool, rates) = self.now(at)?;
+        pool.scaled(&rates)
     }
 
     /// The state without the balances that follow; `None` where those that were read are others.
     pub(super) fn without_what_follows(mut self, at: &ExecutionBlock) -> Option<Self> {
-        let follows = self.now(at).is_ok_and(|pool| pool == self.pool);
+        let follows = self.now(at).is_ok_and(|(pool, _)| pool.balances == self.pool.balances);
         for (balance, market) in self.pool.balances.iter_mut().zip(&self.markets) {
             *balance = if market.growth.is_some() { U256::ZERO } else { *balance };
         }
@@ -115,8 +116,7 @@ impl State {
         (j, bought): (usize, &Market),
         amount_in: U256,
     ) -> Maths<U256> {
-        let pool = self.now(at)?;
-        let rates = pool.rates.at(at)?;
+        let (pool, rates) = self.now(at)?;
         let shares_in = mul_div(amount_in, WAD, div(rates[i], sold.precision)?)?;
         let shares_out = pool.exchange(at, &rates, i, j, shares_in)?.amount_out;
         mul_div(shares_out, div(rates[j], bought.precision)?, WAD)

@@ -152,6 +152,12 @@ impl State {
         })
     }
 
+    /// The pool with other balances and without its rates, for whoever has them at hand.
+    pub(crate) fn holding(&self, balances: Balances) -> Self {
+        let Self { amplification, fee, offpeg_fee_multiplier, admin_fee, rules, .. } = *self;
+        Self { balances, rates: Rates::default(), amplification, fee, offpeg_fee_multiplier, admin_fee, rules }
+    }
+
     /// Whether there are at least two coins and a rate for each.
     pub(crate) fn is_whole(&self) -> bool {
         self.balances.len() >= 2 && self.rates.0.len() == self.balances.len()
