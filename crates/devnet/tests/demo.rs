@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
-    io::{BufRead, BufReader},
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
@@ -60,13 +61,62 @@ impl Demo {
     }
 
     fn swap(&self, from: &str, to: &str, amount: &str) -> Output {
+        self.swap_through(&[], from, to, amount)
+    }
+
+    fn swap_through(&self, protocols: &[&str], from: &str, to: &str, amount: &str) -> Output {
+        let protocols = protocols.iter().flat_map(|id| ["--protocol", id]);
         Command::new(DEVNET)
             .args(["swap", "--from", from, "--to", to, "--amount", amount, "--rpc", &self.node_url, "--api"])
             .arg(format!("http://127.0.0.1:{}", self.port))
+            .args(protocols)
             .output()
             .unwrap()
     }
+
+    /// The ids of the products that the service says it has.
+    fn products(&self) -> BTreeSet<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        write!(stream, "GET /v1/protocols HTTP/1.1\r\nHost: demo\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        let body: serde_json::Value =
+            serde_json::from_str(&body[body.find('{').unwrap()..=body.rfind('}').unwrap()]).unwrap();
+        let families = body["data"].as_array().unwrap().iter();
+        let products = families.flat_map(|family| family["products"].as_array().unwrap());
+        products.map(|product| product["id"].as_str().unwrap().to_owned()).collect()
+    }
 }
+
+/// A swap through each product: its id, what is sold, what is bought, how much.
+const THROUGH_EACH: [[&str; 4]; 25] = [
+    ["wrapped_ether", "ETH", "WETH", "3"],
+    ["uniswap_v2", "USDC", "WETH", "1234.5"],
+    ["sushiswap_v2", "USDC", "WETH", "2345.6"],
+    ["uniswap_v3", "USDC", "WETH", "3456.7"],
+    ["sushiswap_v3", "USDC", "WETH", "4567.8"],
+    ["erc4626", "DAI", "sDAI", "1111.1"],
+    ["balancer_v2_weighted", "WETH", "AAVE", "1.5"],
+    ["balancer_v2_stable", "DAI", "USDT", "2222.2"],
+    ["balancer_v2_composable_stable", "WBTC", "cbBTC", "0.3"],
+    ["balancer_v3_weighted", "WBTC", "WETH", "0.2"],
+    ["balancer_v3_stable", "USDC", "USDT", "3333.3"],
+    ["balancer_v3_buffer", "USDC", "waEthUSDC", "4444.4"],
+    ["curve_stableswap", "DAI", "USDC", "5555.5"],
+    ["curve_metapool", "GUSD", "USDT", "98.76"],
+    ["curve_stableswap_ng", "USDC", "USDT", "6666.6"],
+    ["curve_cryptoswap", "WETH", "CRV", "0.7"],
+    ["curve_tricrypto", "USDT", "WBTC", "7777.7"],
+    ["curve_tricrypto_ng", "USDC", "WBTC", "8888.8"],
+    ["curve_twocrypto_ng", "WETH", "INV", "0.9"],
+    ["lido_steth", "ETH", "stETH", "1.25"],
+    ["lido_wsteth", "stETH", "wstETH", "0.5"],
+    ["metamorpho", "USDC", "gtUSDCp", "1234.5"],
+    ["fluid_dex_t1", "USDC", "USDT", "2345.6"],
+    ["fluid_ftoken", "USDC", "fUSDC", "3456.7"],
+    ["morpho_vault_v2", "USDC", "v2USDC", "4567.8"],
+];
 
 impl Drop for Demo {
     fn drop(&mut self) {
@@ -99,6 +149,22 @@ fn swaps_pay_what_was_quoted_and_a_signal_ends_everything() {
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     assert!(demo.process.wait().unwrap().success());
     assert!(!answers(demo.port) && !answers(node_port));
+}
+
+#[test]
+fn a_swap_can_be_forced_through_every_product() {
+    let demo = Demo::start();
+    let listed: BTreeSet<String> = THROUGH_EACH.iter().map(|[product, ..]| (*product).to_owned()).collect();
+    assert_eq!(demo.products(), listed);
+    let mut unequal = Vec::new();
+    for [product, from, to, amount] in THROUGH_EACH {
+        let swap = demo.swap_through(&[product], from, to, amount);
+        let said = String::from_utf8_lossy(&swap.stdout).into_owned() + &String::from_utf8_lossy(&swap.stderr);
+        if !swap.status.success() || !said.contains("\nEqual to the wei") || !said.contains(product) {
+            unequal.push(format!("{product}: {said}"));
+        }
+    }
+    assert!(unequal.is_empty(), "{}", unequal.join("\n"));
 }
 
 #[test]
