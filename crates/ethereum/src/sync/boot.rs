@@ -114,6 +114,7 @@ impl Synchronizer {
         let history = self.node.fee_history(head.number).await.ok();
         self.check_canonical(&head).await?;
         let market = self.settle(&base, head, Vec::new(), joined)?;
+        self.await_missing(&market);
         let (pools, tokens) = (market.pools().len(), market.tokens().len());
         if common.is_some() {
             self.history.restart_above(common);

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, TokenId};
-use braid_protocols::{Discovered, Pool};
+use braid_protocols::{DecodeError, Discovered, Pool};
 
 use super::{Synchronizer, grow::address};
 use crate::{
@@ -18,7 +18,16 @@ use crate::{
 pub(super) struct Joined {
     tokens: Arc<Tokens>,
     pools: Vec<Pool>,
+    /// Pools that nobody wants, or whose tokens are none.
     refused: Vec<(Address, String)>,
+    /// Pools of whose answers nothing could be made.
+    unread: Vec<(Address, DecodeError)>,
+}
+
+impl Joined {
+    fn left_out(&self) -> impl Iterator<Item = Address> + '_ {
+        self.refused.iter().map(|(pool, _)| *pool).chain(self.unread.iter().map(|(pool, _)| *pool))
+    }
 }
 
 impl Synchronizer {
@@ -32,12 +41,13 @@ impl Synchronizer {
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
         let mut joined = self.join(addresses, market.tokens(), base, block_hash).await?;
-        let refused = joined.refused.iter().map(|(pool, _)| *pool);
-        let lost: BTreeSet<Address> = refused.filter(|pool| market.pool_id(*pool).is_some()).collect();
+        let lost: BTreeSet<Address> = joined.left_out().filter(|pool| market.pool_id(*pool).is_some()).collect();
         if !lost.is_empty() {
             let again = self.join(&lost, &joined.tokens, None, block_hash).await?;
             joined.refused.retain(|(pool, _)| !lost.contains(pool));
+            joined.unread.retain(|(pool, _)| !lost.contains(pool));
             joined.refused.extend(again.refused);
+            joined.unread.extend(again.unread);
             joined.pools.extend(again.pools);
             joined.tokens = again.tokens;
         }
@@ -54,7 +64,7 @@ impl Synchronizer {
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
         self.name_coins(addresses, block_hash).await?;
-        let mut joined = Joined { tokens: Arc::clone(tokens), pools: Vec::new(), refused: Vec::new() };
+        let mut joined = Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![] };
         let mut wanted: Vec<&Discovered> = Vec::with_capacity(addresses.len());
         for address in addresses {
             match self.known.get(*address) {
@@ -88,7 +98,7 @@ impl Synchronizer {
                         joined.pools.push(Pool { address: pool.address, product, coins, state });
                     }
                 },
-                Err(error) => joined.refused.push((pool.address, error.to_string())),
+                Err(error) => joined.unread.push((pool.address, error)),
             }
         }
         Ok(joined)
@@ -136,7 +146,8 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// The market of a block: `base` with some pools changed and others read, without those that could not be read.
+    /// The market of a block: `base` with some pools changed and others read, without those that could not be read. A node that makes
+    /// blocks may mix what it says of two: a pool that could not be read and was not left out before is read once more behind this market.
     pub(super) fn settle(
         &mut self,
         base: &Market,
@@ -144,8 +155,7 @@ impl Synchronizer {
         changed: Vec<Pool>,
         joined: Joined,
     ) -> Result<Arc<Market>, FollowError> {
-        let dropped: Vec<Address> =
-            joined.refused.iter().map(|(pool, _)| *pool).filter(|pool| base.pool_id(*pool).is_some()).collect();
+        let dropped: Vec<Address> = joined.left_out().filter(|pool| base.pool_id(*pool).is_some()).collect();
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
         let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.address));
         let read: Vec<Address> = joined.pools.iter().map(|pool| pool.address).collect();
@@ -159,7 +169,21 @@ impl Synchronizer {
             self.pending.remove(&pool);
             self.known.leave_out(pool, reason);
         }
+        for (pool, error) in joined.unread {
+            if self.known.is_left_out(pool) {
+                self.pending.remove(&pool);
+            } else {
+                self.pending.insert(pool);
+            }
+            self.known.leave_out(pool, error.to_string());
+        }
         Ok(Arc::new(market))
+    }
+
+    /// What is known and should be in a market waits to be read, beside what waits already.
+    pub(super) fn await_missing(&mut self, market: &Market) {
+        self.pending.retain(|pool| self.known.get(*pool).is_some());
+        self.pending.extend(self.known.missing_from(market));
     }
 }
 

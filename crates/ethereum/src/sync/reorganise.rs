@@ -69,7 +69,7 @@ impl Synchronizer {
         self.note_roll_back(block.number);
         self.known.forget_above(block.number);
         self.known.reconcile(&market);
-        self.pending = self.known.missing_from(&market).into_iter().collect();
+        self.await_missing(&market);
         // What was read for this block may have been read of a replaced one (see `doubt`).
         self.pending.extend(self.history.read_at_tip());
         self.status.send_modify(|status| status.reorganisations += 1);
@@ -134,7 +134,7 @@ impl Synchronizer {
         let joined = self.join_surely(&touched, base, None, head.hash).await?;
         self.check_canonical(head).await?;
         let market = self.settle(base, *head, Vec::new(), joined)?;
-        self.pending = self.known.missing_from(&market).into_iter().collect();
+        self.await_missing(&market);
         if self.history.tip().is_none_or(|tip| tip.block().number != from) {
             self.history.restart_above(Some(from));
             self.journal = None;

@@ -133,6 +133,23 @@ async fn a_pool_whose_numbers_do_not_fit_together_once_stays_in_the_market() {
     assert_faithful(&mut follower, &chain).await;
 }
 
+/// The first market is read of a head on which the node may be building.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_whose_numbers_did_not_fit_together_as_it_was_first_read_is_read_once_more() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 11);
+    let everything: Vec<_> = from_scratch(&chain).await.into_keys().collect();
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::OtherSecondOnce);
+    let mut follower = follow(&proxy.url).await;
+    let head = head_when(&mut follower, |head| head.market.pools().len() == everything.len()).await;
+    assert!(proxy.is_spent(), "no call told the second");
+    assert_eq!(content(&head.market).into_keys().collect::<Vec<_>>(), everything);
+    assert_eq!(follower.status.borrow().left_out, 0);
+    acts.any(&head.market).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_websocket_that_is_cut_is_opened_again() {
     let chain = chain().await;
