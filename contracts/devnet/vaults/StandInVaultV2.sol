@@ -163,6 +163,10 @@ contract StandInVaultV2 is ERC20 {
         return shares * (total + 1) / (totalSupply() + performance + management + virtualShares);
     }
 
+    function convertToAssets(uint256 shares) external view returns (uint256) {
+        return previewRedeem(shares);
+    }
+
     function previewMint(uint256 shares) external view returns (uint256) {
         (uint256 total, uint256 performance, uint256 management) = accrueInterestView();
         return _divideUp(shares * (total + 1), totalSupply() + performance + management + virtualShares);

@@ -299,3 +299,7 @@ pub const STATA_TOKEN_FACTORY: Address = address!("0xCb0b5cA20b6C5C02A9A3B2cE433
 pub const WA_USDC_RATE_PROVIDER: Address = address!("0x8f4E8439b970363648421C692dd897Fb9c0Bd1D9");
 /// The same for USDT.
 pub const WA_USDT_RATE_PROVIDER: Address = address!("0xEdf63cce4bA70cbE74064b7687882E71ebB0e988");
+/// The same for the MetaMorpho vault, at an address of ours.
+pub const GAUNTLET_RATE_PROVIDER: Address = address!("0x000000000000000000000000000000000000F113");
+/// The same for the Vault V2.
+pub const VAULT_V2_RATE_PROVIDER: Address = address!("0x000000000000000000000000000000000000F114");

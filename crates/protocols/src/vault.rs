@@ -169,6 +169,16 @@ impl Vault {
         }
     }
 
+    /// What its rate costs a provider that asks for it once, in gas units. Of Morpho's vaults nearly all is the first question's.
+    pub(crate) fn rate_gas_units(&self) -> u64 {
+        match &self.state {
+            PoolState::Metamorpho(_) | PoolState::VaultV2(_) => {
+                self.preview_gas_units().saturating_add(morpho::gas::PROVIDED_GAS_UNITS)
+            }
+            _ => self.preview_gas_units() / 2,
+        }
+    }
+
     /// What a trade with it costs less, in gas units, after a preview in the same transaction.
     pub(crate) const fn previewed_gas_units(&self) -> u64 {
         match &self.state {

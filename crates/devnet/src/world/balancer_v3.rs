@@ -47,21 +47,25 @@ const YIELD_FEE_SHARE_PERCENT: u64 = 10;
 /// point, what it holds in thousands of dollars.
 struct Spec(Option<u64>, &'static [(&'static str, u64)], u64, f64);
 
-const POOLS: [Spec; 7] = [
+const POOLS: [Spec; 9] = [
     Spec(None, &[("AAVE", 800), ("wstETH", 200)], 3_000, 9_000.0),
     Spec(None, &[("WBTC", 500), ("WETH", 500)], 2_000, 14_000.0),
     Spec(None, &[("LDO", 300), ("ENS", 300), ("COMP", 400)], 5_000, 4_000.0),
     Spec(Some(1_000), &[("USDC", 500), ("USDT", 500)], 50, 20_000.0),
     Spec(Some(300), &[("wstETH", 500), ("WETH", 500)], 100, 30_000.0),
     Spec(Some(1_000), &[("waEthUSDC", 500), ("waEthUSDT", 500)], 20, 25_000.0),
+    Spec(Some(800), &[("gtUSDCp", 500), ("waEthUSDT", 500)], 30, 16_000.0),
+    Spec(Some(700), &[("v2USDC", 500), ("waEthUSDT", 500)], 20, 12_000.0),
     Spec(Some(600), &[("DAI", 250), ("USDC", 250), ("USDe", 250), ("PYUSD", 250)], 200, 10_000.0),
 ];
 
 /// Who says what a coin is worth.
-const RATE_PROVIDERS: [(Address, Address); 3] = [
+const RATE_PROVIDERS: [(Address, Address); 5] = [
     (at::WSTETH, at::WSTETH_RATE_PROVIDER),
     (at::WA_USDC, at::WA_USDC_RATE_PROVIDER),
     (at::WA_USDT, at::WA_USDT_RATE_PROVIDER),
+    (at::GAUNTLET_USDC_PRIME, at::GAUNTLET_RATE_PROVIDER),
+    (at::VAULT_V2_USDC, at::VAULT_V2_RATE_PROVIDER),
 ];
 
 fn percent(whole: u64) -> U256 {
@@ -93,6 +97,13 @@ pub(super) fn placements() -> [Vec<Placement>; 4] {
             ("BalancerV3Filler", at::BALANCER_V3_FILLER, vec![]),
         ],
     ]
+}
+
+/// Who says what the shares of Morpho's vaults are worth; these are there.
+pub(super) fn rate_providers() -> Vec<Placement> {
+    let providers =
+        [(at::GAUNTLET_USDC_PRIME, at::GAUNTLET_RATE_PROVIDER), (at::VAULT_V2_USDC, at::VAULT_V2_RATE_PROVIDER)];
+    providers.map(|(of, provider)| ("StandInErc4626RateProvider", provider, of.abi_encode())).to_vec()
 }
 
 /// The coins of all pools, which the filler may take.

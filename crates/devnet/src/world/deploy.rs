@@ -47,6 +47,7 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
     place(rpc, bundle, &super::fluid::placements()).await?;
     place(rpc, bundle, &super::vault_v2::vault_placements()).await?;
     place(rpc, bundle, &super::vault_v2::adapter_placements()).await?;
+    place(rpc, bundle, &super::balancer_v3::rate_providers()).await?;
     check_weth(rpc).await?;
     enable_lowest_fee(rpc).await
 }

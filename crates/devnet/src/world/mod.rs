@@ -53,9 +53,9 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     vaults::fill(rpc).await?;
     aave::build(rpc, bundle).await?;
     balancer::open(rpc).await?;
+    vault_v2::fill(rpc).await?;
     balancer_v3::open(rpc).await?;
     fluid::fill(rpc).await?;
-    vault_v2::fill(rpc).await?;
     buffers::open(rpc).await?;
     curve::build(rpc, bundle).await?;
     report(1, "filling the taker's purse");

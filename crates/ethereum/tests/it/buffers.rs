@@ -2,11 +2,12 @@
 //! hold, and the vault behind each.
 
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, U256, keccak256},
     sol,
     sol_types::SolCall,
 };
 use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
+use braid_market::Market;
 use braid_protocols::{PoolState, Product, balancer::v3::buffer};
 
 use crate::support::*;
@@ -18,6 +19,10 @@ sol! {
     function addToBuffer(address wrapped, address asset, uint256 issued) external;
     function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut);
     function swap(address pool, address tokenIn, address tokenOut, uint256 amount) external returns (uint256 amountOut);
+    interface Blue {
+        struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
+        function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external;
+    }
     interface Aave {
         function borrow(address asset, uint256 amount, uint256 mode, uint16 referral, address onBehalfOf) external;
     }
@@ -156,4 +161,56 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
         last = now;
     }
     assert_eq!(follower.status.borrow().left_out, 0);
+}
+
+/// Vaults of Morpho say what happens to them, and so do the markets that they lend on; what they earn by the second nobody says. The boosted
+/// pools of their shares hear both, and are the same in blocks in which only time passes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happens_to_morphos_vaults_is_in_their_boosted_pools_and_time_alone_changes_nothing() {
+    let chain = chain().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    let mut market = assert_faithful(&mut follower, &chain).await;
+    let usdc = tokens::by_symbol("USDC");
+    let pools = [at::GAUNTLET_USDC_PRIME, at::VAULT_V2_USDC].map(|share| boosted(&market, share));
+    let state = |market: &Market, pool: Address| market.pool(market.pool_id(pool).unwrap()).unwrap().state.clone();
+    for pool in pools {
+        let PoolState::BalancerV3(state) = state(&market, pool) else { panic!("a pool of the vault") };
+        assert_eq!(state.followed.len(), 2, "both rates follow from their vaults");
+    }
+    // a deposit with either vault, which lend on the same markets; a loan on one of these, of which neither vault says anything; time
+    for act_number in 0..4 {
+        chain.rpc().call("evm_increaseTime", serde_json::json!([3_600])).await.unwrap();
+        let call = depositCall { assets: usdc.units(1_000_000), receiver: MAKER };
+        match act_number {
+            0 => act(&chain, at::GAUNTLET_USDC_PRIME, &call).await,
+            1 => act(&chain, at::VAULT_V2_USDC, &call).await,
+            2 => act(&chain, at::MORPHO_BLUE, &loan(usdc.units(1_000))).await,
+            _ => chain.mine(3).await.unwrap(),
+        }
+        let now = assert_faithful(&mut follower, &chain).await;
+        let changed = pools.map(|pool| state(&now, pool) != state(&market, pool));
+        assert_eq!(changed, [act_number < 3; 2], "act {act_number}");
+        market = now;
+    }
+    assert_eq!(follower.status.borrow().left_out, 0);
+}
+
+/// Somebody borrows on a market of Morpho Blue that both vaults lend on.
+fn loan(assets: U256) -> Blue::borrowCall {
+    let [usdc, wbtc] = ["USDC", "WBTC"].map(|symbol| tokens::by_symbol(symbol).address);
+    let params = Blue::MarketParams {
+        loanToken: usdc,
+        collateralToken: wbtc,
+        oracle: Address::from_word(keccak256("WBTC")),
+        irm: at::ADAPTIVE_CURVE_IRM,
+        lltv: U256::from(860_000_000_000_000_000_u64),
+    };
+    Blue::borrowCall { params, assets, shares: U256::ZERO, onBehalf: MAKER, receiver: MAKER }
+}
+
+/// A stable pool that has the share of a vault.
+fn boosted(market: &Market, share: Address) -> Address {
+    let id = market.tokens().id(share).unwrap();
+    let mut pools = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);
+    pools.find(|pool| pool.coins.contains(&id)).unwrap().address
 }

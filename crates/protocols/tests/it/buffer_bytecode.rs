@@ -2,7 +2,7 @@
 //! Aave's own wrapped tokens, and of our stand-ins of savings, MetaMorpho, Vault V2 and Fluid's shares, which are a second writing of the same
 //! rules.
 
-mod world;
+pub mod world;
 
 use alloy_primitives::{Log, U256};
 use alloy_sol_types::{SolCall, sol};

@@ -16,6 +16,7 @@ mod aave_bytecode;
 mod balancer;
 mod balancer_bytecode;
 mod balancer_v3_bytecode;
+mod boosted_bytecode;
 mod buffer_bytecode;
 mod discovery;
 mod fluid_bytecode;

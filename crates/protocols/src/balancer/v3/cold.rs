@@ -1,5 +1,7 @@
 //! Discovery and following of the vault's pools.
 
+use std::{collections::BTreeSet, sync::LazyLock};
+
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 
@@ -9,6 +11,7 @@ use super::{
 };
 use crate::{
     DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS,
+    vault::Vault,
 };
 
 sol! {
@@ -57,7 +60,7 @@ pub const VAULT: Address = address!("bA1333333333a1BA1108E8412f11850A5C319bA9");
 
 /// Events after which a pool pays something else: first those of the vault that name it in their first topic, then one about the
 /// whole vault, then the pool's own.
-const TOPICS: &[B256] = &[
+const OWN: &[B256] = &[
     PoolInitialized::SIGNATURE_HASH,
     Swap::SIGNATURE_HASH,
     LiquidityAdded::SIGNATURE_HASH,
@@ -72,6 +75,9 @@ const TOPICS: &[B256] = &[
     AmpUpdateStarted::SIGNATURE_HASH,
     AmpUpdateStopped::SIGNATURE_HASH,
 ];
+
+/// Those, and whatever may change a vault that a rate follows from.
+static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| OWN.iter().copied().chain(Vault::topics()).collect());
 
 const ANNOUNCEMENTS: &[Source] =
     &[Source { emitter: VAULT, topic0: PoolRegistered::SIGNATURE_HASH, deployment_block: 21_332_121 }];
@@ -138,11 +144,14 @@ impl Protocol for BalancerV3 {
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
-        TOPICS
+        &TOPICS
     }
 
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
-        vec![VAULT]
+    fn listens_to(&self, state: &PoolState) -> Vec<Address> {
+        let PoolState::BalancerV3(state) = state else { return vec![VAULT] };
+        let behind = state.followed.iter().flat_map(|followed| followed.vault.emitters(followed.token));
+        let all: BTreeSet<Address> = behind.chain([VAULT]).collect();
+        all.into_iter().collect()
     }
 
     fn reads_each_block(&self, state: &PoolState) -> bool {
@@ -155,9 +164,19 @@ impl Protocol for BalancerV3 {
         };
         let [topic0, rest @ ..] = log.topics() else { return Ok(Freshness::Unaffected) };
         let named = rest.first() == Some(&state.pool.into_word());
-        let ours = TOPICS.contains(topic0)
-            && (log.address != VAULT || named || *topic0 == VaultPausedStateChanged::SIGNATURE_HASH);
-        Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
+        let ours = match log.address {
+            VAULT => named || *topic0 == VaultPausedStateChanged::SIGNATURE_HASH,
+            emitter => emitter == state.pool,
+        };
+        if ours && OWN.contains(topic0) {
+            return Ok(Freshness::Stale);
+        }
+        for followed in state.followed.iter().filter(|one| one.vault.emitters(one.token).contains(&log.address)) {
+            if followed.vault.clone().apply(log)? != Freshness::Unaffected {
+                return Ok(Freshness::Stale);
+            }
+        }
+        Ok(Freshness::Unaffected)
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
@@ -166,5 +185,9 @@ impl Protocol for BalancerV3 {
 
     fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
         Box::new(PoolReader::again(pool, was))
+    }
+
+    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+        Box::new(PoolReader::each_block(pool, was))
     }
 }

@@ -7,7 +7,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Call, DecodeError, PoolState, Product, ReadProgress, StateReader,
+    Call, DecodeError, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls},
     vault::{Kind, Trades, Vault, ask_kind, kind},
 };
@@ -24,6 +24,8 @@ const MOST_DECIMALS_APART: u64 = 12;
 pub struct Followed {
     /// Its position.
     pub coin: u8,
+    /// The coin itself, by which its vault goes.
+    pub token: Address,
     /// What the vault holds.
     pub asset: Address,
     /// How many shares the provider asks about.
@@ -38,16 +40,15 @@ impl Followed {
         self.vault.rate(at, &Trades::default()).ok()?.down(false, self.shares)
     }
 
-    /// The vault of a coin whose provider said a rate at a time, if that is what it says of some shares.
-    fn understood(coin: u8, asset: Address, vault: Vault, rate: U256, timestamp: u64) -> Result<Self, Unlike> {
+    /// The coin with as many shares as its provider asks about, given what it said at a time.
+    fn understood(mut self, rate: U256, timestamp: u64) -> Result<Self, Unlike> {
         let at = ExecutionBlock { number: 0, timestamp };
         let of = |apart: u64| U256::from(10).pow(U256::from(18 + apart));
-        let mut followed = Self { coin, asset, shares: U256::ZERO, vault };
         let mut unlike = Unlike::Altogether;
         for shares in (0..=MOST_DECIMALS_APART).map(of) {
-            followed.shares = shares;
-            match followed.rate(&at).map(|said| said.abs_diff(rate)) {
-                Some(U256::ZERO) => return Ok(followed),
+            self.shares = shares;
+            match self.rate(&at).map(|said| said.abs_diff(rate)) {
+                Some(U256::ZERO) => return Ok(self),
                 Some(apart) if apart > ROUNDING && apart <= rate / NEAR => unlike = Unlike::ByLittle,
                 _ => {}
             }
@@ -69,15 +70,58 @@ const ROUNDING: U256 = uint!(2_U256);
 const NEAR: U256 = uint!(10_000_U256);
 
 /// A coin that may be a vault's share, while it is found out.
+#[derive(Default)]
 struct Candidate {
     coin: u8,
-    share: Address,
+    token: Address,
     asset: Option<Address>,
     was: Option<Vault>,
     reader: Option<Box<dyn StateReader>>,
     kind: Option<Kind>,
     asked: usize,
     vault: Option<Vault>,
+    /// Whether its vault could not be read once already.
+    failed: bool,
+}
+
+impl Candidate {
+    /// Begins to read its vault, if that is still to be read.
+    fn open(&mut self) -> Vec<Call> {
+        let (Some(kind), Some(asset), None) = (self.kind, self.asset, &self.vault) else { return Vec::new() };
+        let mut reader = kind.reader(self.token, asset, self.was.as_ref());
+        let ReadProgress::Calls(calls) = reader.start() else { return Vec::new() };
+        (self.reader, self.asked) = (Some(reader), calls.len());
+        calls
+    }
+
+    /// Reads on; what is asked next.
+    fn read_on(&mut self, answers: &[Option<Bytes>]) -> Vec<Call> {
+        let Some(reader) = &mut self.reader else { return Vec::new() };
+        let progress = reader.feed(answers);
+        if let Ok(ReadProgress::Calls(calls)) = progress {
+            self.asked = calls.len();
+            return calls;
+        }
+        (self.reader, self.asked) = (None, 0);
+        match (progress, self.kind) {
+            (Ok(ReadProgress::Done(state)), Some(kind)) => self.vault = Some(Vault { product: kind.product(), state }),
+            // what was asked in several rounds may be of two blocks
+            (Err(_), _) if self.was.is_none() && !self.failed => {
+                self.failed = true;
+                return self.open();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The coin as it follows, if its provider says what its vault says.
+    fn followed(&self, rate: Option<U256>, timestamp: u64) -> Result<Followed, Unlike> {
+        let parts = (self.vault.clone(), self.asset, rate);
+        let (Some(vault), Some(asset), Some(rate)) = parts else { return Err(Unlike::Altogether) };
+        let Self { coin, token, .. } = *self;
+        Followed { coin, token, asset, shares: U256::ZERO, vault }.understood(rate, timestamp)
+    }
 }
 
 /// What is asked next of all candidates at once.
@@ -101,28 +145,20 @@ pub(super) struct FollowedReader {
 impl FollowedReader {
     /// Of all coins.
     pub(super) fn new(coins: &[Address]) -> Self {
-        let candidate = |(coin, share): (u8, &Address)| Candidate {
-            coin,
-            share: *share,
-            asset: None,
-            was: None,
-            reader: None,
-            kind: None,
-            asked: 0,
-            vault: None,
-        };
+        let candidate = |(coin, token): (u8, &Address)| Candidate { coin, token: *token, ..Candidate::default() };
         let candidates = (0_u8..).zip(coins).map(candidate).collect();
         Self { candidates, stage: Stage::Assets, asked: Vec::new() }
     }
 
-    /// Of those that followed when the pool was read before.
-    pub(super) fn again(coins: &[Address], was: &[Followed]) -> Self {
+    /// Of those that followed when the pool was read before. Vaults that are known to stand as they were are not read.
+    pub(super) fn again(coins: &[Address], was: &[Followed], stands: impl Fn(&Vault) -> bool) -> Self {
         let mut all = Self { stage: Stage::Vaults, ..Self::new(coins) };
         all.candidates.retain_mut(|candidate| {
             let Some(before) = was.iter().find(|followed| followed.coin == candidate.coin) else { return false };
             candidate.asset = Some(before.asset);
-            candidate.kind = Some(Kind::of(&before.vault, candidate.share));
+            candidate.kind = Some(Kind::of(&before.vault, candidate.token));
             candidate.was = Some(before.vault.clone());
+            candidate.vault = Some(before.vault.clone()).filter(&stands);
             true
         });
         all
@@ -133,7 +169,7 @@ impl FollowedReader {
         if matches!(self.stage, Stage::Vaults) {
             return self.open();
         }
-        self.asked = self.candidates.iter().map(|candidate| ask(candidate.share, &assetCall {})).collect();
+        self.asked = self.candidates.iter().map(|candidate| ask(candidate.token, &assetCall {})).collect();
         calls(&self.asked)
     }
 
@@ -155,19 +191,17 @@ impl FollowedReader {
                     candidate.asset = answers.try_next::<assetCall>();
                     candidate.asset.is_some() && rated(candidate.coin)
                 });
-                let kinds = self.candidates.iter().flat_map(|one| ask_kind(one.share, one.asset.unwrap_or_default()));
+                let kinds = self.candidates.iter().flat_map(|one| ask_kind(one.token, one.asset.unwrap_or_default()));
                 self.asked = kinds.collect();
                 self.stage = Stage::Kinds;
                 Ok(calls(&self.asked))
             }
             Stage::Kinds => {
                 let mut answers = Answers::new(pool, &asked, answers)?;
-                // what takes one round at every block
-                let one_round = |kind: Kind| matches!(kind.product(), Product::Erc4626 | Product::FluidFToken);
                 self.candidates.retain_mut(|candidate| {
-                    let kind = kind(candidate.share, &mut answers);
+                    let kind = kind(candidate.token, &mut answers);
                     candidate.kind = Some(kind);
-                    kind.is_vouched() && one_round(kind)
+                    kind.is_vouched()
                 });
                 self.stage = Stage::Vaults;
                 Ok(self.open())
@@ -177,37 +211,17 @@ impl FollowedReader {
     }
 
     fn open(&mut self) -> Vec<Call> {
-        let mut all = Vec::new();
-        for candidate in &mut self.candidates {
-            let (Some(kind), Some(asset)) = (candidate.kind, candidate.asset) else { continue };
-            let mut reader = kind.reader(candidate.share, asset, candidate.was.as_ref());
-            if let ReadProgress::Calls(calls) = reader.start() {
-                candidate.asked = calls.len();
-                all.extend(calls);
-                candidate.reader = Some(reader);
-            }
-        }
-        all
+        self.candidates.iter_mut().flat_map(Candidate::open).collect()
     }
 
     fn read_on(&mut self, answers: &[Option<Bytes>]) -> Vec<Call> {
-        let (mut rest, mut all) = (answers, Vec::new());
-        for candidate in &mut self.candidates {
+        let mut rest = answers;
+        let next = |candidate: &mut Candidate| {
             let (own, others) = rest.split_at_checked(candidate.asked).unwrap_or((rest, &[]));
             rest = others;
-            let Some(reader) = &mut candidate.reader else { continue };
-            match reader.feed(own) {
-                Ok(ReadProgress::Calls(calls)) => {
-                    candidate.asked = calls.len();
-                    all.extend(calls);
-                    continue;
-                }
-                Ok(ReadProgress::Done(state)) => candidate.vault = candidate.kind.map(|kind| of(kind, state)),
-                Err(_) => {}
-            }
-            (candidate.reader, candidate.asked) = (None, 0);
-        }
-        all
+            candidate.read_on(own)
+        };
+        self.candidates.iter_mut().flat_map(next).collect()
     }
 
     /// The coins whose providers said what their vaults say, given the rates and the time of the block.
@@ -222,14 +236,7 @@ impl FollowedReader {
     ) -> Result<Vec<Followed>, &'static str> {
         let mut all = Vec::new();
         for candidate in &self.candidates {
-            let parts = (candidate.vault.clone(), candidate.asset, rate(candidate.coin));
-            let understood = match parts {
-                (Some(vault), Some(asset), Some(rate)) => {
-                    Followed::understood(candidate.coin, asset, vault, rate, timestamp)
-                }
-                _ => Err(Unlike::Altogether),
-            };
-            match understood {
+            match candidate.followed(rate(candidate.coin), timestamp) {
                 Ok(followed) => all.push(followed),
                 Err(unlike) if candidate.was.is_some() || unlike == Unlike::ByLittle => {
                     return Err("a rate that is not what its vault says in this block");
@@ -239,8 +246,4 @@ impl FollowedReader {
         }
         Ok(all)
     }
-}
-
-fn of(kind: Kind, state: PoolState) -> Vault {
-    Vault { product: kind.product(), state }
 }

@@ -1,4 +1,4 @@
-//! Reads a pool of the vault in one round.
+//! Reads a pool of the vault in one round, and the vaults that its rates follow from in as many as these take.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::{
     answers::{Answers, Question, ask, calls, impossible, narrow},
     erc4626::MULTICALL3,
     pool::MAX_COINS,
+    vault::Vault,
 };
 
 sol! {
@@ -80,8 +81,17 @@ impl PoolReader {
 
     /// A reader that knows what never changes from an earlier reading.
     pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
+        Self::knowing(pool, was, |_| false)
+    }
+
+    /// A reader, of one round, for a block without a log that matters: vaults of which logs tell everything are as they were.
+    pub(super) fn each_block(pool: &Discovered, was: &Pool) -> Self {
+        Self::knowing(pool, was, |vault| !vault.reads_each_block())
+    }
+
+    fn knowing(pool: &Discovered, was: &Pool, stands: impl Fn(&Vault) -> bool) -> Self {
         let PoolState::BalancerV3(state) = &was.state else { return Self::new(pool) };
-        let followed = FollowedReader::again(&pool.coins, &state.followed);
+        let followed = FollowedReader::again(&pool.coins, &state.followed, stands);
         Self { was: Some(Arc::clone(state)), followed, ..Self::new(pool) }
     }
 

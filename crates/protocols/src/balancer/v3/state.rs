@@ -157,7 +157,7 @@ impl State {
         };
         let one = U256::from(10).pow(U256::from(18));
         let rates = (self.coins.iter().filter(|coin| coin.rate != one).count() + self.followed.len()) as u64;
-        let previews = self.followed.iter().map(|followed| followed.vault.preview_gas_units() / 2);
+        let previews = self.followed.iter().map(|followed| followed.vault.rate_gas_units());
         let surge = if matches!(self.fee, Fee::StableSurge { .. }) { gas::SURGE_GAS_UNITS } else { 0 };
         base + gas::MORE_COINS_GAS_UNITS * (self.coins.len() as u64).saturating_sub(2)
             + gas::RATE_GAS_UNITS * rates

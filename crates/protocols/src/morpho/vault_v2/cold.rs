@@ -75,13 +75,7 @@ static SOURCES: [Source; 1] = [Source {
 
 /// Whether a vault has something in a market, itself or through a MetaMorpho vault.
 fn lends_on(vault: &VaultV2, id: &B256) -> bool {
-    vault.adapters.iter().any(|adapter| {
-        let holdings = match adapter {
-            Adapter::Markets(holdings) => holdings,
-            Adapter::Vault { vault, .. } => &vault.holdings,
-        };
-        holdings.iter().any(|holding| holding.id == *id)
-    })
+    vault.adapters.iter().any(|adapter| adapter.holdings().iter().any(|holding| holding.id == *id))
 }
 
 impl Protocol for VaultV2Protocol {

@@ -6,41 +6,61 @@
 use super::{super::gas as metamorpho, Adapter, VaultV2};
 
 /// A deposit without adapters.
-pub const DEPOSIT_GAS_UNITS: u64 = 119_300;
+pub const DEPOSIT_GAS_UNITS: u64 = 74_100;
 /// A redemption of what is idle.
-pub const REDEEM_GAS_UNITS: u64 = 104_200;
-/// Asking an adapter what it has.
+pub const REDEEM_GAS_UNITS: u64 = 59_000;
+/// Asking an adapter what it has, apart from its markets.
 pub const ADAPTER_GAS_UNITS: u64 = 12_000;
+/// More for an adapter of a MetaMorpho vault, which asks it.
+pub const INNER_VAULT_GAS_UNITS: u64 = 20_000;
 /// Asking what one market holds, with interest.
-pub const MARKET_GAS_UNITS: u64 = 31_000;
+pub const MARKET_GAS_UNITS: u64 = 42_400;
 /// Supplying to a market, or withdrawing from it, with the caps that count.
-pub const ALLOCATE_GAS_UNITS: u64 = 124_200;
+pub const ALLOCATE_GAS_UNITS: u64 = 114_000;
 
 /// What a trade costs: everything is asked; where what is idle is not enough, one place of liquidity is moved to or from.
 pub(super) fn gas_units(vault: &VaultV2, deposits: bool, moved: bool) -> u64 {
     let own = if deposits { DEPOSIT_GAS_UNITS } else { REDEEM_GAS_UNITS };
-    let asked: u64 = vault.adapters.iter().map(adapter).sum();
     let place = vault.liquidity.as_ref().filter(|_| moved);
     let moved = match place.and_then(|place| vault.adapters.get(usize::from(place.adapter))) {
         Some(Adapter::Markets(_)) => ALLOCATE_GAS_UNITS,
         Some(Adapter::Vault { vault, .. }) => metamorpho::gas_units(vault, 1),
         None => 0,
     };
-    own.saturating_add(asked).saturating_add(moved)
+    own.saturating_add(asked(vault)).saturating_add(moved)
+}
+
+/// Whether a trade that costs so much moved assets to or from its place of liquidity.
+pub(in crate::morpho) fn moved(vault: &VaultV2, deposits: bool, gas_units: u64) -> bool {
+    gas_units > self::gas_units(vault, deposits, false)
+}
+
+/// What asking all its adapters costs, of which some may lend on the same markets.
+pub(in crate::morpho) fn asked(vault: &VaultV2) -> u64 {
+    let each = vault.adapters.iter().enumerate().map(|(place, adapter)| {
+        let before = vault.adapters.iter().take(place).flat_map(|adapter| adapter.holdings());
+        let again = |id| before.clone().any(|holding| holding.id == id);
+        let repeated = adapter.holdings().iter().filter(|holding| again(holding.id)).count();
+        self::adapter(adapter).saturating_sub(times(repeated, metamorpho::MARKET_AGAIN_GAS_UNITS))
+    });
+    each.sum()
 }
 
 fn adapter(adapter: &Adapter) -> u64 {
-    let markets = match adapter {
-        Adapter::Markets(holdings) => holdings.len(),
-        Adapter::Vault { vault, .. } => vault.holdings.len(),
-    };
-    ADAPTER_GAS_UNITS.saturating_add(u64::try_from(markets).unwrap_or(u64::MAX).saturating_mul(MARKET_GAS_UNITS))
+    ADAPTER_GAS_UNITS.saturating_add(match adapter {
+        Adapter::Markets(holdings) => times(holdings.len(), MARKET_GAS_UNITS),
+        Adapter::Vault { vault, .. } => INNER_VAULT_GAS_UNITS.saturating_add(metamorpho::asked(vault)),
+    })
+}
+
+fn times(count: usize, gas_units: u64) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(gas_units)
 }
 
 /// What a preview costs whoever asks, apart from the adapters.
-pub const PREVIEW_GAS_UNITS: u64 = 61_900;
+pub const PREVIEW_GAS_UNITS: u64 = 16_700;
 
 /// What a preview costs whoever asks.
 pub(crate) fn preview_gas_units(vault: &VaultV2) -> u64 {
-    PREVIEW_GAS_UNITS.saturating_add(vault.adapters.iter().map(adapter).sum())
+    PREVIEW_GAS_UNITS.saturating_add(asked(vault))
 }

@@ -78,6 +78,16 @@ pub enum Adapter {
     },
 }
 
+impl Adapter {
+    /// What it lends, or the vault that it is of.
+    pub(crate) fn holdings(&self) -> &[Holding] {
+        match self {
+            Self::Markets(holdings) => holdings,
+            Self::Vault { vault, .. } => &vault.holdings,
+        }
+    }
+}
+
 /// Where deposits go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Liquidity {

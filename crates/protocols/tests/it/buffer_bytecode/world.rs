@@ -66,7 +66,7 @@ pub enum Behind {
 }
 
 impl Behind {
-    const fn coins(self) -> [Address; 2] {
+    pub const fn coins(self) -> [Address; 2] {
         match self {
             Self::OpenZeppelin { .. } | Self::Solmate => [WETH, PUFETH],
             Self::Stranger => [WETH, STRANGER],

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, Log, U256, address, keccak256};
 use alloy_sol_types::{Revert, SolCall, SolError, SolValue};
-use braid_protocols::{Discovered, PoolState, Protocol, ReadProgress, storage};
+use braid_protocols::{Call, Discovered, PoolState, Protocol, ReadProgress, storage};
 use revm::{
     Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
     context::{BlockEnv, CfgEnv, TxEnv, result::ExecutionResult},
@@ -81,6 +81,14 @@ impl Chain {
     pub fn try_data(&mut self, to: Address, data: Bytes) -> Result<Done, Reason> {
         let tx = TxEnv { kind: TxKind::Call(to), data, ..transaction() };
         done(self.evm.transact(tx).unwrap().result)
+    }
+
+    /// What a reader's question is answered.
+    pub fn answer(&mut self, call: Call) -> Option<Bytes> {
+        match storage::slot_of(&call) {
+            Some(slot) => Some(self.word(call.to, slot.into()).to_be_bytes::<32>().into()),
+            None => self.try_data(call.to, call.data).ok().map(|done| done.output),
+        }
     }
 
     /// What a view returns.
@@ -181,13 +189,7 @@ pub fn read_state(chain: &mut Chain, record: &dyn Protocol, pool: &Discovered) -
         match progress {
             ReadProgress::Done(state) => return state,
             ReadProgress::Calls(calls) => {
-                let answers: Vec<_> = calls
-                    .into_iter()
-                    .map(|call| match storage::slot_of(&call) {
-                        Some(slot) => Some(chain.word(call.to, slot.into()).to_be_bytes::<32>().into()),
-                        None => chain.try_data(call.to, call.data).ok().map(|done| done.output),
-                    })
-                    .collect();
+                let answers: Vec<_> = calls.into_iter().map(|call| chain.answer(call)).collect();
                 progress = reader.feed(&answers).unwrap();
             }
         }
