@@ -37,3 +37,4 @@ pub use pool::{After, Pool, PoolState, Swap};
 pub use protocol::{Call, Discovered, Freshness, PoolList, Protocol, ReadProgress, Source, StateReader};
 pub use registry::Product;
 pub use step::StepCode;
+pub use warm::Warm;

@@ -9,7 +9,32 @@ use alloy_primitives::Address;
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 
-use crate::{Pool, PoolState, balancer, fluid};
+use crate::{
+    Pool, PoolState, balancer,
+    erc4626::ASSET_COIN,
+    fluid,
+    morpho::warm::{Does, Lent},
+};
+
+/// What the steps of a transaction left warm.
+#[derive(Clone, Debug, Default)]
+pub struct Warm {
+    /// Pools, vaults and base pools that a step went through.
+    contracts: BTreeSet<Address>,
+    lent: Lent,
+}
+
+impl Warm {
+    /// Takes note of a step that costs so much by itself. What it costs less after those before it, besides what the balances of tokens cost.
+    pub fn step(&mut self, pool: &Pool, coins: [u8; 2], at: &ExecutionBlock, gas_units: u64) -> u64 {
+        let mut saved = pool.saved_gas_units(coins, at, &self.contracts);
+        for (vault, state, does) in pool.lenders(coins, gas_units) {
+            saved += self.lent.meet(vault, state, does);
+        }
+        self.contracts.extend(pool.touches(coins, at));
+        saved
+    }
+}
 
 impl Pool {
     /// The contract that holds the pool's coins: the vault of many pools, or the pool itself.
@@ -31,7 +56,7 @@ impl Pool {
     }
 
     /// The contracts besides tokens that a step through this pool leaves warm, as far as other steps go through them.
-    pub fn touches(&self, coins: [u8; 2], at: &ExecutionBlock) -> ArrayVec<Address, 2> {
+    fn touches(&self, coins: [u8; 2], at: &ExecutionBlock) -> ArrayVec<Address, 2> {
         let beside = match &self.state {
             PoolState::Curve(state) => state.base_pool.filter(|_| state.goes_through_base(coins, at)),
             _ => Some(self.holder()).filter(|holder| *holder != self.address),
@@ -39,8 +64,8 @@ impl Pool {
         std::iter::once(self.address).chain(beside).collect()
     }
 
-    /// What of a step's own gas is saved by steps that touched contracts before it, besides what the balances of tokens cost.
-    pub fn saved_gas_units(&self, coins: [u8; 2], at: &ExecutionBlock, touched: &BTreeSet<Address>) -> u64 {
+    /// What of a step's own gas is saved by steps that touched contracts before it.
+    fn saved_gas_units(&self, coins: [u8; 2], at: &ExecutionBlock, touched: &BTreeSet<Address>) -> u64 {
         let [own, vault] = [self.address, self.holder()].map(|place| touched.contains(&place));
         let saved = |again: u64, pool_again: u64| u64::from(vault) * again + u64::from(own) * pool_again;
         match &self.state {
@@ -55,6 +80,25 @@ impl Pool {
                 state.saved_gas_units(coins, at, own, state.base_pool.is_some_and(|base| touched.contains(&base)))
             }
             _ => 0,
+        }
+    }
+
+    /// The vaults that a step comes by, each that lends with others, and what the step does with it.
+    fn lenders(&self, [coin_in, _]: [u8; 2], gas_units: u64) -> Vec<(Address, &PoolState, Does)> {
+        let deposits = coin_in == ASSET_COIN;
+        match &self.state {
+            PoolState::Metamorpho(_) | PoolState::VaultV2(_) => {
+                vec![(self.address, &self.state, Does::Trades { deposits, gas_units })]
+            }
+            PoolState::BalancerV3Buffer(buffer) => {
+                let traded = buffer.traded_gas_units(deposits, gas_units);
+                let does = traded.map_or(Does::Asks, |gas_units| Does::Trades { deposits, gas_units });
+                vec![(buffer.wrapped, &buffer.vault.state, does)]
+            }
+            PoolState::BalancerV3(pool) => {
+                pool.followed.iter().map(|one| (one.token, &one.vault.state, Does::Asks)).collect()
+            }
+            _ => Vec::new(),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The program, walked step by step as the proxy runs it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
 use braid_protocols::{
-    Pool, Product,
+    Pool, Product, Warm,
     step::{Funding, TRANSFERS_GAS_UNITS},
 };
 use braid_routing::{Route, Step};
@@ -69,8 +69,8 @@ struct Walker<'a> {
     payer: Address,
     proxy: Address,
     ledger: BTreeMap<Address, Account>,
-    /// Pools, vaults and base pools that a step went through.
-    touched: BTreeSet<Address>,
+    /// What the steps before left warm.
+    warm: Warm,
     /// The input that the owner's signature pays straight to the first step's pool.
     signed: Option<Address>,
     meter: Meter,
@@ -82,7 +82,7 @@ impl<'a> Walker<'a> {
         let proxy = proxy::address();
         meter.warm(proxy);
         meter.warm(payer);
-        Self { market, order, payer, proxy, ledger: BTreeMap::new(), touched: BTreeSet::new(), signed: None, meter }
+        Self { market, order, payer, proxy, ledger: BTreeMap::new(), warm: Warm::default(), signed: None, meter }
     }
 
     /// Gas so far, less what is to be refunded.
@@ -171,8 +171,7 @@ impl<'a> Walker<'a> {
             }
             _ => {
                 let (holder, coins, at) = (pool.holder(), [step.coin_in, step.coin_out], self.market.block().next());
-                let saved = pool.saved_gas_units(coins, &at, &self.touched);
-                self.touched.extend(pool.touches(coins, &at));
+                let saved = self.warm.step(pool, coins, &at, step.gas_units);
                 self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS + saved));
                 self.meter.lend(pool.refunded_gas_units());
                 match pool.step_code(step.coin_in, step.coin_out).funding {

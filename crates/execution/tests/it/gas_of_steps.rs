@@ -82,8 +82,8 @@ fn measure(
     inputs: &[(TokenId, U256)],
     outputs: &[TokenId],
 ) -> Option<(u64, u64)> {
-    // a transfer of stETH moves a wei or two less
-    let order = order(market, route, inputs, outputs, |amount| amount - U256::from(2));
+    // a transfer of stETH moves a wei or two less, and vaults that lend on the same markets are priced apart
+    let order = order(market, route, inputs, outputs, |amount| amount - amount / U256::from(1_000_000) - U256::from(2));
     let mut overlay = Overlay::new(fork);
     for input in &order.inputs {
         let (token, owner) = (input.token, TAKER);
@@ -190,12 +190,21 @@ fn each_step_costs_what_the_model_says() {
     }
 }
 
-/// Whether the pools go through one contract: a vault, or a base pool. Two buffers go through one vault, but what they save is in the
-/// markets behind, and not modelled.
+/// Whether the pools go through one contract: a vault, a base pool, or the markets of Morpho Blue.
 fn meet(first: &Pool, second: &Pool) -> bool {
-    let curve = [first, second].iter().all(|pool| matches!(pool.state, PoolState::Curve(_)));
-    let buffers = [first, second].iter().all(|pool| pool.product == Product::BalancerV3Buffer);
-    (first.holder() == second.holder() && !buffers) || (curve && first.shares_state_at() == second.shares_state_at())
+    let both = |is: fn(&Pool) -> bool| is(first) && is(second);
+    let curve = both(|pool| matches!(pool.state, PoolState::Curve(_)));
+    first.holder() == second.holder() || both(lends) || (curve && first.shares_state_at() == second.shares_state_at())
+}
+
+/// Whether vaults of Morpho are behind the pool, or the pool is one.
+fn lends(pool: &Pool) -> bool {
+    let of_morpho = |product| matches!(product, Product::Metamorpho | Product::MorphoVaultV2);
+    match &pool.state {
+        PoolState::BalancerV3Buffer(buffer) => of_morpho(buffer.vault.product),
+        PoolState::BalancerV3(pool) => pool.followed.iter().any(|followed| of_morpho(followed.vault.product)),
+        _ => of_morpho(pool.product),
+    }
 }
 
 #[test]
@@ -242,6 +251,26 @@ fn a_step_through_what_is_warm_costs_what_is_left() {
                 let legs = [leg([*i, *j], false), Leg { pool: PoolId(second), coins: [*k, *l], half: false }];
                 let what = format!("{id}, {}", next.product.id());
                 note(what, &legs, &[(coin(*i), *amount)], &[next.coins[usize::from(*l)]]);
+            }
+            // side by side, each pair once; those of Morpho alone, where it matters
+            if first > second || !(lends(pool) && lends(next)) {
+                continue;
+            }
+            let other = |place: u8| next.coins[usize::from(place)];
+            for (i, j, amount, _) in here {
+                for (k, l, more, _) in there {
+                    let onward = |half| Leg { pool: PoolId(second), coins: [*k, *l], half };
+                    if coin(*i) == other(*k) && coin(*j) != other(*l) {
+                        let legs = [leg([*i, *j], true), onward(false)];
+                        let what = format!("{id} and {} out of a coin", next.product.id());
+                        note(what, &legs, &[(coin(*i), *amount.max(more))], &[coin(*j), other(*l)]);
+                    }
+                    if coin(*j) == other(*l) && coin(*i) != other(*k) {
+                        let what = format!("{id} and {} into a coin", next.product.id());
+                        let inputs = [(coin(*i), *amount), (other(*k), *more)];
+                        note(what, &[leg([*i, *j], false), onward(false)], &inputs, &[coin(*j)]);
+                    }
+                }
             }
         }
     }

@@ -108,7 +108,24 @@ impl Table {
         for m in sorted.iter().take(15) {
             println!("{:>7.2}%  {} modelled, {} used: {}", m.error() * 100.0, m.modelled, m.used, m.shape);
         }
+        self.print_products();
         println!("within {:.0}%: {:.1}% of {} routes", TOLERANCE * 100.0, self.share_within() * 100.0, self.0.len());
+    }
+
+    /// Of each product, how many of its routes are further off, too low and too high, and how far they all are off in the mean.
+    fn print_products(&self) {
+        for product in Product::ALL {
+            let through: Vec<f64> =
+                self.0.iter().filter(|m| m.products.contains(product)).map(Measured::error).collect();
+            let [low, high] = [-1.0, 1.0].map(|side| through.iter().filter(|error| *error * side > TOLERANCE).count());
+            let mean = through.iter().sum::<f64>() / through.len().max(1) as f64;
+            println!(
+                "{:<30} {low:>3} too low, {high:>3} too high of {:>4}, {:>5.1}% in the mean",
+                product.id(),
+                through.len(),
+                mean * 100.0
+            );
+        }
     }
 
     /// The bar: 95% of routes within 7% of the receipt, and every limit with room to spare.

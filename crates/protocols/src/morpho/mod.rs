@@ -10,6 +10,7 @@ mod irm;
 mod metamorpho;
 mod reader;
 pub mod vault_v2;
+pub(crate) mod warm;
 
 pub use blue::{Holding, MORPHO_BLUE, Market};
 pub use cold::{METAMORPHO, MorphoProtocol};

@@ -32,3 +32,9 @@ pub(super) const fn beyond(wraps: bool, traded_gas_units: u64) -> u64 {
     let own = traded_gas_units.saturating_sub(TRANSFERS_GAS_UNITS);
     own.saturating_add(if wraps { wrapping } else { unwrapping })
 }
+
+/// What such a trade with the vault behind costs as a step of its own.
+pub(super) const fn traded(wraps: bool, beyond_gas_units: u64) -> u64 {
+    let [wrapping, unwrapping] = BEYOND_GAS_UNITS;
+    beyond_gas_units.saturating_sub(if wraps { wrapping } else { unwrapping }).saturating_add(TRANSFERS_GAS_UNITS)
+}

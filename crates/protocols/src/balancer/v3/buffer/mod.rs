@@ -141,6 +141,13 @@ impl State {
         gas::BUFFER_GAS_UNITS.saturating_add(self.vault.preview_gas_units())
     }
 
+    /// What the trade with the vault behind costs as a step of its own, of a trade with the buffer that costs so much; `None` where the buffer
+    /// serves it by itself.
+    pub(crate) fn traded_gas_units(&self, wraps: bool, gas_units: u64) -> Option<u64> {
+        let beyond = gas_units.checked_sub(self.gas_units()).filter(|beyond| *beyond > 0)?;
+        Some(gas::traded(wraps, beyond).saturating_add(self.vault.previewed_gas_units()))
+    }
+
     /// What no buffer can be in, in words.
     ///
     /// # Errors
