@@ -248,14 +248,19 @@ fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
         state.ticks = ticks.into();
     }
     let plain = Sketch { concentrated: false, depth: 1e5, ..deep.clone() };
-    let empty = market(2, &[]);
-    let state = empty.next(block(), Arc::clone(empty.tokens()), [rough, pool(1, &plain)]).unwrap();
+    let other = Sketch { coins: (0, 2), ..plain.clone() };
+    let empty = market(3, &[]);
+    let pools = [rough, pool(1, &plain), pool(2, &other)];
+    let state = empty.next(block(), Arc::clone(empty.tokens()), pools).unwrap();
     let prepared = Prepared::new(Arc::new(state));
     for ether in [1.0, 1e3, 1e5, 1e7] {
         for gas in [0, GWEI / 20, 100 * GWEI] {
-            let solution = solve(&prepared, &request(token(0), U256::from(ether * 1e18), token(1), gas)).unwrap();
-            let units = solution.route.gas_units();
-            assert!(units <= MAX_ROUTE_GAS_UNITS, "{units} gas units for {ether} ether at {gas} wei");
+            let single = request(token(0), U256::from(ether * 1e18), token(1), gas);
+            let basket = Request { outputs: vec![(token(1), 9_000), (token(2), 1_000)], ..single.clone() };
+            for request in [single, basket] {
+                let units = solve(&prepared, &request).unwrap().route.gas_units();
+                assert!(units <= MAX_ROUTE_GAS_UNITS, "{units} gas units for {ether} ether at {gas} wei: {request:?}");
+            }
         }
     }
 }

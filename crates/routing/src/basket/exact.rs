@@ -5,7 +5,7 @@ use crate::prepare::node;
 use crate::problem::{Flow, Problem};
 use crate::solve::shift;
 use crate::valuation;
-use crate::{Prepared, Request, Route};
+use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Route};
 
 use super::reach::reference;
 use super::shares::Steer;
@@ -51,8 +51,8 @@ pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -
     flows
 }
 
-/// Keeps the best exact route of a plan if it is better than what there is. Without `kept`, outputs keep their shares of
-/// what the flows bring in all.
+/// Keeps the best exact route of a plan if it is better than what there is; whether it would have used more gas than a transaction
+/// may. Without `kept`, outputs keep their shares of what the flows bring in all.
 pub(crate) fn offer(
     prepared: &Prepared,
     request: &Request,
@@ -60,19 +60,23 @@ pub(crate) fn offer(
     flows: &[Flow],
     kept: Option<&[(u32, f64)]>,
     best: &mut Option<Candidate>,
-) {
+) -> bool {
     if flows.is_empty() {
-        return;
+        return false;
     }
     let kept = kept.map_or_else(|| balanced(problem, flows), <[(u32, f64)]>::to_vec);
     if leaves_out(problem, flows) {
-        return;
+        return false;
     }
     let mut run = Run { prepared, request, problem, flows: flows.to_vec(), kept };
-    let Some(found) = run.best() else { return };
+    let Some(found) = run.best() else { return false };
+    if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
+        return true;
+    }
     if best.as_ref().is_none_or(|known| found.net > known.net) {
         *best = Some(found);
     }
+    false
 }
 
 /// Whether a flow leaves an input, or what it makes on its way, where it is, though that is no output.

@@ -9,10 +9,12 @@
 mod assign;
 mod exact;
 mod forced;
+mod offer;
 mod reach;
 mod shares;
 mod terms;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use braid_primitives::TokenId;
@@ -77,12 +79,14 @@ struct Solver<'a> {
     request: &'a Request,
     problem: Problem<'a>,
     reach: Reach,
+    /// Whether a plan was turned down because its route would use more gas than a transaction may.
+    too_much_gas: Cell<bool>,
 }
 
 impl<'a> Solver<'a> {
     fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
         let reach = Reach::new(&problem);
-        Self { prepared, request, problem, reach }
+        Self { prepared, request, problem, reach, too_much_gas: Cell::new(false) }
     }
 
     fn answer(&self) -> Result<Solution, SolveError> {
@@ -131,6 +135,9 @@ impl<'a> Solver<'a> {
                 (universe, bound) = self.split_and_reopen(wider, &start, value, &mut best);
             }
         }
+        if self.too_much_gas.get() {
+            self.save_gas(&universe, bound, &start, value, &mut best);
+        }
         let Some(found) = best else { return Err(self.why_nothing(value)) };
         let (pools_visited, certificate) = self.certificate(&universe, bound, &found);
         Ok(Solution { route: found.route, certificate, pools_visited })
@@ -150,9 +157,9 @@ impl<'a> Solver<'a> {
             let guesses = |token: u32| search_guess(start, self.prepared, token);
             if let Some(fixed) = search.fixed(&pools, &guesses, 1e-9 * value) {
                 let flows = exact::completed(&self.problem, &fixed.flows, &plan.flows);
-                exact::offer(self.prepared, self.request, &self.problem, &flows, None, best);
+                self.offer(&self.problem, &flows, None, best);
             }
-            exact::offer(self.prepared, self.request, &self.problem, &plan.flows, Some(&plan.kept), best);
+            self.offer(&self.problem, &plan.flows, Some(&plan.kept), best);
             tried.push(pools);
         }
     }
@@ -233,7 +240,7 @@ impl<'a> Solver<'a> {
         let flows = self.search(&wider, &potentials, prices, value).among(tokens, &chain);
         if !flows.is_empty() {
             let flows = exact::completed(&wider, &flows, &chain);
-            exact::offer(self.prepared, self.request, &wider, &flows, None, best);
+            self.offer(&wider, &flows, None, best);
         }
     }
 
@@ -259,7 +266,7 @@ impl<'a> Solver<'a> {
         let found = search.run(&chain, net, bound);
         if !found.flows.is_empty() {
             let flows = exact::completed(universe, &found.flows, &chain);
-            exact::offer(self.prepared, self.request, universe, &flows, None, best);
+            self.offer(universe, &flows, None, best);
         }
         (found.bound, found.prices, potentials.cap.clone())
     }

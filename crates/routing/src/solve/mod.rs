@@ -24,7 +24,7 @@ use crate::{
     Certificate, Excluded, Prepared, Request, Route, Solution, SolveError, Uncertified, Witness, valuation, walk,
 };
 
-pub(crate) use offer::shift;
+pub(crate) use offer::{dearer, shift};
 
 /// How many single chains are replayed exactly; the best of them is the floor under the answer.
 const CHAINS: usize = 3;

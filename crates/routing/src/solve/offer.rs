@@ -56,11 +56,8 @@ impl Single<'_> {
 
     /// Looks again as if gas were dearer, until a route keeps within the gas that a transaction may use.
     pub(super) fn save_gas(&self, universe: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) {
-        for share in SHARES_OF_TRADE {
+        for universe in dearer(universe, bound) {
             self.too_much_gas.set(false);
-            #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-            let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
-            let universe = Problem { gas_price: universe.gas_price.max(dear), ..universe.clone() };
             for chain in path::best_paths(
                 &universe,
                 &Potentials::new(&universe, 1.0),
@@ -81,6 +78,15 @@ impl Single<'_> {
     pub(super) fn flows_of(&self, route: &Route) -> Vec<Flow> {
         plan::flows_of(self.prepared, route)
     }
+}
+
+/// The problem as if gas were dearer, by and by. Bounds on it say nothing of the problem itself, and are not noted.
+pub(crate) fn dearer<'p>(problem: &Problem<'p>, bound: f64) -> impl Iterator<Item = Problem<'p>> {
+    SHARES_OF_TRADE.into_iter().map(move |share| {
+        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+        let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
+        Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
+    })
 }
 
 /// Moves what a flow cannot take to the other flows out of the same token; `None` if there is no other.

@@ -133,18 +133,29 @@ impl Single<'_> {
         let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
         let ends = tempting.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
         let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]).chain(ends);
-        let mut search = FlowSearch {
-            problem: &wider,
-            potentials: &first.potentials,
-            alive: &[],
-            start: &first.prices,
-            scale: first.bound.max(wider.gas_price),
+        self.search(&wider, &first.potentials, &[], &first.prices, first.bound).among(tokens, &chain)
+    }
+
+    /// A search for a flow of about such a value, from prices near its.
+    fn search<'s, 'p>(
+        &self,
+        problem: &'s Problem<'p>,
+        potentials: &'s Potentials,
+        alive: &'s [bool],
+        start: &'s [f64],
+        value: f64,
+    ) -> FlowSearch<'s, 'p> {
+        FlowSearch {
+            problem,
+            potentials,
+            alive,
+            start,
+            scale: value.max(problem.gas_price),
             ceiling: f64::INFINITY,
             max_pools: plan::most_pools(self.prepared, self.request),
             newton: Newton::default(),
-            local: vec![u32::MAX; first.prices.len()],
-        };
-        search.among(tokens, &chain)
+            local: vec![u32::MAX; start.len()],
+        }
     }
 
     /// Looks for a better flow over the universe, and for a bound on every route over it.
@@ -197,23 +208,12 @@ impl Single<'_> {
             }
         }
         self.settle_guesses(universe, &mut start);
-        let mut search = FlowSearch {
-            problem: universe,
-            potentials: &potentials,
-            alive: &alive,
-            start: &start,
-            scale: bound.max(universe.gas_price),
-            ceiling: f64::INFINITY,
-            max_pools: plan::most_pools(self.prepared, self.request),
-            newton: Newton::default(),
-            local: vec![u32::MAX; start.len()],
-        };
+        let mut search = self.search(universe, &potentials, &alive, &start, bound);
         let found = search.run(&chain, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
         let Found { bound, prices, tightest, relaxed, .. } = found;
-        let rest = Rest { newton, tightest, relaxed, alive, start };
-        Split { bound, prices, potentials, rest: Some(rest) }
+        Split { bound, prices, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
     }
 
     /// As [`Single::split`] over a universe of more pools, from where a split over fewer ended.
@@ -234,23 +234,12 @@ impl Single<'_> {
         let known = |(price, start): (&f64, &f64)| if *price > 0.0 { *price } else { *start };
         let start: Vec<f64> = board.price.iter().zip(start).map(known).collect();
         let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        let mut search = FlowSearch {
-            problem: universe,
-            potentials: &potentials,
-            alive: &alive,
-            start: &start,
-            scale: before.bound.max(universe.gas_price),
-            ceiling: f64::INFINITY,
-            max_pools: plan::most_pools(self.prepared, self.request),
-            newton: Newton::default(),
-            local: vec![u32::MAX; start.len()],
-        };
+        let mut search = self.search(universe, &potentials, &alive, &start, before.bound);
         let found = search.run_again(board.given(), &chain);
         let newton = search.newton;
         self.offer(best, &found.flows);
         let Found { bound, prices, tightest, relaxed, .. } = found;
-        let rest = Rest { newton, tightest, relaxed, alive, start };
-        Split { bound, prices, potentials, rest: Some(rest) }
+        Split { bound, prices, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
     }
 
     /// The least bound that can be had over the universe, where a split's is not close to the best route.
@@ -260,17 +249,8 @@ impl Single<'_> {
             return bound;
         };
         if let Some(relaxed) = relaxed.take() {
-            let mut search = FlowSearch {
-                problem: universe,
-                potentials: &split.potentials,
-                alive,
-                start,
-                scale: bound.max(universe.gas_price),
-                ceiling: f64::INFINITY,
-                max_pools: 0,
-                newton: std::mem::take(newton),
-                local: vec![u32::MAX; start.len()],
-            };
+            let search = self.search(universe, &split.potentials, alive, start, bound);
+            let mut search = FlowSearch { max_pools: 0, newton: std::mem::take(newton), ..search };
             bound = search.branch(relaxed, known, bound);
         }
         let unclear = bound - known > UNCLEAR * bound.abs() && GAS_WEIGHS * universe.gas_price > bound - known;
