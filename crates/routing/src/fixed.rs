@@ -74,7 +74,7 @@ impl<'p> Fixed<'p> {
         let mut flows = Vec::with_capacity(sub.members.len());
         let tokens = std::mem::take(&mut sub.tokens);
         sub.members.retain(|member| match member.flow(&tokens, &prices) {
-            Some(flow) if flow.amount_in * price_in(member, &flow, &prices) > NOTHING * scale => {
+            Some(flow) if value_of(member, &flow, &prices) > NOTHING * scale => {
                 gas += member.gas;
                 flows.push(flow);
                 true
@@ -117,8 +117,12 @@ impl<'p> Fixed<'p> {
     }
 }
 
-fn price_in(member: &Member<'_>, flow: &Flow, prices: &[f64]) -> f64 {
-    prices[member.ends[usize::from(flow.side)] as usize]
+/// What a flow takes or pays, whichever is worth more: what there is too much of is worth nothing, and still has to go somewhere.
+fn value_of(member: &Member<'_>, flow: &Flow, prices: &[f64]) -> f64 {
+    let side = usize::from(flow.side);
+    let [price_in, price_out] = [side, 1 - side].map(|coin| prices[member.ends[coin] as usize]);
+    let paid = member.curve.direction(flow.side).map_or(0.0, |direction| direction.quote(flow.amount_in).0);
+    (flow.amount_in * price_in).max(paid * price_out)
 }
 
 /// Drops pools that lead to a token that nothing else touches, until none does.

@@ -65,6 +65,25 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
+/// Most pools priced by a search for narrow chains beside the best ones.
+const NARROW_QUOTES: usize = 400;
+
+/// The best chains for the whole amount, within so many pools priced. Of a token that can be had by several pools the most is kept, and
+/// a pool further on may not take as much: where one refused its amount, chains that hold least are looked for too.
+pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
+    let used = Support::default();
+    let mut search = Search { left: quotes, ..Search::new(problem, potentials, problem.amount, &used, keep) };
+    search.run();
+    let mut paths = search.paths();
+    if search.is_refused {
+        let narrow = Search::new(problem, potentials, problem.amount, &used, keep);
+        let mut narrow = Search { narrow: true, left: quotes.min(NARROW_QUOTES), ..narrow };
+        narrow.run();
+        paths.extend(narrow.paths());
+    }
+    paths
+}
+
 /// The best chain for the whole amount that is worth more than `floor`, within so many pools priced.
 pub(crate) fn better_path(problem: &Problem<'_>, potentials: &Potentials, floor: f64, quotes: usize) -> Option<Path> {
     let used = Support::default();
@@ -102,6 +121,8 @@ struct Search<'a, 'p> {
     newest: Vec<u32>,
     /// How many pools may still be priced.
     left: usize,
+    /// Whether a pool did not take what a chain had for it.
+    is_refused: bool,
 }
 
 impl<'a, 'p> Search<'a, 'p> {
@@ -124,6 +145,7 @@ impl<'a, 'p> Search<'a, 'p> {
             ends: Vec::new(),
             newest,
             left: QUOTES,
+            is_refused: false,
         }
     }
 
@@ -193,7 +215,10 @@ impl<'a, 'p> Search<'a, 'p> {
             return;
         }
         self.left -= 1;
-        let Some((amount, gas_units)) = self.quote(arrow, label.amount) else { return };
+        let Some((amount, gas_units)) = self.quote(arrow, label.amount) else {
+            self.is_refused = true;
+            return;
+        };
         let gas = label.gas + gas_units * problem.gas_price;
         let narrow = self.narrow && to != problem.target;
         let promise = if narrow { -amount } else { amount * worth - gas };

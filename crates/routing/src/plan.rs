@@ -22,14 +22,16 @@ const NOT_WORTH_A_STEP: f64 = 1e-6;
 /// Why a plan does not replay.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PlanError {
-    /// A flow's pool refuses; it would take at most this much, where it says.
-    Refused { flow: Flow, at_most: Option<f64> },
+    /// A flow's pool refuses what was there for it; it would take at most this much, where it says.
+    Refused { flow: Flow, offered: f64, at_most: Option<f64> },
     /// The flows form a cycle.
     Cycle,
     /// A pool or token that the market does not have, or a conversion of ether that it lacks.
     Unknown,
     /// Nothing arrives.
     Nothing,
+    /// Something is left of a token that is no output: no flow takes it on.
+    StaysBehind,
 }
 
 /// What each output token keeps of its balance while the rest flows on: planned amount by node.
@@ -209,7 +211,10 @@ impl<'a> Replay<'a> {
                 Ok(()) => {}
                 // A crumb that buys nothing stays with the larger branches.
                 Err(SwapError::ZeroOutput) if !last => {}
-                Err(error) => return Err(PlanError::Refused { flow: **flow, at_most: at_most(&error) }),
+                Err(error) => {
+                    let (flow, offered) = (**flow, f64::from(amount));
+                    return Err(PlanError::Refused { flow, offered, at_most: at_most(&error) });
+                }
             }
         }
         Ok(())
@@ -251,6 +256,10 @@ impl<'a> Replay<'a> {
         let amounts_out: Vec<U256> = self.request.outputs.iter().map(|(token, _)| self.balance(*token)).collect();
         if amounts_out.iter().any(U256::is_zero) {
             return Err(PlanError::Nothing);
+        }
+        let is_wanted = |token: TokenId| self.request.outputs.iter().any(|(output, _)| *output == token);
+        if self.balances.iter().any(|(token, amount)| !amount.is_zero() && !is_wanted(*token)) {
+            return Err(PlanError::StaysBehind);
         }
         Ok(Route { steps: self.steps, amounts_out })
     }

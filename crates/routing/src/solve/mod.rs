@@ -240,7 +240,7 @@ impl<'a> Single<'a> {
 
     fn chains(&self, potentials: &Potentials) -> Vec<Path> {
         let quotes = if self.problem.awake.is_none() { path::QUOTES } else { CHAIN_QUOTES };
-        path::best_paths_within(&self.problem, potentials, self.problem.amount, &Support::default(), CHAINS, quotes)
+        path::whole_paths(&self.problem, potentials, CHAINS, quotes)
     }
 
     fn why_nothing(&self, potentials: &Potentials) -> SolveError {

@@ -39,7 +39,7 @@ impl Single<'_> {
         for _ in 0..REPAIRS {
             match plan::replay(self.prepared, self.request, &flows, &[]) {
                 Ok(route) if self.is_within_limits(&route) => return Some(route),
-                Err(PlanError::Refused { flow, at_most }) => shift(&mut flows, &flow, at_most)?,
+                Err(PlanError::Refused { flow, offered, at_most }) => shift(&mut flows, &flow, offered, at_most)?,
                 Ok(_) | Err(_) => return None,
             }
         }
@@ -89,15 +89,17 @@ pub(crate) fn dearer<'p>(problem: &Problem<'p>, bound: f64) -> impl Iterator<Ite
     })
 }
 
-/// Moves what a flow cannot take to the other flows out of the same token; `None` if there is no other.
-pub(crate) fn shift(flows: &mut Vec<Flow>, refused: &Flow, at_most: Option<f64>) -> Option<()> {
-    let keep = at_most.map_or(0.0, |most| (most * FULL).min(refused.amount_in * 0.999));
+/// Moves what a flow cannot take of what is there for it to the other flows out of the same token; `None` if there is no other. A plan
+/// for an amount that swamps the market may speak of less than is there: all flows out of the token are taken up to that first.
+pub(crate) fn shift(flows: &mut Vec<Flow>, refused: &Flow, offered: f64, at_most: Option<f64>) -> Option<()> {
+    let keep = at_most.map_or(0.0, |most| (most * FULL).min(offered * 0.999));
+    let scale = offered / refused.amount_in;
     let others: f64 =
         flows.iter().filter(|f| f.from == refused.from && f.pair != refused.pair).map(|f| f.amount_in).sum();
-    if others <= 0.0 {
+    if others <= 0.0 || !scale.is_finite() {
         return None;
     }
-    let factor = 1.0 + (refused.amount_in - keep) / others;
+    let factor = scale + (offered - keep) / others;
     for flow in flows.iter_mut().filter(|flow| flow.from == refused.from) {
         flow.amount_in = if flow.pair == refused.pair { keep } else { flow.amount_in * factor };
     }
