@@ -51,8 +51,8 @@ pub(crate) struct Newton {
 
 /// Work that the relaxed problems of one request may cost, and all of it: counted in evaluations of a pool. Ten thousand
 /// are about half a millisecond.
-pub(crate) const RELAX_BUDGET: u64 = 80_000;
-pub(crate) const BUDGET: u64 = 140_000;
+pub(crate) const RELAX_BUDGET: u64 = 50_000;
+pub(crate) const BUDGET: u64 = 75_000;
 /// Multiplications of a factorisation that count as one evaluation of a pool.
 const PRODUCTS: usize = 64;
 /// What every minimisation may cost, whatever came before it.
