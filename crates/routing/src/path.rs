@@ -68,8 +68,8 @@ pub(crate) fn best_paths_within(
 /// Most pools priced by a search for narrow chains beside the best ones.
 const NARROW_QUOTES: usize = 400;
 
-/// The best chains for the whole amount, within so many pools priced. Of a token that can be had by several pools the most is kept, and
-/// a pool further on may not take as much: where one refused its amount, chains that hold least are looked for too.
+/// The best chains for the whole amount, at most `keep` of them, within so many pools priced. Of a token that can be had by several pools the most is kept, and
+/// a pool further on may not take as much: where one refused its amount, as many chains that hold least follow.
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
     let mut search = Search { left: quotes, ..Search::new(problem, potentials, problem.amount, &used, keep) };
@@ -79,7 +79,8 @@ pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: 
         let narrow = Search::new(problem, potentials, problem.amount, &used, keep);
         let mut narrow = Search { narrow: true, left: quotes.min(NARROW_QUOTES), ..narrow };
         narrow.run();
-        paths.extend(narrow.paths());
+        let fresh: Vec<Path> = narrow.paths().into_iter().filter(|path| !paths.contains(path)).collect();
+        paths.extend(fresh);
     }
     paths
 }

@@ -114,8 +114,8 @@ impl Single<'_> {
         earning
     }
 
-    /// The pools that were set aside between tokens of the best route, and what each lacks to earn its gas at prices at which
-    /// the dual has a value: that much less bounds a route with one of them. Those of which it is less than the best route's
+    /// The pools that were set aside between tokens of the best route, and what each lacks to earn its gas, nothing where it does, at
+    /// prices at which the dual has a value: that much less bounds a route with one of them. Those of which it is less than the best route's
     /// are left out.
     pub(super) fn near(
         &self,
