@@ -15,6 +15,8 @@ use crate::problem::{NOWHERE, Problem};
 
 /// Most pools asked about, one after the other.
 const QUESTIONS: usize = 6;
+/// What they may cost, in evaluations of a pool.
+const WORK: u64 = 80_000;
 /// Gap, as a share of the bound, from which it is worth the time; in a large market it takes longer.
 const WORTHWHILE: f64 = 1e-6;
 const WORTHWHILE_IN_LARGE: f64 = 1e-4;
@@ -54,7 +56,11 @@ impl<'p> FlowSearch<'_, 'p> {
         let problem = Problem { recorder: None, ..self.problem.clone() };
         let Relaxed { sub, prices, at } = relaxed;
         let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices, at: Rc::new(at) }];
+        let budget = self.newton.work() + WORK;
         for _ in 0..QUESTIONS {
+            if self.newton.is_spent(budget) {
+                break;
+            }
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
             let Some(pair) = self.used_in_part(&sub, &leaves[at]) else { break };

@@ -20,8 +20,9 @@ const GROWTH: usize = 48;
 const ROUNDS: usize = 8;
 /// Gas of a plain swap, for scale.
 pub(crate) const SWAP_GAS_UNITS: f64 = 80_000.0;
-/// Surcharges tried.
+/// Surcharges tried, and over how many pools: those that earn most, as a multiple of how many a route may use.
 const SURCHARGES: usize = 6;
+const CONTENDERS: usize = 3;
 /// What floating point may add to the value of a flow, as a share.
 const ROUNDED: f64 = 5e-3;
 /// Where smoothing ends, as a share of a swap's gas.
@@ -44,6 +45,15 @@ pub(crate) struct Relaxed<'p> {
     pub(crate) sub: Subproblem<'p>,
     pub(crate) prices: Vec<f64>,
     pub(crate) at: Judged,
+}
+
+/// A flow among few tokens, the relaxed problem there and its prices.
+pub(crate) struct Among<'p> {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) sub: Subproblem<'p>,
+    pub(crate) prices: Vec<f64>,
+    /// Whether the number of pools is what limits the flow.
+    pub(crate) is_full: bool,
 }
 
 /// One problem on the way to its flow.
@@ -136,7 +146,7 @@ impl<'p> FlowSearch<'_, 'p> {
     }
 
     /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
-    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Vec<Flow> {
+    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Among<'p> {
         let mut members = vec![false; self.local.len()];
         for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {
             members[token] = true;
@@ -146,7 +156,9 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| self.guess(*token)).collect();
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);
-        rounding::round(self, &sub, &relaxed, dear.as_ref(), chain).map_or_else(Vec::new, |fixed| fixed.flows)
+        let rounded = rounding::round(self, &sub, &relaxed, dear.as_ref(), chain);
+        let flows = rounded.map_or_else(Vec::new, |fixed| fixed.flows);
+        Among { flows, sub, prices: relaxed, is_full: dear.is_some() }
     }
 
     /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.
@@ -210,7 +222,7 @@ impl<'p> FlowSearch<'_, 'p> {
         }
     }
 
-    /// The subproblem with a surcharge on every pool's gas, such that about as many pools pay as a route may use, and the
+    /// The pools that earn most, with a surcharge on the gas of each such that about as many pay as a route may use, and the
     /// prices that go with it; `None` where no more pay without.
     fn dearer(&mut self, sub: &Subproblem<'p>, relaxed: &[f64]) -> Option<(Subproblem<'p>, Vec<f64>)> {
         let gain = |member: &Member<'p>| rounding::member_gain_within(member, sub, relaxed).unwrap_or(0.0);
@@ -218,10 +230,15 @@ impl<'p> FlowSearch<'_, 'p> {
         gains.sort_by(|a, b| b.total_cmp(a));
         // Where pools are left out the others earn more: the surcharge has to be above what the first one too many earns.
         let mut surcharge = *gains.get(self.max_pools)?;
-        let (mut low, mut high) = (0.0_f64, f64::INFINITY);
-        let (mut prices, mut found) = (relaxed.to_vec(), None);
+        let least = gains.get(CONTENDERS * self.max_pools).copied().unwrap_or(0.0);
+        let contends = |member: &&Member<'p>| rounding::member_gain_within(member, sub, relaxed) >= Some(least);
+        let pools: Vec<u32> = sub.members.iter().filter(contends).map(|member| member.pair).collect();
+        let few = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+        let relaxed_price = |token: &u32| sub.tokens.iter().position(|t| t == token).map_or(1.0, |at| relaxed[at]);
+        let mut prices: Vec<f64> = few.tokens.iter().map(relaxed_price).collect();
+        let (mut low, mut high, mut found) = (0.0_f64, f64::INFINITY, None);
         for _ in 0..SURCHARGES {
-            let mut dear = sub.clone();
+            let mut dear = few.clone();
             for member in &mut dear.members {
                 member.gas += surcharge;
             }

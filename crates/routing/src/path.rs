@@ -105,6 +105,7 @@ pub(crate) fn narrowest_paths(problem: &Problem<'_>, potentials: &Potentials, ke
 
 struct Search<'a, 'p> {
     problem: &'a Problem<'p>,
+    potentials: &'a Potentials,
     worth: &'a [f64],
     amount: f64,
     used: &'a Support,
@@ -135,6 +136,7 @@ impl<'a, 'p> Search<'a, 'p> {
         }
         Self {
             problem,
+            potentials,
             worth: &potentials.worth,
             amount,
             used,
@@ -180,7 +182,7 @@ impl<'a, 'p> Search<'a, 'p> {
                 for arrow in self.problem.ways(token) {
                     let to = arrow.to as usize;
                     let promise = label.amount * arrow.spot * self.worth[to] - label.gas;
-                    if promise > floor && to != target {
+                    if promise > floor && to != target && self.potentials.leads_on(to, problem.hops - hop) {
                         self.extend(at, arrow, &mut next);
                     }
                 }

@@ -17,6 +17,8 @@ use crate::problem::Problem;
 pub(crate) struct Potentials {
     pub(crate) cap: Vec<f64>,
     pub(crate) worth: Vec<f64>,
+    /// Fewest pools from each token to the output, of those that are worth something; empty where that is not known.
+    hops_left: Vec<u16>,
     gas_share: f64,
 }
 
@@ -25,13 +27,19 @@ impl Potentials {
     /// that is worth less than its gas.
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
         let cap = caps(problem, problem.amount, Through::Awake);
-        let worth = worths(problem, &cap, gas_share);
-        Self { cap, worth, gas_share }
+        let (worth, hops_left) = worths(problem, &cap, gas_share);
+        Self { cap, worth, hops_left, gas_share }
     }
 
     /// Of caps and worths worked out elsewhere, the latter without gas.
     pub(crate) fn of_parts(cap: Vec<f64>, worth: Vec<f64>) -> Self {
-        Self { cap, worth, gas_share: 0.0 }
+        Self { cap, worth, hops_left: Vec::new(), gas_share: 0.0 }
+    }
+
+    /// Whether a token can lead to the output by at most so many pools.
+    #[inline]
+    pub(crate) fn leads_on(&self, token: usize, pools: usize) -> bool {
+        self.hops_left.get(token).is_none_or(|left| usize::from(*left) <= pools)
     }
 
     /// The share of the gas that the worths leave out.
@@ -48,8 +56,8 @@ impl Potentials {
     pub(crate) fn with_first_slippage(problem: &Problem<'_>, gas_share: f64) -> Self {
         let mut cap = caps(problem, effective_amount(problem), Through::All);
         cap[problem.source] = problem.amount * OUTWARD;
-        let worth = worths(problem, &cap, gas_share);
-        Self { cap, worth, gas_share }
+        let (worth, hops_left) = worths(problem, &cap, gas_share);
+        Self { cap, worth, hops_left, gas_share }
     }
 
     /// Tightens the caps to a value that no route better than the one known can hold, at the given prices; then the worths.
@@ -67,7 +75,7 @@ impl Potentials {
             }
         }
         if tighter {
-            self.worth = worths(problem, &self.cap, self.gas_share);
+            (self.worth, self.hops_left) = worths(problem, &self.cap, self.gas_share);
         }
         tighter
     }
@@ -167,13 +175,13 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     cost
 }
 
-/// The most that a unit of each token is worth at the output.
-fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
+/// The most that a unit of each token is worth at the output, and the fewest pools by which it is worth something.
+fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<u16>) {
     let (source, target) = (problem.source, problem.target);
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
-    sweep(problem, Through::Awake, [target, source], |x, arrow| {
+    let rounds = sweep(problem, Through::Awake, [target, source], |x, arrow| {
         let (here, from) = (worth[x], arrow.to as usize);
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
             return false;
@@ -194,7 +202,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> Vec<f64> {
         }
         better
     });
-    worth
+    (worth, rounds)
 }
 
 /// Which tokens a sweep passes through.
@@ -206,24 +214,27 @@ pub(crate) enum Through {
 
 /// Relaxes arrows round by round from the first token, through inner tokens, until the second. `relax` says whether the token
 /// at the arrow's other side improved. The last round leads to the second token only: from any other none is left to go on.
+/// Gives the round in which each token between the two improved first, counted from one.
 fn sweep(
     problem: &Problem<'_>,
     through: Through,
     [start, end]: [usize; 2],
     mut relax: impl FnMut(usize, &Arrow) -> bool,
-) {
+) -> Vec<u16> {
     let graph = problem.prepared.graph();
     // The round before which each token improved last.
     let mut fresh = vec![usize::MAX; graph.token_count()];
     fresh[start] = 0;
+    let mut first = vec![u16::MAX; fresh.len()];
     let (mut frontier, mut next) = (vec![start], Vec::new());
-    for round in 0..problem.hops {
+    for (number, round) in (1_u16..).zip(0..problem.hops) {
         let is_last = round + 1 == problem.hops;
         for &x in frontier.iter().filter(|_| !is_last) {
             let mut relax = |arrow: &Arrow| {
                 let to = arrow.to as usize;
                 if relax(x, arrow) && to != end && fresh[to] != round + 1 {
                     fresh[to] = round + 1;
+                    first[to] = first[to].min(number);
                     next.push(to);
                 }
             };
@@ -246,5 +257,37 @@ fn sweep(
         if frontier.is_empty() {
             break;
         }
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::path;
+    use crate::support::Support;
+    use crate::testing::{prepared, problem, token};
+
+    const ETHER: u128 = 10_u128.pow(18);
+
+    #[test]
+    fn a_search_prices_no_pool_behind_which_the_output_is_too_far() {
+        // 1 – 0 – 2 – 3 – 4, and a crowd around 0 that leads back to it.
+        let deep = [10_000 * ETHER; 2];
+        let crowd = (5..200).flat_map(|n| [((0, n), deep), ((0, n), deep)]);
+        let line = [((1, 0), deep), ((0, 2), deep), ((2, 3), deep), ((3, 4), deep)];
+        let market = prepared(&line.into_iter().chain(crowd).collect::<Vec<_>>());
+        let problem = problem(&market, token(1), U256::from(ETHER), token(4));
+        let potentials = Potentials::new(&problem, 0.0);
+        for (position, left) in [(3, 1), (2, 2), (0, 3)] {
+            let at = token(position).index();
+            assert!(potentials.leads_on(at, left) && !potentials.leads_on(at, left - 1), "{position}");
+        }
+        assert!(!potentials.leads_on(token(5).index(), 3));
+        // Of four hundred pools the four on the way are priced.
+        let found = path::best_paths_within(&problem, &potentials, 1e18, &Support::default(), 1, 4);
+        assert_eq!(found.first().map(|path| path.flows.len()), Some(4));
     }
 }

@@ -11,8 +11,9 @@ use crate::problem::Flow;
 
 /// Shares of its gas that a pool must earn at the relaxed prices to be in a first set.
 const THRESHOLDS: [f64; 3] = [0.97, 0.8, 1.03];
-/// Most sets tried.
+/// Most sets tried; where no more pools may be used each takes longer, and brings less.
 const TRIALS: usize = 40;
+const TRIALS_WHEN_FULL: usize = 12;
 
 /// The best set found, balanced; `None` if none can carry the amount.
 ///
@@ -123,8 +124,9 @@ impl<'p> Rounding<'_, 'p> {
             }
         }
         moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let most = if full { TRIALS_WHEN_FULL } else { TRIALS };
         for (_, pair, add) in moves {
-            if self.trials >= TRIALS || search.newton.is_spent(BUDGET) {
+            if self.trials >= most || search.newton.is_spent(BUDGET) {
                 return None;
             }
             self.trials += 1;

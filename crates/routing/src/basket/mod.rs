@@ -237,7 +237,7 @@ impl<'a> Solver<'a> {
         let chain = best.as_ref().map_or_else(Vec::new, |found| exact::flows_of(self.prepared, &found.route));
         let ends = pools.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
         let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]).chain(ends);
-        let flows = self.search(&wider, &potentials, prices, value).among(tokens, &chain);
+        let flows = self.search(&wider, &potentials, prices, value).among(tokens, &chain).flows;
         if !flows.is_empty() {
             let flows = exact::completed(&wider, &flows, &chain);
             self.offer(&wider, &flows, None, best);

@@ -104,9 +104,10 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
             if z < -30.0 {
                 return 0.0;
             }
-            let weight = 1.0 / (1.0 + (-z).exp());
-            let value = if z > 30.0 { z * tau } else { tau * z.exp().ln_1p() };
-            (value, weight, weight * (1.0 - weight) / tau)
+            // By the exponential that is at most one: the other overflows, and one is enough.
+            let less = (-z.abs()).exp();
+            let weight = if z > 0.0 { 1.0 } else { less } / (1.0 + less);
+            (tau * (z.max(0.0) + less.ln_1p()), weight, weight * (1.0 - weight) / tau)
         }
     };
     let n = sub.tokens.len();

@@ -64,6 +64,11 @@ impl Newton {
         self.work > budget
     }
 
+    /// Work done so far, in evaluations of a pool.
+    pub(crate) fn work(&self) -> u64 {
+        self.work
+    }
+
     /// Moves `prices` towards the minimum. The price of the basket asked for stays. `scale` is the value of the whole trade.
     pub(crate) fn minimise(
         &mut self,

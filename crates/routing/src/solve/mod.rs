@@ -194,7 +194,7 @@ impl<'a> Single<'a> {
         } else {
             let (universe, bound) = self.split_and_reopen(universe, &mut best);
             self.missed_chain(potentials, &mut best);
-            self.covered(universe, bound, None, &mut best)
+            self.covered(universe, bound, &mut best)
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.
         let beyond = |found: &Candidate, share: f64| bound - found.net > share * bound.abs();
@@ -227,7 +227,7 @@ impl<'a> Single<'a> {
             let bound = self.below_gas(&wider, best.as_ref());
             (wider, bound)
         } else {
-            self.covered(universe, bound, None, &mut best)
+            self.covered(universe, bound, &mut best)
         };
         if self.too_much_gas.get() {
             self.save_gas(&universe, bound, &mut best);

@@ -2,13 +2,14 @@
 
 use super::{Candidate, Single};
 use crate::board::PriceBoard;
+use crate::branch::Judged;
 use crate::certify;
 use crate::dual::Newton;
 use crate::few::{self, Worth};
-use crate::flow::{FlowSearch, Found, Relaxed};
+use crate::flow::{Among, FlowSearch, Found, Relaxed};
 use crate::plan;
 use crate::potentials::Potentials;
-use crate::problem::{Flow, Problem};
+use crate::problem::Problem;
 use crate::reach::reachable;
 
 /// Gap, as a share of the bound, below which nothing more is tried.
@@ -19,6 +20,8 @@ const FAR_OFF: f64 = 2e-2;
 const LOOSE: f64 = 5e-3;
 /// Gap, as a share of the bound, from which pools are counted once more at the prices of the flow.
 const UNCLEAR: f64 = 1e-4;
+/// Share of a gap that a bound may be looser over more pools without another flow being looked for.
+const HARDLY: f64 = 0.1;
 /// Gas of a few swaps: where a gap is of its order, counting pools closes it.
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
@@ -98,11 +101,11 @@ impl Single<'_> {
         tempting.extend(near.iter().chain(&after).map(|(_, pair)| (0.0, *pair)));
         let at_once = promises(gap) || !near.is_empty() || !after.is_empty();
         if at_once {
-            let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
-            self.offer(best, &flows);
+            let through = self.flow_through(&universe, &first, &tempting, best.as_ref());
+            self.offer(best, &through.flows);
             if !self.covers(&universe, best.as_ref()) {
                 self.tempted.set(tempts(gap));
-                return self.covered(universe, whole, Some(&first), best);
+                return self.covered_through(universe, &first, through, best);
             }
         }
         let known = best.as_ref().map_or(0.0, |found| found.net);
@@ -113,19 +116,36 @@ impl Single<'_> {
         if at_once || !promises(gap) {
             return (universe, bound);
         }
-        let flows = self.flow_through(&universe, &first, &tempting, best.as_ref());
-        self.offer(best, &flows);
-        self.covered(universe, bound, Some(&first), best)
+        let through = self.flow_through(&universe, &first, &tempting, best.as_ref());
+        self.offer(best, &through.flows);
+        if self.covers(&universe, best.as_ref()) {
+            return (universe, bound);
+        }
+        self.covered_through(universe, &first, through, best)
+    }
+
+    /// As [`Single::covered`] for a universe that lacks pools of a flow through few tokens, after a split over it.
+    fn covered_through<'u>(
+        &'u self,
+        universe: Problem<'u>,
+        first: &Split<'u>,
+        through: Among<'u>,
+        best: &mut Option<Candidate>,
+    ) -> (Problem<'u>, f64) {
+        let wider = self.widened(universe, best.as_ref());
+        let mut split = self.split_again(&wider, first, through, best);
+        let bound = self.narrowed(&wider, &mut split, best.as_ref());
+        (wider, bound)
     }
 
     /// A flow over the tokens of the best route and of pools that tempt, with these open.
-    fn flow_through(
+    fn flow_through<'u>(
         &self,
-        universe: &Problem<'_>,
+        universe: &Problem<'u>,
         first: &Split<'_>,
         tempting: &[(f64, u32)],
         best: Option<&Candidate>,
-    ) -> Vec<Flow> {
+    ) -> Among<'u> {
         let mut wider = universe.clone();
         for (_, pair) in tempting {
             wider.closed[*pair as usize] = false;
@@ -216,14 +236,19 @@ impl Single<'_> {
         Split { bound, prices, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
     }
 
-    /// As [`Single::split`] over a universe of more pools, from where a split over fewer ended.
-    pub(super) fn split_again<'p>(
+    /// As [`Single::split`] over a universe of more pools, from where a split over fewer and a flow through few tokens ended. If at
+    /// the prices of that flow the dual is close to the best route, or hardly above what it was over fewer pools where the number of
+    /// pools is what limits the flow, another flow would bring next to nothing.
+    fn split_again<'p>(
         &self,
         universe: &Problem<'p>,
         before: &Split<'_>,
+        through: Among<'p>,
         best: &mut Option<Candidate>,
     ) -> Split<'p> {
-        let Some(Rest { start, tightest: (dual, board), .. }) = &before.rest else { return self.split(universe, best) };
+        let Some(Rest { start, tightest: (dual, before_board), .. }) = &before.rest else {
+            return self.split(universe, best);
+        };
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
         if !dual.is_finite() || potentials.worth[universe.source] <= 0.0 {
             return self.split(universe, best);
@@ -232,10 +257,24 @@ impl Single<'_> {
         self.tighten(universe, &mut potentials, net);
         let alive = reachable(universe);
         let known = |(price, start): (&f64, &f64)| if *price > 0.0 { *price } else { *start };
-        let start: Vec<f64> = board.price.iter().zip(start).map(known).collect();
+        let start: Vec<f64> = before_board.price.iter().zip(start).map(known).collect();
+        let mut board = PriceBoard::new(start.len());
+        before_board.given().iter().for_each(|token| board.set(*token, start[*token]));
+        let own = through.sub.tokens.iter().zip(&through.prices);
+        own.for_each(|(token, price)| board.set(*token as usize, *price));
+        board.fill(universe, &alive, &start);
+        let bound = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
+        let (gap, more) = (bound - net, bound - dual);
+        if gap <= UNCLEAR * bound.abs() || (through.is_full && more <= HARDLY * gap) {
+            let (sub, prices, at) = (through.sub, through.prices, Judged { board: board.clone(), dual: bound });
+            let relaxed = (!through.is_full).then_some(Relaxed { sub, prices, at });
+            let prices = board.price.clone();
+            let rest = Rest { newton: Newton::default(), tightest: (bound, board), relaxed, alive, start };
+            return Split { bound, prices, potentials, rest: Some(rest) };
+        }
         let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
         let mut search = self.search(universe, &potentials, &alive, &start, before.bound);
-        let found = search.run_again(board.given(), &chain);
+        let found = search.run_again(before_board.given(), &chain);
         let newton = search.newton;
         self.offer(best, &found.flows);
         let Found { bound, prices, tightest, relaxed, .. } = found;

@@ -1,6 +1,5 @@
 //! Which pools a bound covers, and what is found outside of them.
 
-use super::split::Split;
 use super::{Candidate, Single};
 use crate::baseline::Baseline;
 use crate::certify;
@@ -172,22 +171,17 @@ impl Single<'_> {
     }
 
     /// The universe with all pools of the best route, and a bound over it: a bound over fewer pools says nothing of that route.
-    /// `before` is a split over the universe as it was.
     pub(super) fn covered<'u>(
         &'u self,
         universe: Problem<'u>,
         bound: f64,
-        before: Option<&Split<'u>>,
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         if self.covers(&universe, best.as_ref()) {
             return (universe, bound);
         }
         let wider = self.widened(universe, best.as_ref());
-        let mut split = match before {
-            Some(before) => self.split_again(&wider, before, best),
-            None => self.split(&wider, best),
-        };
+        let mut split = self.split(&wider, best);
         let bound = self.narrowed(&wider, &mut split, best.as_ref());
         (wider, bound)
     }
