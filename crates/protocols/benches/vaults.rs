@@ -62,6 +62,7 @@ fn savings() -> erc4626::State {
         max_redeem_shares: U256::MAX,
         max_withdraw_assets: U256::MAX,
         reserve: None,
+        cap: None,
     }
 }
 

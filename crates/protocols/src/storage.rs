@@ -14,9 +14,14 @@ sol! {
     function storageAt(bytes32 slotReadByBraid) external view returns (uint256 word);
 }
 
-/// Asks for a word of a contract's storage.
+/// Asks for a word of a contract's storage, at one of the first slots.
 pub(crate) fn ask_storage(contract: Address, slot: u64) -> Question {
-    ask(contract, &storageAtCall { slotReadByBraid: B256::from(U256::from(slot)) })
+    ask_word(contract, U256::from(slot))
+}
+
+/// Asks for a word of a contract's storage.
+pub(crate) fn ask_word(contract: Address, slot: U256) -> Question {
+    ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
 }
 
 /// The slot that a call asks for, if it is such a question.

@@ -200,6 +200,7 @@ fn vault(entry: &Value, tokens: &Tokens) -> Result<erc4626::State, Reason> {
         max_redeem_shares: number(entry, "max_redeem")?,
         max_withdraw_assets: U256::MAX,
         reserve: None,
+        cap: None,
     })
 }
 

@@ -10,8 +10,8 @@ use crate::continuous::{Direction, PairCurve};
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
     let now = state.accrual.apply(state.conversion, at.timestamp)?;
     let shares_per_asset = now.shares_per_asset()?;
-    let payable = f64::from(state.max_withdraw_assets.min(now.holdings())) * shares_per_asset;
-    let redeemable = f64::from(state.max_redeem_shares.min(now.supply())).min(payable);
+    let payable = f64::from(state.max_withdraw_assets.min(now.holdings().unwrap_or(U256::MAX))) * shares_per_asset;
+    let redeemable = f64::from(state.max_redeem_shares.min(now.in_circulation().unwrap_or(U256::MAX))).min(payable);
     let gas = |deposits| state.gas_units(deposits);
     let room = f64::from(state.room(&now, at.timestamp)?).min(now.likely_most());
     Some(fixed_rate(
@@ -52,39 +52,13 @@ pub(crate) fn likely_room(total_assets: f64) -> f64 {
 
 impl Conversion {
     fn shares_per_asset(&self) -> Option<f64> {
-        let (shares, assets) = match *self {
-            Self::Rate { rate, one } => (one, rate),
-            Self::Ratio { total_shares, virtual_shares, .. } if (total_shares | virtual_shares).is_zero() => {
-                (U256::ONE, U256::ONE)
-            }
-            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => {
-                (total_shares.checked_add(virtual_shares)?, total_assets.checked_add(virtual_assets)?)
-            }
-        };
+        let (assets, shares) = self.pair()?;
         let rate = f64::from(shares) / f64::from(assets);
         (rate.is_finite() && rate > 0.0).then_some(rate)
     }
 
     /// The most that the optimiser lets pass: the room of the curve is paid for in the bound (`Direction::linear`).
     fn likely_most(&self) -> f64 {
-        match self {
-            Self::Rate { .. } => MOST,
-            Self::Ratio { total_assets, .. } => likely_room(f64::from(*total_assets)),
-        }
-    }
-
-    /// What the vault can pay at most, as far as the conversion knows.
-    const fn holdings(&self) -> U256 {
-        match self {
-            Self::Rate { .. } => U256::MAX,
-            Self::Ratio { total_assets, .. } => *total_assets,
-        }
-    }
-
-    const fn supply(&self) -> U256 {
-        match self {
-            Self::Rate { .. } => U256::MAX,
-            Self::Ratio { total_shares, .. } => *total_shares,
-        }
+        self.holdings().map_or(MOST, |held| likely_room(f64::from(held)))
     }
 }

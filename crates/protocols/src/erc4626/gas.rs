@@ -42,7 +42,7 @@ impl State {
     /// What a preview costs whoever asks.
     pub const fn preview_gas_units(&self) -> u64 {
         let base = match &self.conversion {
-            Conversion::Ratio { .. } => RATIO_PREVIEW_GAS_UNITS,
+            Conversion::Ratio { .. } | Conversion::Price { .. } | Conversion::Wrapped { .. } => RATIO_PREVIEW_GAS_UNITS,
             Conversion::Rate { .. } => RATE_PREVIEW_GAS_UNITS,
         };
         match self.accrual {
@@ -55,8 +55,12 @@ impl State {
     /// What a deposit or a redemption costs.
     pub const fn gas_units(&self, deposits: bool) -> u64 {
         let base = match (&self.conversion, deposits) {
-            (Conversion::Ratio { .. }, true) => RATIO_DEPOSIT_GAS_UNITS,
-            (Conversion::Ratio { .. }, false) => RATIO_REDEEM_GAS_UNITS,
+            (Conversion::Ratio { .. } | Conversion::Price { .. } | Conversion::Wrapped { .. }, true) => {
+                RATIO_DEPOSIT_GAS_UNITS
+            }
+            (Conversion::Ratio { .. } | Conversion::Price { .. } | Conversion::Wrapped { .. }, false) => {
+                RATIO_REDEEM_GAS_UNITS
+            }
             (Conversion::Rate { .. }, true) => RATE_DEPOSIT_GAS_UNITS,
             (Conversion::Rate { .. }, false) => RATE_REDEEM_GAS_UNITS,
         };

@@ -14,10 +14,25 @@ pub enum Form {
     MakerPot,
     /// The same from `chi`, `vsr` and `rho` of the vault itself; what is paid out lies in the vault.
     SparkSavings,
+    /// A rate that compounds every second, from `chi`, `ssr` and `rho` of Sky's savings, in USDC, which Sky's exchange makes of USDS one to
+    /// one, as far as it has any, and back.
+    SkyThroughPsm,
     /// What lies in the vault, less a reward that vests in eight hours; holders may have to wait (`cooldownDuration`).
     EthenaStaking,
+    /// The same, of a reward that vests in `vestingPeriod`.
+    FalconStaking,
     /// What was stored, and a reward that streams until the end of its cycle.
     FraxStaking,
+    /// What was stored, and what a cycle's reward has brought since the last visit, no faster than a rate.
+    FraxSavings,
+    /// A thousand shares each of a rebasing token that holds the asset.
+    ResolvWrapper,
+    /// An index that grows by simple interest, and a cap on all assets.
+    AaveSavings,
+    /// What is saved in another contract, with interest by a counter of ticks, at a price of 18 decimals.
+    FrankencoinSavings,
+    /// What the vault counts, over shares of which those that were minted for a profit go in a straight line; what is idle is paid out.
+    YearnVault,
 }
 
 /// A vault of the list.
@@ -69,6 +84,37 @@ pub const LISTED: &[Listed] = &[
         address!("aC3E018457B222d93114458476f3E3416Abbe38F"),
         address!("5E8422345238F34275888049021821E8E08CAa1f"),
         Form::FraxStaking,
+    ),
+    listed(address!("Bc65ad17c5C0a2A4D159fa5a503f4992c7B545FE"), USDC, Form::SkyThroughPsm),
+    listed(
+        address!("c8CF6D7991f15525488b2A83Df53468D682Ba4B0"),
+        address!("Fa2B947eEc368f42195f24F36d2aF29f7c24CeC2"),
+        Form::FalconStaking,
+    ),
+    listed(
+        address!("A663B02CF0a4b149d2aD41910CB81e23e1c41c32"),
+        address!("853d955aCEf822Db058eb8505911ED77F175b99e"),
+        Form::FraxSavings,
+    ),
+    listed(
+        address!("1202F5C7b4B9E47a1A484E8B270be34dbbC75055"),
+        address!("66a1E37c9b0eAddca17d3662D6c05F4DECf3e110"),
+        Form::ResolvWrapper,
+    ),
+    listed(
+        address!("E1753F2e00940cC31213dd92013cF019DFE4ca1d"),
+        address!("40D16FC0246aD3160Ccc09B8D0D3A2cD28aE6C2f"),
+        Form::AaveSavings,
+    ),
+    listed(
+        address!("E5F130253fF137f9917C0107659A4c5262abf6b0"),
+        address!("B58E61C3098d85632Df34EecfB899A1Ed80921cB"),
+        Form::FrankencoinSavings,
+    ),
+    listed(
+        address!("F17D6f98A5C6EAA99d149079984119e0A4EF6900"),
+        address!("B1c2Db5d6cA03FCe73dBd304d320bF76C55Ae1B1"),
+        Form::YearnVault,
     ),
     listed(
         address!("08d23468A467d2bb86FaE0e32F247A26C7E2e994"),

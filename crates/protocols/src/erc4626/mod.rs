@@ -7,6 +7,8 @@ mod aave;
 mod accrual;
 mod cold;
 mod continuous;
+mod conversion;
+mod forms;
 pub mod gas;
 mod listed;
 mod reader;
@@ -20,11 +22,12 @@ pub use aave::{AAVE_POOLS, Reserve};
 pub use accrual::Accrual;
 pub use cold::Erc4626;
 pub(crate) use continuous::{fixed_rate, likely_room, pair_curve};
+pub use conversion::Conversion;
+pub(crate) use conversion::mul_div;
 pub use listed::{Form, LISTED, Listed, MAKER_POT};
 pub(crate) use reader::{MULTICALL3, VaultReader};
 pub(crate) use step::step_code;
 pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
-pub(crate) use swap::mul_div;
 
 /// Position of the asset among a vault's coins; the share is the other.
 pub const ASSET_COIN: u8 = 0;
@@ -50,33 +53,17 @@ pub struct State {
     pub max_withdraw_assets: U256,
     /// Where the vault lends on, if it is one of Aave's wrapped tokens.
     pub reserve: Option<Reserve>,
+    /// What bounds deposits beside `max_deposit_assets`, as interest uses it up. A vault with one counts what it can pay in shares.
+    pub cap: Option<Cap>,
 }
 
-/// How shares follow from assets.
+/// What all assets of a vault may come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Conversion {
-    /// In proportion to what the vault holds: `shares = assets · (supply + virtual) / (holdings + virtual)`.
-    ///
-    /// With virtual amounts of zero, an empty vault converts one to one (solmate's `ERC4626`); OpenZeppelin's adds one
-    /// asset and `10^offset` shares.
-    Ratio {
-        /// Assets held, `totalAssets` before what [`Accrual`] adds.
-        total_assets: U256,
-        /// Shares in circulation, `totalSupply`.
-        total_shares: U256,
-        /// Assets added to the first.
-        virtual_assets: U256,
-        /// Shares added to the second.
-        virtual_shares: U256,
-    },
-    /// At a rate that deposits do not move: `assets = shares · rate / one`.
-    Rate {
-        /// Assets for `one` shares.
-        rate: U256,
-        /// The rate's scale, [`RAY`] for Aave's wrapped tokens and Sky's savings.
-        one: U256,
-    },
+pub struct Cap {
+    /// The most assets, what was earned included.
+    pub most_assets: U256,
+    /// Shares in circulation.
+    pub total_shares: U256,
 }
 
 /// The vault after a deposit or a redemption: the whole of its state, which is a few words.

@@ -5,7 +5,7 @@ use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::sol;
 use braid_primitives::ExecutionBlock;
 
-use super::{Accrual, Conversion, Form, Listed, RAY, State, listed::MAKER_POT};
+use super::{Conversion, Form, Listed, State, forms::Read};
 use crate::{
     DecodeError, PoolState, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible, narrow},
@@ -19,17 +19,6 @@ sol! {
     function previewDeposit(uint256 assets) external view returns (uint256);
     function previewRedeem(uint256 shares) external view returns (uint256);
     function balanceOf(address owner) external view returns (uint256);
-    function cooldownDuration() external view returns (uint24);
-    function chi() external view returns (uint256);
-    function ssr() external view returns (uint256);
-    function vsr() external view returns (uint256);
-    function dsr() external view returns (uint256);
-    function rho() external view returns (uint256);
-    function vestingAmount() external view returns (uint256);
-    function lastDistributionTimestamp() external view returns (uint256);
-    function lastRewardAmount() external view returns (uint192);
-    function lastSync() external view returns (uint32);
-    function rewardsCycleEnd() external view returns (uint32);
     function getCurrentBlockTimestamp() external view returns (uint256);
 }
 
@@ -38,9 +27,6 @@ pub(crate) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a1
 
 /// An account that no vault knows: whose limits are everybody's.
 const ANYBODY: Address = address!("00000000000000000000000000000000000a11ce");
-
-/// How long a reward of Ethena's vests, in seconds. Source: `StakedUSDe.VESTING_PERIOD`.
-const ETHENA_VESTING_SECONDS: u64 = 8 * 3_600;
 
 /// The most virtual shares per virtual asset that are tried, as a power of ten.
 const MOST_OFFSET: u8 = 18;
@@ -78,26 +64,7 @@ impl VaultReader {
             ask(vault, &previewDepositCall { assets: PROBE }),
             ask(vault, &previewRedeemCall { shares: PROBE }),
         ];
-        asked.extend(match form {
-            Form::Holdings => vec![],
-            Form::SkySavings => vec![ask(vault, &chiCall {}), ask(vault, &ssrCall {}), ask(vault, &rhoCall {})],
-            Form::SparkSavings => vec![ask(vault, &chiCall {}), ask(vault, &vsrCall {}), ask(vault, &rhoCall {})],
-            Form::MakerPot => {
-                vec![ask(MAKER_POT, &chiCall {}), ask(MAKER_POT, &dsrCall {}), ask(MAKER_POT, &rhoCall {})]
-            }
-            Form::EthenaStaking => {
-                vec![
-                    ask(vault, &cooldownDurationCall {}),
-                    ask(vault, &vestingAmountCall {}),
-                    ask(vault, &lastDistributionTimestampCall {}),
-                ]
-            }
-            Form::FraxStaking => vec![
-                ask(vault, &lastRewardAmountCall {}),
-                ask(vault, &lastSyncCall {}),
-                ask(vault, &rewardsCycleEndCall {}),
-            ],
-        });
+        asked.extend(form.questions(vault, asset));
         asked
     }
 
@@ -113,60 +80,8 @@ impl VaultReader {
         let max_deposit_assets = answers.next::<maxDepositCall>()?;
         let shares_for_probe = answers.next::<previewDepositCall>()?;
         let assets_for_probe = answers.next::<previewRedeemCall>()?;
-        let ratio = |total_assets| Conversion::Ratio {
-            total_assets,
-            total_shares,
-            virtual_assets: U256::ZERO,
-            virtual_shares: U256::ZERO,
-        };
-        let mut state = State {
-            conversion: ratio(held),
-            accrual: Accrual::None,
-            reserve: None,
-            max_deposit_assets,
-            max_redeem_shares: U256::MAX,
-            max_withdraw_assets: held,
-        };
-        match form {
-            Form::Holdings if total_assets != held => {
-                return Err(impossible(vault, "assets that do not lie in the vault: no model of what they earn"));
-            }
-            Form::Holdings => {}
-            Form::SkySavings | Form::SparkSavings | Form::MakerPot => {
-                let rate = answers.next::<chiCall>()?;
-                let per_second_ray = match form {
-                    Form::SkySavings => answers.next::<ssrCall>()?,
-                    Form::SparkSavings => answers.next::<vsrCall>()?,
-                    _ => answers.next::<dsrCall>()?,
-                };
-                let since = narrow(vault, answers.next::<rhoCall>()?, "a time beyond 64 bits")?;
-                state.conversion = Conversion::Rate { rate, one: RAY };
-                state.accrual = Accrual::Compounding { per_second_ray, since };
-                if form != Form::SparkSavings {
-                    // what these pay out is minted
-                    state.max_withdraw_assets = U256::MAX;
-                }
-            }
-            Form::EthenaStaking => {
-                if !answers.next::<cooldownDurationCall>()?.is_zero() {
-                    state.max_redeem_shares = U256::ZERO;
-                }
-                let amount = answers.next::<vestingAmountCall>()?;
-                let since = narrow(vault, answers.next::<lastDistributionTimestampCall>()?, "a time beyond 64 bits")?;
-                state.accrual = Accrual::Vesting { amount, since, duration_seconds: ETHENA_VESTING_SECONDS };
-            }
-            Form::FraxStaking => {
-                let amount = answers.next::<lastRewardAmountCall>()?.to::<U256>();
-                let (since, until) =
-                    (u64::from(answers.next::<lastSyncCall>()?), u64::from(answers.next::<rewardsCycleEndCall>()?));
-                state.accrual = Accrual::Streaming { amount, since, until };
-                // the stored part is not public: what there is now, less what has streamed by now
-                let streamed =
-                    state.accrual.streamed(timestamp).ok_or(impossible(vault, "a reward without a cycle"))?;
-                let stored = total_assets.checked_sub(streamed);
-                state.conversion = ratio(stored.ok_or(impossible(vault, "more streamed than there is"))?);
-            }
-        }
+        let read = Read { vault, timestamp, total_assets, total_shares, held, max_deposit_assets };
+        let state = form.state(&read, answers)?;
         let now = ExecutionBlock { number: 0, timestamp };
         let agrees = |state: &State| {
             state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)

@@ -1,9 +1,9 @@
 //! Deposits and redemptions.
 
-use alloy_primitives::{U256, U512};
+use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{ASSET_COIN, Accrual, After, Conversion, State};
+use super::{ASSET_COIN, Accrual, After, Cap, Conversion, State};
 use crate::{After as Afterwards, Swap, SwapError, vault::Rate};
 
 impl State {
@@ -30,18 +30,9 @@ impl State {
     /// # Errors
     /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn rate(&self, at: &ExecutionBlock) -> Result<Rate, SwapError> {
-        match self.accrual.apply(self.conversion, at.timestamp) {
-            None => Err(SwapError::Overflow { amount_in: U256::ZERO }),
-            Some(Conversion::Rate { rate, one }) => Rate::new(Some(rate), Some(one)),
-            Some(Conversion::Ratio { total_shares, virtual_shares, .. })
-                if (total_shares | virtual_shares).is_zero() =>
-            {
-                Rate::new(Some(U256::ONE), Some(U256::ONE))
-            }
-            Some(Conversion::Ratio { total_assets, total_shares, virtual_assets, virtual_shares }) => {
-                Rate::new(total_assets.checked_add(virtual_assets), total_shares.checked_add(virtual_shares))
-            }
-        }
+        let pair = self.accrual.apply(self.conversion, at.timestamp).and_then(|now| now.pair());
+        let (assets, shares) = pair.ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
+        Rate::new(Some(assets), Some(shares))
     }
 
     /// The same vault with both doors closed.
@@ -50,10 +41,25 @@ impl State {
         Self { max_deposit_assets: U256::ZERO, max_redeem_shares: U256::ZERO, ..self }
     }
 
+    /// Whether the vault counts in shares what can be redeemed.
+    const fn counts_shares(&self) -> bool {
+        self.reserve.is_some() || self.cap.is_some()
+    }
+
+    /// The most that a deposit brings at a time, at the rate of then.
+    pub(super) fn room(&self, now: &Conversion, timestamp: u64) -> Option<U256> {
+        let reserve = self.reserve_room(now, timestamp)?;
+        let own = match self.cap {
+            Some(Cap { most_assets, total_shares }) => most_assets.saturating_sub(now.assets(total_shares)?),
+            None => U256::MAX,
+        };
+        Some(reserve.min(own).min(self.max_deposit_assets))
+    }
+
     /// The shares that a deposit gives, `deposit(assets, receiver)`, and the vault afterwards.
     ///
     /// # Errors
-    /// - [`SwapError::LimitExceeded`] above `maxDeposit`, or above what a reserve's cap leaves.
+    /// - [`SwapError::LimitExceeded`] above `maxDeposit`, or above what a cap leaves, the reserve's or the vault's own.
     /// - [`SwapError::ZeroOutput`] when no share would be given.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn deposit(&self, at: &ExecutionBlock, assets: U256) -> Result<(U256, After), SwapError> {
@@ -64,11 +70,11 @@ impl State {
         if shares.is_zero() {
             return Err(SwapError::ZeroOutput);
         }
-        let conversion = now.changed(|held| held.checked_add(assets), |supply| supply.checked_add(shares));
-        let mut after = self.at(conversion.ok_or(overflow)?, at.timestamp);
+        let mut after = self.at(now.deposited(assets, shares).ok_or(overflow)?, at.timestamp);
         after.max_deposit_assets = self.max_deposit_assets.saturating_sub(assets);
         after.reserve = self.reserve_after(&now, at.timestamp, assets);
-        if self.reserve.is_some() {
+        after.cap = self.cap.map(|cap| Cap { total_shares: cap.total_shares.saturating_add(shares), ..cap });
+        if self.counts_shares() {
             // nobody can redeem more shares than there are, and now there are more
             after.max_redeem_shares = self.max_redeem_shares.saturating_add(shares);
         }
@@ -94,16 +100,15 @@ impl State {
         let short =
             SwapError::InsufficientLiquidity { consumed: now.in_circulation().unwrap_or(shares), amount_in: shares };
         let payable = now.shares(self.max_withdraw_assets).unwrap_or(U256::MAX);
-        // who lends on counts what it can pay in shares, rounded down
-        if assets > self.max_withdraw_assets || (self.reserve.is_some() && shares > payable) {
+        // some count what they can pay in shares, rounded down
+        if assets > self.max_withdraw_assets || (self.counts_shares() && shares > payable) {
             let consumed = payable.min(shares);
             return Err(SwapError::InsufficientLiquidity { consumed, amount_in: shares });
         }
-        let conversion =
-            now.changed(|held| held.checked_sub(assets), |supply| supply.checked_sub(shares)).ok_or(short)?;
-        let mut after = self.at(conversion, at.timestamp);
+        let mut after = self.at(now.redeemed(assets, shares).ok_or(short)?, at.timestamp);
         after.max_redeem_shares = self.max_redeem_shares.saturating_sub(shares);
         after.reserve = self.reserve_after(&now, at.timestamp, U256::ZERO);
+        after.cap = self.cap.map(|cap| Cap { total_shares: cap.total_shares.saturating_sub(shares), ..cap });
         after.max_withdraw_assets = self.max_withdraw_assets.saturating_sub(assets);
         Ok((assets, after))
     }
@@ -137,62 +142,4 @@ fn limit(amount: U256, limit: U256) -> Result<(), SwapError> {
         return Err(SwapError::ZeroAmount);
     }
     if amount > limit { Err(SwapError::LimitExceeded { limit, amount }) } else { Ok(()) }
-}
-
-impl Conversion {
-    /// Shares for assets, rounded down.
-    fn shares(&self, assets: U256) -> Option<U256> {
-        match *self {
-            Self::Rate { rate, one } => mul_div(assets, one, rate),
-            Self::Ratio { total_shares, virtual_shares, .. } if (total_shares | virtual_shares).is_zero() => {
-                Some(assets)
-            }
-            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => {
-                mul_div(assets, total_shares.checked_add(virtual_shares)?, total_assets.checked_add(virtual_assets)?)
-            }
-        }
-    }
-
-    /// Assets for shares, rounded down.
-    fn assets(&self, shares: U256) -> Option<U256> {
-        match *self {
-            Self::Rate { rate, one } => mul_div(shares, rate, one),
-            Self::Ratio { total_shares, virtual_shares, .. } if (total_shares | virtual_shares).is_zero() => {
-                Some(shares)
-            }
-            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => {
-                mul_div(shares, total_assets.checked_add(virtual_assets)?, total_shares.checked_add(virtual_shares)?)
-            }
-        }
-    }
-
-    const fn in_circulation(&self) -> Option<U256> {
-        match self {
-            Self::Ratio { total_shares, .. } => Some(*total_shares),
-            Self::Rate { .. } => None,
-        }
-    }
-
-    /// What the vault holds and what is in circulation, changed; a rate does not move.
-    fn changed(
-        self,
-        held: impl FnOnce(U256) -> Option<U256>,
-        supply: impl FnOnce(U256) -> Option<U256>,
-    ) -> Option<Self> {
-        match self {
-            Self::Rate { .. } => Some(self),
-            Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } => Some(Self::Ratio {
-                total_assets: held(total_assets)?,
-                total_shares: supply(total_shares)?,
-                virtual_assets,
-                virtual_shares,
-            }),
-        }
-    }
-}
-
-/// `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
-pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
-    let product: U512 = a.widening_mul(b);
-    U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
 }

@@ -58,6 +58,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
         max_redeem_shares,
         max_withdraw_assets,
         reserve: None,
+        cap: None,
     };
     Ok(Box::new(Vault { state, at: entry.block() }))
 }

@@ -23,6 +23,7 @@ mod fluid_bytecode;
 mod gas;
 mod lending;
 mod lido_bytecode;
+mod listed_vaults;
 mod many_coins;
 mod pairs;
 mod pools;

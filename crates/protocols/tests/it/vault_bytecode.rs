@@ -45,14 +45,14 @@ const SDAI: Address = address!("83F20F44975D03b1b09e64809B757c47f942BEeA");
 const SUSDE: Address = address!("9D39A5DE30e57443BfF2A8307A4256c8797A3497");
 const METAMORPHO: Address = Address::repeat_byte(0x4d);
 
-const START: u64 = 1_700_000_000;
+pub const START: u64 = 1_700_000_000;
 
 /// A few hundred turns, or with `LONG=1` thirty thousand: more than twenty thousand trades.
-fn trades(short: usize) -> usize {
+pub fn trades(short: usize) -> usize {
     if std::env::var_os("LONG").is_some() { 30_000 } else { short }
 }
 
-fn with_asset(asset: Address) -> Chain {
+pub fn with_asset(asset: Address) -> Chain {
     let mut chain = Chain::new();
     chain.set_block(1, START);
     chain.set_code(MULTICALL3, bytecode::runtime("Multicall3"));
@@ -61,23 +61,23 @@ fn with_asset(asset: Address) -> Chain {
     chain
 }
 
-fn discovered(product: Product, vault: Address, coins: [Address; 2]) -> Discovered {
+pub fn discovered(product: Product, vault: Address, coins: [Address; 2]) -> Discovered {
     Discovered { address: vault, product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 }
 }
 
 /// A pool as its product's reader sees it.
-fn read(chain: &mut Chain, of: &Discovered) -> Pool {
+pub fn read(chain: &mut Chain, of: &Discovered) -> Pool {
     let state = read_state(chain, of.product.protocol(), of);
     let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
     Pool { address: of.address, product: of.product, coins, state }
 }
 
-fn amount_of(done: Result<Done, Reason>) -> Option<U256> {
+pub fn amount_of(done: Result<Done, Reason>) -> Option<U256> {
     done.ok().map(|done| U256::from_be_slice(&done.output)).filter(|amount| !amount.is_zero())
 }
 
 /// What a vault's own code gives for a deposit (coin 0 in) or a redemption.
-fn vault_call(coin_in: u8, amount: U256) -> Vec<u8> {
+pub fn vault_call(coin_in: u8, amount: U256) -> Vec<u8> {
     if coin_in == 0 {
         depositCall { assets: amount, receiver: OWNER }.abi_encode()
     } else {

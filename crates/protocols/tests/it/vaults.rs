@@ -27,6 +27,7 @@ fn vault(conversion: Conversion, accrual: Accrual) -> State {
         max_redeem_shares: U256::MAX,
         max_withdraw_assets: U256::MAX,
         reserve: None,
+        cap: None,
     }
 }
 

@@ -9,7 +9,7 @@ mod reader;
 use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
 
-use super::{Accrual, Conversion, RAY, State, swap::mul_div};
+use super::{Accrual, Conversion, RAY, State, conversion::mul_div};
 use crate::aave::Interest;
 
 pub(super) use reader::WrappedReader;
@@ -69,14 +69,14 @@ impl Reserve {
 }
 
 impl State {
-    /// The most that a deposit brings at a time, at the rate of then.
-    pub(super) fn room(&self, now: &Conversion, timestamp: u64) -> Option<U256> {
+    /// The most that the reserve lets a deposit bring at a time, at the rate of then.
+    pub(super) fn reserve_room(&self, now: &Conversion, timestamp: u64) -> Option<U256> {
         let (Some(reserve), Accrual::Linear { since, .. }, Conversion::Rate { rate, .. }) =
             (self.reserve, self.accrual, now)
         else {
-            return Some(self.max_deposit_assets);
+            return Some(U256::MAX);
         };
-        Some(reserve.room(*rate, since, timestamp)?.min(self.max_deposit_assets))
+        reserve.room(*rate, since, timestamp)
     }
 
     /// The reserve after a trade that supplied so much.

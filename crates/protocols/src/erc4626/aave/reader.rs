@@ -171,6 +171,7 @@ impl WrappedReader {
                 taxed_debt_assets: taxed.ok_or(self.odd("a debt beyond 256 bits"))?,
                 borrow_rate_ray: U256::from(reserve.currentVariableBorrowRate),
             }),
+            cap: None,
         };
         let now = ExecutionBlock { number: 0, timestamp };
         let agrees = state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)

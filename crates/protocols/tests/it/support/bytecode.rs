@@ -40,6 +40,7 @@ fn load() -> BTreeMap<String, Value> {
         script.clone(),
         crate_root.join("tests/contracts/Harness.sol"),
         crate_root.join("tests/contracts/Vaults.sol"),
+        crate_root.join("tests/contracts/Listed.sol"),
         contracts.join("package-lock.json"),
     ];
     inputs.extend(files_under(&contracts.join("devnet")));
