@@ -108,12 +108,16 @@ impl World {
     fn around_limits(&mut self) {
         let (pool, at) = (self.read(), self.pass(12));
         for coin_in in [0, 1] {
-            let most = match pool.swap(&at, coin_in, 1 - coin_in, U256::ONE << 120) {
-                Err(SwapError::LimitExceeded { limit, .. }) => limit,
-                Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed,
-                other => panic!("no limit: {other:?}"),
+            let Err(SwapError::LimitExceeded { limit, .. }) = pool.swap(&at, coin_in, 1 - coin_in, U256::ONE << 120)
+            else {
+                panic!("no limit")
             };
-            for amount in [most, most + U256::ONE] {
+            // below what may be asked for there can be less that is there
+            let there = match pool.swap(&at, coin_in, 1 - coin_in, limit) {
+                Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed,
+                _ => limit,
+            };
+            for amount in [limit, limit + U256::ONE, there, there + U256::ONE] {
                 self.try_trade(&pool, &After::Unchanged, &at, coin_in, amount);
             }
         }
@@ -193,6 +197,18 @@ fn resolvs_wrapper_is_a_thousand_shares_each() {
         }
     });
     assert!(matches!(state(&world.read()).conversion, Conversion::Wrapped { .. }));
+}
+
+#[test]
+fn a_unit_of_the_rebasing_token_shows_in_a_wrapper_of_little() {
+    for seed in 71..81 {
+        let mut world = World::new(seed, [USR, WSTUSR]);
+        world.chain.place(STUSR, "StandInStUsr", &USR.abi_encode());
+        world.place("StandInWstUsr", &(USR, STUSR).abi_encode());
+        world.fill(U256::from(1_003));
+        world.chain.set_balance(USR, STUSR, U256::from(900_001));
+        world.turns(16, |_, _| {});
+    }
 }
 
 #[test]
@@ -332,8 +348,8 @@ fn yearns_profit_unlocks_and_what_is_idle_is_paid() {
     world.fill(whole(3_000_000));
     world.turns(80, |world, turn| {
         if turn % 11 == 0 {
-            let (gain, time) = (world.random.log_uniform_between(50, 75), 1 + world.random.below(20 * DAY));
-            world.chain.send(SUSG, &reportCall { gain, time: U256::from(time) }).unwrap();
+            let (gain, time) = (world.random.log_uniform_between(50, 75), world.random.log_uniform(21));
+            world.chain.send(SUSG, &reportCall { gain, time }).unwrap();
         }
         if turn % 6 == 0 {
             let keep = world.random.log_uniform_between(70, 83);
