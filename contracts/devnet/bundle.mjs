@@ -236,6 +236,37 @@ function aaveV3() {
   });
 }
 
+/**
+ * Morpho Blue, its adaptive curve and a MetaMorpho vault of release 1.0: sources only. The latter two are in a package that is not Morpho's;
+ * its text differs from Morpho's own in the compiler's version, the paths of imports and line breaks.
+ */
+function morpho() {
+  const copies = 'sphere-mezo-solidity-files/domains';
+  const parts = [
+    {
+      solc: 'solc-0.8.19',
+      settings: { viaIR: true, evmVersion: 'paris', optimizer: { enabled: true, runs: 999999 } },
+      files: { MorphoBlue: '@morpho-org/morpho-blue/src/Morpho.sol', MorphoOracle: '@morpho-org/morpho-blue/src/mocks/OracleMock.sol' },
+    },
+    {
+      solc: 'solc',
+      settings: { viaIR: true, evmVersion: 'cancun', optimizer: { enabled: true, runs: 200 } },
+      files: { MorphoAdaptiveCurve: `${copies}/morphoIrm/contracts/AdaptiveCurveIrm.sol`, MetaMorpho: `${copies}/metamorpho/contracts/MetaMorpho.sol` },
+    },
+  ];
+  const find = finder({ '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5'), '@morpho-org/': path.join(modules, '@morpho-org'), 'sphere-mezo-solidity-files/': path.join(modules, 'sphere-mezo-solidity-files') });
+  const packages = ['@morpho-org/morpho-blue', 'sphere-mezo-solidity-files', 'openzeppelin-5'].map((name) => json(name, 'package.json').version);
+  return keep('morpho', [parts, packages], () => {
+    const found = {};
+    for (const { solc, settings, files } of parts) {
+      const sources = Object.fromEntries(Object.values(files).map((file) => [file, { content: find(file).contents }]));
+      const all = compile(require(solc), sources, settings, find, Object.values(files));
+      for (const [name, file] of Object.entries(files)) found[name] = all[path.basename(file, '.sol')];
+    }
+    return found;
+  });
+}
+
 /** Writes each library's address over its placeholders. */
 function linkAll({ object, linkReferences }, libraries) {
   let code = hex(object.replace(/__\$[0-9a-f]{34}\$__/g, '0'.repeat(40)));
@@ -285,7 +316,7 @@ function preinstalls() {
 try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bundle.mjs OUT.json');
-  const bundle = { ...uniswap(), ...balancerV2(), ...balancerV3(), ...aaveV3(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
+  const bundle = { ...uniswap(), ...balancerV2(), ...balancerV3(), ...aaveV3(), ...morpho(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
   fs.writeFileSync(out, JSON.stringify(bundle));
 } catch (error) {
   // Old compilers replace the handler of uncaught errors: say it ourselves.

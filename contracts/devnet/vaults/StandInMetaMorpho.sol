@@ -177,7 +177,7 @@ contract StandInMetaMorpho is ERC4626 {
         uint256 elapsed = block.timestamp - m.lastUpdate;
         MarketParams memory params = _params(id);
         if (elapsed != 0 && m.totalBorrowAssets != 0 && params.irm != address(0)) {
-            (m,,) = MORPHO.accrued(m, IRateModel(params.irm).borrowRateView(params, m), elapsed);
+            (m,,) = SharesMath.accrued(m, IRateModel(params.irm).borrowRateView(params, m), elapsed);
         }
     }
 

@@ -42,11 +42,32 @@ library SharesMath {
     function assetsUp(uint256 shares, Market memory m) internal pure returns (uint256) {
         return (shares * (m.totalSupplyAssets + 1) + m.totalSupplyShares + 1e6 - 1) / (m.totalSupplyShares + 1e6);
     }
+
+    /// A market with the interest of a span at a rate per second in wad.
+    function accrued(Market memory m, uint256 rate, uint256 elapsed)
+        internal
+        pure
+        returns (Market memory, uint256 interest, uint256 feeShares)
+    {
+        uint256 first = rate * elapsed;
+        uint256 second = first * first / (2 * 1e18);
+        interest = m.totalBorrowAssets * (first + second + second * first / (3 * 1e18)) / 1e18;
+        m.totalBorrowAssets += uint128(interest);
+        m.totalSupplyAssets += uint128(interest);
+        if (m.fee != 0) {
+            uint256 fee = interest * m.fee / 1e18;
+            m.totalSupplyAssets -= uint128(fee);
+            feeShares = sharesDown(fee, m);
+            m.totalSupplyAssets += uint128(fee);
+            m.totalSupplyShares += uint128(feeShares);
+        }
+        return (m, interest, feeShares);
+    }
 }
 
-/// @title Stand-in for Morpho Blue on the local chain
+/// @title Stand-in for Morpho Blue where its own code is not to be had
 /// @notice Our own code with the deployed interface for suppliers: interest, shares and the protocol's fee. Whoever asks may borrow, without
-/// collateral: the chain is a toy, its interest is not.
+/// collateral. The local chain has Morpho's own code.
 contract StandInMorpho {
     using SharesMath for uint256;
 
@@ -56,7 +77,6 @@ contract StandInMorpho {
         uint128 collateral;
     }
 
-    uint256 private constant WAD = 1e18;
     mapping(bytes32 => mapping(address => Position)) public position;
     mapping(bytes32 => Market) private markets;
     mapping(bytes32 => MarketParams) public idToMarketParams;
@@ -147,36 +167,15 @@ contract StandInMorpho {
         if (elapsed == 0) return;
         if (params.irm != address(0)) {
             uint256 rate = IRateModel(params.irm).borrowRate(params, markets[id]);
-            (Market memory m, uint256 interest, uint256 feeShares) = accrued(markets[id], rate, elapsed);
+            (Market memory m, uint256 interest, uint256 feeShares) = SharesMath.accrued(markets[id], rate, elapsed);
             markets[id] = m;
             emit AccrueInterest(id, rate, interest, feeShares);
         }
         markets[id].lastUpdate = uint128(block.timestamp);
     }
-
-    /// @notice A market with the interest of a span at a rate per second in wad.
-    function accrued(Market memory m, uint256 rate, uint256 elapsed)
-        public
-        pure
-        returns (Market memory, uint256 interest, uint256 feeShares)
-    {
-        uint256 first = rate * elapsed;
-        uint256 second = first * first / (2 * WAD);
-        interest = m.totalBorrowAssets * (first + second + second * first / (3 * WAD)) / WAD;
-        m.totalBorrowAssets += uint128(interest);
-        m.totalSupplyAssets += uint128(interest);
-        if (m.fee != 0) {
-            uint256 fee = interest * m.fee / WAD;
-            m.totalSupplyAssets -= uint128(fee);
-            feeShares = fee.sharesDown(m);
-            m.totalSupplyAssets += uint128(fee);
-            m.totalSupplyShares += uint128(feeShares);
-        }
-        return (m, interest, feeShares);
-    }
 }
 
-/// @title Stand-in for Morpho's adaptive curve on the local chain
+/// @title Stand-in for Morpho's adaptive curve where its own code is not to be had
 /// @notice Our own code of the deployed model: the rate at target utilisation moves exponentially with how far utilisation is from it.
 contract StandInAdaptiveCurveIrm is IRateModel {
     int256 private constant WAD = 1e18;

@@ -329,7 +329,7 @@ contract StandInMarketAdapter is IAdapter {
         (p.loanToken, p.collateralToken, p.oracle, p.irm, p.lltv) = blue.idToMarketParams(id);
         uint256 elapsed = block.timestamp - m.lastUpdate;
         if (elapsed != 0 && m.totalBorrowAssets != 0 && p.irm != address(0)) {
-            (m,,) = blue.accrued(m, IRateModel(p.irm).borrowRateView(p, m), elapsed);
+            (m,,) = SharesMath.accrued(m, IRateModel(p.irm).borrowRateView(p, m), elapsed);
         }
         return supplyShares[id].assetsDown(m);
     }

@@ -25,6 +25,7 @@ mod lending;
 mod lido_bytecode;
 mod listed_vaults;
 mod many_coins;
+mod morpho_bytecode;
 mod pairs;
 mod pools;
 mod properties;

@@ -1,5 +1,5 @@
 //! Vaults and staked ether against contracts in an EVM: OpenZeppelin's and solmate's own vaults, and our stand-ins of those whose code
-//! no package holds, which are a second writing of the same rules.
+//! no package holds, which are a second writing of the same rules; MetaMorpho's stands on Morpho Blue's own code.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -14,6 +14,7 @@ use braid_protocols::{
 use crate::support::{
     bytecode,
     chain::{Chain, Done, OWNER, Reason, read_state},
+    morpho::{self, MarketParams},
     random::Random,
 };
 
@@ -28,10 +29,6 @@ sol! {
     function rebase(uint256 pooledEther) external;
     function transferInRewards(uint256 amount) external;
     function setCooldownDuration(uint24 duration) external;
-    struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
-    function createMarket(MarketParams params) external;
-    function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external;
-    function setCap(MarketParams params, uint184 cap) external;
     function setFee(uint96 fee) external;
 }
 
@@ -278,23 +275,15 @@ fn a_metamorpho_vault_accrues_supplies_and_withdraws_as_the_model_says() {
 fn metamorpho(seed: u64) -> (usize, usize) {
     let mut random = Random::new(seed);
     let mut chain = with_asset(DAI);
-    chain.place(MORPHO_BLUE, "StandInMorpho", &[]);
-    chain.place(ADAPTIVE_CURVE_IRM, "StandInAdaptiveCurveIrm", &[]);
+    morpho::place(&mut chain);
     let name = (MORPHO_BLUE, DAI, U256::ZERO, OWNER, String::new(), String::new());
     chain.place(METAMORPHO, "StandInMetaMorpho", &name.abi_encode_params());
     let markets: Vec<MarketParams> = (0..4_u8)
-        .map(|n| MarketParams {
-            loanToken: DAI,
-            collateralToken: Address::repeat_byte(n),
-            oracle: Address::ZERO,
-            irm: if n == 3 { Address::ZERO } else { ADAPTIVE_CURVE_IRM },
-            lltv: U256::ZERO,
-        })
+        .map(|n| morpho::market(&mut chain, DAI, n, if n == 3 { Address::ZERO } else { ADAPTIVE_CURVE_IRM }))
         .collect();
     for (params, bits) in markets.iter().zip([88_u64, 90, 92, 86]) {
-        chain.send(MORPHO_BLUE, &createMarketCall { params: params.clone() }).unwrap();
         let cap = (U256::ONE << bits).to();
-        chain.send(METAMORPHO, &setCapCall { params: params.clone(), cap }).unwrap();
+        chain.send(METAMORPHO, &morpho::Vault::setCapCall { params: params.clone(), cap }).unwrap();
     }
     chain.send(METAMORPHO, &setFeeCall { fee: (U256::from(15) * U256::from(10).pow(U256::from(16))).to() }).unwrap();
     chain.send(METAMORPHO, &depositCall { assets: U256::ONE << 91, receiver: OWNER }).unwrap();
@@ -302,10 +291,7 @@ fn metamorpho(seed: u64) -> (usize, usize) {
     let (mut now, mut paid, mut refused) = (START, 0, 0);
     for turn in 0..300 {
         if turn % 3 == 0 {
-            let params = markets[random.below(3) as usize].clone();
-            let assets = random.log_uniform(90);
-            let call = borrowCall { params, assets, shares: U256::ZERO, onBehalf: OWNER, receiver: OWNER };
-            drop(chain.send(MORPHO_BLUE, &call));
+            morpho::borrow(&mut chain, &markets[random.below(3) as usize], random.log_uniform(90));
         }
         let pool = read(&mut chain, &vault);
         now += random.below(if turn % 7 == 0 { 3_000_000 } else { 60 });

@@ -1,4 +1,4 @@
-//! Vault V2 against our stand-in in an EVM, on our stand-ins of Morpho Blue and MetaMorpho: a second writing of the same rules.
+//! Vault V2 against our stand-in in an EVM, a second writing of the same rules, on our stand-in of MetaMorpho and Morpho Blue's own code.
 //! Trades that follow each other do so in one transaction, as in a route.
 
 use alloy_primitives::{Address, Bytes, U256, address};
@@ -13,19 +13,16 @@ use braid_protocols::{
 use crate::support::{
     bytecode,
     chain::{Chain, OWNER, read_state},
+    morpho::{self, MarketParams},
     random::Random,
 };
 
 sol! {
-    struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     struct Call3 { address target; bool allowFailure; bytes callData; }
     struct Answer { bool success; bytes returnData; }
     function aggregate3(Call3[] calldata calls) external payable returns (Answer[] memory returnData);
     function deposit(uint256 assets, address receiver) external returns (uint256);
     function redeem(uint256 shares, address receiver, address owner) external returns (uint256);
-    function createMarket(MarketParams params) external;
-    function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external;
-    function setCap(MarketParams params, uint184 cap) external;
     function addAdapter(address account) external;
     function setCaps(bytes idData, uint128 absolute, uint128 relative) external;
     function setLiquidityAdapterAndData(address adapter, bytes data) external;
@@ -67,30 +64,21 @@ impl World {
         for owner in [OWNER, TRADER] {
             chain.set_balance(ASSET, owner, U256::ONE << 120_usize);
         }
-        chain.place(MORPHO_BLUE, "StandInMorpho", &[]);
-        chain.place(ADAPTIVE_CURVE_IRM, "StandInAdaptiveCurveIrm", &[]);
+        morpho::place(&mut chain);
         let args = (MORPHO_BLUE, ASSET, U256::ZERO, OWNER, String::new(), String::new());
         chain.place(METAMORPHO, "StandInMetaMorpho", &args.abi_encode_params());
         let args = (ASSET, OWNER, String::new(), String::new());
         chain.place(VAULT, "StandInVaultV2", &args.abi_encode_params());
         chain.place(MARKETS, "StandInMarketAdapter", &(VAULT, MORPHO_BLUE).abi_encode());
         chain.place(INNER, "StandInVaultAdapter", &(VAULT, METAMORPHO).abi_encode());
-        let markets: Vec<MarketParams> = (0..4_u8)
-            .map(|n| MarketParams {
-                loanToken: ASSET,
-                collateralToken: Address::repeat_byte(n),
-                oracle: Address::ZERO,
-                irm: ADAPTIVE_CURVE_IRM,
-                lltv: U256::ZERO,
-            })
-            .collect();
+        let markets: Vec<MarketParams> =
+            (0..4_u8).map(|n| morpho::market(&mut chain, ASSET, n, ADAPTIVE_CURVE_IRM)).collect();
         let mut world = Self { chain, random: random.clone(), markets, now: START };
         let part = |random: &mut Random| u128::from(5 + random.below(95)) * (WAD / 100);
         for (place, params) in world.markets.clone().iter().enumerate() {
-            world.chain.send(MORPHO_BLUE, &createMarketCall { params: params.clone() }).unwrap();
             if place > 1 {
                 let cap = (U256::ONE << 88_usize).to();
-                world.chain.send(METAMORPHO, &setCapCall { params: params.clone(), cap }).unwrap();
+                world.chain.send(METAMORPHO, &morpho::Vault::setCapCall { params: params.clone(), cap }).unwrap();
             }
             let ids = [
                 ("collateralToken".to_owned(), params.collateralToken).abi_encode_params(),
@@ -137,9 +125,7 @@ impl World {
     fn live(&mut self) {
         if self.random.one_in(3) {
             let params = self.markets[self.random.below(4) as usize].clone();
-            let assets = self.random.log_uniform_between(70, 88);
-            let call = borrowCall { params, assets, shares: U256::ZERO, onBehalf: OWNER, receiver: OWNER };
-            drop(self.chain.send(MORPHO_BLUE, &call));
+            morpho::borrow(&mut self.chain, &params, self.random.log_uniform_between(70, 88));
         }
         if self.random.one_in(3) {
             let place = self.random.below(5) as usize;

@@ -14,18 +14,15 @@ use crate::support::{
     balancer_v3::{FILLER, place_vault},
     bytecode,
     chain::{Chain, OWNER, read_state},
+    morpho,
     random::Random,
 };
 
 sol! {
-    struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     function fillBuffer(address wrapped, address asset, uint256 assets, uint256 shares) external;
     function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut);
     function approve(address spender, uint256 amount) external returns (bool);
     function deposit(uint256 assets, address receiver) external returns (uint256);
-    function createMarket(MarketParams params) external;
-    function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external;
-    function setCap(MarketParams params, uint184 cap) external;
     function setFee(uint96 fee) external;
     function setRates(uint64 maxRate, uint96 performanceFee, uint96 managementFee) external;
     function announce(address vault) external;
@@ -196,10 +193,8 @@ impl World {
                 self.chain.set_balance(asset, share, held + gift);
             }
             Behind::MetaMorpho => {
-                let params = market(asset, self.random.below(2) as u8);
-                let assets = self.random.log_uniform(90);
-                let call = borrowCall { params, assets, shares: U256::ZERO, onBehalf: OWNER, receiver: OWNER };
-                drop(self.chain.send(MORPHO_BLUE, &call));
+                let params = morpho::params(asset, self.random.below(2) as u8, ADAPTIVE_CURVE_IRM);
+                morpho::borrow(&mut self.chain, &params, self.random.log_uniform(90));
             }
             Behind::Aave => {
                 let (what, amount) = (self.random.below(6), self.random.log_uniform_between(40, 84));
@@ -254,26 +249,13 @@ fn fluid(chain: &mut Chain, asset: Address, share: Address) {
     chain.send(factory, &call).unwrap();
 }
 
-fn market(asset: Address, place: u8) -> MarketParams {
-    let collateral = Address::repeat_byte(place);
-    MarketParams {
-        loanToken: asset,
-        collateralToken: collateral,
-        oracle: Address::ZERO,
-        irm: ADAPTIVE_CURVE_IRM,
-        lltv: U256::ZERO,
-    }
-}
-
 fn metamorpho(chain: &mut Chain, asset: Address, share: Address) {
-    chain.place(MORPHO_BLUE, "StandInMorpho", &[]);
-    chain.place(ADAPTIVE_CURVE_IRM, "StandInAdaptiveCurveIrm", &[]);
+    morpho::place(chain);
     let args = (MORPHO_BLUE, asset, U256::ZERO, OWNER, String::new(), String::new());
     chain.place(share, "StandInMetaMorpho", &args.abi_encode_params());
     for (place, bits) in [(0, 88_u64), (1, 92)] {
-        let params = market(asset, place);
-        chain.send(MORPHO_BLUE, &createMarketCall { params: params.clone() }).unwrap();
-        chain.send(share, &setCapCall { params, cap: (U256::ONE << bits).to() }).unwrap();
+        let params = morpho::market(chain, asset, place, ADAPTIVE_CURVE_IRM);
+        chain.send(share, &morpho::Vault::setCapCall { params, cap: (U256::ONE << bits).to() }).unwrap();
     }
     chain.send(share, &setFeeCall { fee: (U256::from(15) * U256::from(10).pow(U256::from(16))).to() }).unwrap();
     chain.send(share, &depositCall { assets: U256::ONE << 91, receiver: OWNER }).unwrap();
