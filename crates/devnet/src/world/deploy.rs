@@ -40,6 +40,7 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
     );
     place(rpc, bundle, &placements).await?;
     // these ask their assets for decimals and approve them as they are made
+    place(rpc, bundle, &super::morpho::placements()).await?;
     place(rpc, bundle, &super::vaults::placements()).await?;
     for stage in super::balancer::placements().into_iter().chain(super::balancer_v3::placements()) {
         place(rpc, bundle, &stage).await?;

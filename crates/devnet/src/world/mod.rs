@@ -9,6 +9,7 @@ mod deploy;
 mod fluid;
 mod history;
 mod liquidity;
+mod morpho;
 pub mod pools;
 mod shape;
 mod vault_v2;
@@ -50,7 +51,9 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     purse(rpc, accounts::MAKER, 20_000_000).await?;
     deploy::everything(rpc, bundle).await?;
     wrap(rpc).await?;
+    morpho::open(rpc).await?;
     vaults::fill(rpc).await?;
+    morpho::borrow(rpc).await?;
     aave::build(rpc, bundle).await?;
     balancer::open(rpc).await?;
     vault_v2::fill(rpc).await?;

@@ -6,7 +6,7 @@ use alloy::{
     sol_types::SolValue,
 };
 
-use super::{Batch, deploy::Placement, vaults};
+use super::{Batch, deploy::Placement, morpho};
 use crate::{
     DevnetError,
     abi::IErc20,
@@ -65,7 +65,7 @@ pub(super) fn adapter_placements() -> Vec<Placement> {
 /// Deposits, allocates, and announces the vault.
 pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     let (vault, [markets, inner]) = (at::VAULT_V2_USDC, adapters());
-    let params = vaults::market_params();
+    let params = morpho::market_params();
     let mut batch = Batch::new(rpc);
     let approve = IErc20::approveCall { spender: vault, value: U256::MAX };
     let usdc = tokens::by_symbol("USDC").address;

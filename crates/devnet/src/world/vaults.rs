@@ -1,7 +1,7 @@
-//! Vaults and staked ether: what is placed where, and how it is filled.
+//! Vaults and staked ether: what is placed where, and how it is filled. Morpho's markets are there.
 
 use alloy::{
-    primitives::{Address, U256, keccak256},
+    primitives::{Address, U256},
     sol,
     sol_types::SolValue,
 };
@@ -17,11 +17,7 @@ use crate::{
 };
 
 sol! {
-    struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     function deposit(uint256 assets, address receiver) external returns (uint256);
-    function createMarket(MarketParams params) external;
-    function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external;
-    function setCap(MarketParams params, uint184 cap) external;
     function setFee(uint96 fee) external;
     function announce(address vault) external;
 }
@@ -60,8 +56,6 @@ pub(super) fn placements() -> Vec<Placement> {
         ),
         ("StandInStakedUsde", at::SUSDE, (symbol("USDe"), MAKER, ether(4_000_000_000)).abi_encode_params()),
         ("OpenZeppelinVault", at::PUFETH, (WETH9, vault, "pufETH".to_owned()).abi_encode_params()),
-        ("StandInMorpho", at::MORPHO_BLUE, vec![]),
-        ("StandInAdaptiveCurveIrm", at::ADAPTIVE_CURVE_IRM, vec![]),
         (
             "StandInMetaMorpho",
             at::GAUNTLET_USDC_PRIME,
@@ -71,7 +65,7 @@ pub(super) fn placements() -> Vec<Placement> {
     ]
 }
 
-/// Puts into every vault what its shares stand for, lends on Morpho, and announces its vault.
+/// Puts into every vault what its shares stand for, and announces Morpho's.
 pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     let symbol = |symbol| tokens::by_symbol(symbol).address;
     let (usdc, dai, usde) = (symbol("USDC"), symbol("DAI"), symbol("USDe"));
@@ -94,50 +88,10 @@ pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
         |vault: Address, assets: U256| Tx::call(MAKER, vault, &depositCall { assets, receiver: MAKER }).gas(2_000_000);
     batch.send("filling the vault of ether", deposit(at::PUFETH, ether(700_000))).await?;
     batch.send("a gain of the vault of ether", pay(WETH9, at::PUFETH, ether(35_000))).await?;
-    for market in markets() {
-        let create = createMarketCall { params: market.params.clone() };
-        batch.send("a market", Tx::call(MAKER, at::MORPHO_BLUE, &create).gas(1_000_000)).await?;
-        let cap = setCapCall { params: market.params.clone(), cap: dollars(market.cap_usd).to() };
-        batch.send("its cap", Tx::call(MAKER, at::GAUNTLET_USDC_PRIME, &cap).gas(1_000_000)).await?;
-    }
     batch.send("filling the vault of dollars", deposit(at::GAUNTLET_USDC_PRIME, dollars(2_500_000_000))).await?;
     let fee = setFeeCall { fee: alloy::primitives::aliases::U96::from(WAD / 10) };
     batch.send("a fee", Tx::call(MAKER, at::GAUNTLET_USDC_PRIME, &fee).gas(1_000_000)).await?;
-    for market in markets() {
-        let assets = dollars(market.borrowed_usd);
-        let call = borrowCall { params: market.params, assets, shares: U256::ZERO, onBehalf: MAKER, receiver: MAKER };
-        batch.send("borrowing", Tx::call(MAKER, at::MORPHO_BLUE, &call).gas(1_000_000)).await?;
-    }
     let call = announceCall { vault: at::GAUNTLET_USDC_PRIME };
     batch.send("announcing the vault", Tx::call(MAKER, at::METAMORPHO_FACTORY, &call).gas(1_000_000)).await?;
     batch.mine().await
-}
-
-/// A market of USDC, and how the vault and its borrowers use it.
-struct LoanMarket {
-    params: MarketParams,
-    cap_usd: u64,
-    borrowed_usd: u64,
-}
-
-/// The markets' parameters, in that order.
-pub(super) fn market_params() -> [MarketParams; 3] {
-    markets().map(|market| market.params)
-}
-
-/// Below target, above target, and nearly idle.
-fn markets() -> [LoanMarket; 3] {
-    let usdc = tokens::by_symbol("USDC").address;
-    [("WBTC", 1_000_000_000, 750_000_000), ("wstETH", 900_000_000, 830_000_000), ("WETH", 2_000_000_000, 20_000_000)]
-        .map(|(collateral, cap_usd, borrowed_usd)| LoanMarket {
-            params: MarketParams {
-                loanToken: usdc,
-                collateralToken: tokens::by_symbol(collateral).address,
-                oracle: Address::from_word(keccak256(collateral)),
-                irm: at::ADAPTIVE_CURVE_IRM,
-                lltv: U256::from(WAD / 100 * 86),
-            },
-            cap_usd,
-            borrowed_usd,
-        })
 }

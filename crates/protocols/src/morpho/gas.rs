@@ -1,25 +1,25 @@
 //! What a vault's step costs, in gas units, as part of a route that the proxy runs: the vault's own work, that of the markets, and
 //! the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 //!
-//! Measured on the local chain's stand-ins; `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts.
+//! Measured on the local chain, where Morpho Blue and its curve are Morpho's own code and the vault is a stand-in; `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts.
 
 use super::MetaMorpho;
 
 /// A deposit or a redemption, apart from the markets.
 pub const TRADE_GAS_UNITS: u64 = 83_200;
 /// Asking what one market holds, with interest.
-pub const MARKET_GAS_UNITS: u64 = 46_000;
+pub const MARKET_GAS_UNITS: u64 = 38_000;
 /// Adding interest to one market of a queue on the way.
-pub const VISIT_GAS_UNITS: u64 = 40_500;
+pub const VISIT_GAS_UNITS: u64 = 32_000;
 
 /// What asking costs less for a market that was asked before in the transaction: nine words of it and of its interest rate model.
 pub const MARKET_AGAIN_GAS_UNITS: u64 = 18_000;
 /// What each time that it is asked costs less besides once it has this second's interest: the model is not asked.
-pub const ACCRUED_MARKET_GAS_UNITS: u64 = 14_400;
+pub const ACCRUED_MARKET_GAS_UNITS: u64 = 6_400;
 /// What Morpho Blue and the model cost less after a market of any vault was asked.
 pub const BLUE_AGAIN_GAS_UNITS: u64 = 5_000;
 /// What a visit costs less to a market that has this second's interest.
-pub const ACCRUED_VISIT_GAS_UNITS: u64 = 27_000;
+pub const ACCRUED_VISIT_GAS_UNITS: u64 = 19_500;
 /// What it costs less to move assets to or from Morpho Blue after others did.
 pub const MOVED_AGAIN_GAS_UNITS: u64 = 5_000;
 /// What a vault that was asked before costs less to ask, apart from its markets.

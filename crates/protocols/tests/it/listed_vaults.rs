@@ -137,7 +137,9 @@ impl World {
         }
         let contract = amount_of(self.chain.try_data(pool.address, vault_call(coin_in, amount).into()));
         let model = pool.swap_after(at, before, coin_in, 1 - coin_in, amount);
-        if let (Err(SwapError::InsufficientLiquidity { .. }), Some(_)) = (&model, contract) {
+        // what comes in on the way is not counted towards what may go out
+        let limited = matches!(model, Err(SwapError::LimitExceeded { .. })) && *before != After::Unchanged;
+        if contract.is_some() && (limited || matches!(model, Err(SwapError::InsufficientLiquidity { .. }))) {
             self.cautious += 1;
             return false;
         }

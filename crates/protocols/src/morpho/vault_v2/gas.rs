@@ -1,7 +1,7 @@
 //! What a vault's step costs, in gas units, as part of a route that the proxy runs: the vault's own work, that of its adapters and
 //! markets, and the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 //!
-//! Measured on the local chain's stand-ins; `crates/execution/tests/it/vault_v2.rs` holds whole routes to their receipts.
+//! Measured on the local chain, where Morpho Blue and its curve are Morpho's own code and the vaults are stand-ins; `crates/execution/tests/it/vault_v2.rs` holds whole routes to their receipts.
 
 use super::{super::gas as metamorpho, Adapter, VaultV2};
 
@@ -14,9 +14,9 @@ pub const ADAPTER_GAS_UNITS: u64 = 12_000;
 /// More for an adapter of a MetaMorpho vault, which asks it.
 pub const INNER_VAULT_GAS_UNITS: u64 = 20_000;
 /// Asking what one market holds, with interest.
-pub const MARKET_GAS_UNITS: u64 = 42_400;
+pub const MARKET_GAS_UNITS: u64 = 34_400;
 /// Supplying to a market, or withdrawing from it, with the caps that count.
-pub const ALLOCATE_GAS_UNITS: u64 = 114_000;
+pub const ALLOCATE_GAS_UNITS: u64 = 96_000;
 
 /// What a trade costs: everything is asked; where what is idle is not enough, one place of liquidity is moved to or from.
 pub(super) fn gas_units(vault: &VaultV2, deposits: bool, moved: bool) -> u64 {
