@@ -1,7 +1,8 @@
 //! What is asked of a vault of each form beside what is asked of all, and what its state is by the answers.
 
 use alloy_primitives::{Address, U256, address};
-use alloy_sol_types::sol;
+
+mod asked;
 
 use super::{Accrual, Cap, Conversion, Form, RAY, State, WAD, listed::MAKER_POT, reader::balanceOfCall};
 use crate::{
@@ -9,46 +10,14 @@ use crate::{
     answers::{Answers, Question, ask, impossible, narrow},
     storage::{ask_word, storageAtCall},
 };
-
-sol! {
-    function cooldownDuration() external view returns (uint24);
-    function chi() external view returns (uint256);
-    function ssr() external view returns (uint256);
-    function vsr() external view returns (uint256);
-    function dsr() external view returns (uint256);
-    function rho() external view returns (uint256);
-    function vestingAmount() external view returns (uint256);
-    function vestingPeriod() external view returns (uint32);
-    function lastDistributionTimestamp() external view returns (uint256);
-    function lastRewardAmount() external view returns (uint192);
-    function lastSync() external view returns (uint32);
-    function rewardsCycleEnd() external view returns (uint32);
-    function rewardsCycleData() external view returns (uint40 cycleEnd, uint40 lastSync, uint216 rewardCycleAmount);
-    function lastRewardsDistribution() external view returns (uint256);
-    function storedTotalAssets() external view returns (uint256);
-    function maxDistributionPerSecondPerAsset() external view returns (uint256);
-    function stUSRAddress() external view returns (address);
-    function totalShares() external view returns (uint256);
-    function psm() external view returns (address);
-    function pocket() external view returns (address);
-    function savings() external view returns (address);
-    interface Module {
-        function savings(address account) external view returns (uint192 saved, uint64 ticks, address referrer, uint32 referralFeePPM);
-    }
-    function currentTicks() external view returns (uint64);
-    function currentRatePPM() external view returns (uint24);
-    function nextRatePPM() external view returns (uint24);
-    function paused() external view returns (bool);
-    function apiVersion() external view returns (string);
-    function totalIdle() external view returns (uint256);
-    function unlockedShares() external view returns (uint256);
-    function profitUnlockingRate() external view returns (uint256);
-    function lastProfitUpdate() external view returns (uint256);
-    function fullProfitUnlockDate() external view returns (uint256);
-    function auto_allocate() external view returns (bool);
-    function deposit_limit_module() external view returns (address);
-    function withdraw_limit_module() external view returns (address);
-}
+use asked::{
+    Module, apiVersionCall, auto_allocateCall, chiCall, cooldownDurationCall, currentRatePPMCall, currentTicksCall,
+    deposit_limit_moduleCall, dsrCall, fullProfitUnlockDateCall, lastDistributionTimestampCall, lastProfitUpdateCall,
+    lastRewardAmountCall, lastRewardsDistributionCall, lastSyncCall, maxDistributionPerSecondPerAssetCall,
+    nextRatePPMCall, pausedCall, pocketCall, profitUnlockingRateCall, psmCall, rewardsCycleDataCall,
+    rewardsCycleEndCall, rhoCall, savingsCall, ssrCall, stUSRAddressCall, storedTotalAssetsCall, totalIdleCall,
+    totalSharesCall, unlockedSharesCall, vestingAmountCall, vestingPeriodCall, vsrCall, withdraw_limit_moduleCall,
+};
 
 /// How long a reward of Ethena's vests, in seconds. Source: `StakedUSDe.VESTING_PERIOD`.
 const ETHENA_VESTING_SECONDS: u64 = 8 * 3_600;
@@ -193,8 +162,7 @@ impl Form {
         if self == Self::SkyThroughPsm {
             // both ways are one to one, or the previews do not agree
             one *= U256::from(USDS_PER_USDC);
-            let known = answers.next::<psmCall>()? == SKY_PSM && answers.next::<pocketCall>()? == SKY_POCKET;
-            if !known {
+            if answers.next::<psmCall>()? != SKY_PSM || answers.next::<pocketCall>()? != SKY_POCKET {
                 return Err(read.odd("another exchange than Sky's"));
             }
             state.max_withdraw_assets = answers.next::<balanceOfCall>()?;

@@ -278,7 +278,7 @@ fn sparks_dollars_go_through_skys_exchange_one_to_one_or_not_at_all() {
         world.chain.set_balance(USDC, POCKET, usdc);
     });
     assert!(world.refused > trades(300) / 10, "{} refused", world.refused);
-    assert_eq!(world.cautious, 0);
+    assert!(world.cautious * 100 < world.paid, "{} refused here alone", world.cautious);
     world.chain.send(PSM, &setFeesCall { tin: U256::ONE, tout: U256::ZERO }).unwrap();
     assert!(world.is_odd(), "a fee of the exchange that is not modelled");
 }

@@ -130,12 +130,12 @@ impl World {
     fn turn(&mut self, turn: usize) {
         self.live();
         let pool = read(&mut self.chain, &discovered(Product::Metamorpho, VAULT, [ASSET, VAULT]));
-        self.now += self.random.below(if turn % 7 == 0 { 35 * DAY } else { 60 });
+        self.now += self.random.below(if turn.is_multiple_of(7) { 35 * DAY } else { 60 });
         self.chain.set_block(1, self.now);
         let at = ExecutionBlock { number: 1, timestamp: self.now };
         let (coin_in, amount) = (u8::from(self.random.coin()), self.random.log_uniform_between(30, 93));
         let pays = self.same(&pool, &After::Unchanged, coin_in, amount);
-        if turn % 3 == 0 {
+        if turn.is_multiple_of(3) {
             self.accrue(&pool);
         } else if pays {
             self.chain.send_data(VAULT, vault_call(coin_in, amount).into()).unwrap();

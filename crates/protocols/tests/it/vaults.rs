@@ -159,6 +159,13 @@ fn any_conversion(bits: usize) -> impl Strategy<Value = Conversion> {
             Conversion::Ratio { total_assets, total_shares, virtual_assets: one, virtual_shares: one }
         }),
         amount(bits).prop_map(|rate| Conversion::Rate { rate, one: RAY }),
+        (amount(bits), amount(bits))
+            .prop_map(|(total_assets, total_shares)| Conversion::Price { total_assets, total_shares }),
+        (amount(bits), amount(bits)).prop_map(|(total_assets, inner_shares)| Conversion::Wrapped {
+            total_assets,
+            inner_shares,
+            inner_per_share: U256::from(1_000),
+        }),
     ]
 }
 
@@ -179,7 +186,9 @@ proptest! {
     fn more_into_a_vault_never_gives_less(conversion in any_conversion(96), a in amount(90), b in amount(90)) {
         let vault = vault(conversion, Accrual::None);
         let (less, more) = (a.min(b), a.max(b));
-        prop_assert!(vault.preview_deposit(&NOW, less).unwrap() <= vault.preview_deposit(&NOW, more).unwrap());
+        // a price of nothing reverts, for every amount
+        let bought = |amount| vault.preview_deposit(&NOW, amount).unwrap_or_default();
+        prop_assert!(bought(less) <= bought(more));
         prop_assert!(vault.preview_redeem(&NOW, less).unwrap() <= vault.preview_redeem(&NOW, more).unwrap());
     }
 
@@ -194,13 +203,20 @@ proptest! {
     #[test]
     fn no_vault_panics(
         conversion in any_conversion(256), numbers in (amount(256), amount(256)), times in any::<(u64, u64)>(),
-        kind in 0..5_u8, now: u64, amount_in in amount(256),
+        kind in 0..10_u8, now: u64, amount_in in amount(256),
     ) {
         let accrual = match kind {
             0 => Accrual::None,
             1 => Accrual::Compounding { per_second_ray: numbers.0, since: times.0 },
             2 => Accrual::Vesting { amount: numbers.0, since: times.0, duration_seconds: times.1 },
             3 => Accrual::Streaming { amount: numbers.0, since: times.0, until: times.1 },
+            4 => Accrual::Simple { per_second_ray: numbers.0, since: times.0 },
+            5 => Accrual::Straight { per_year_bips: times.1, since: times.0, next: (now % 2 == 0).then_some((times.1, now)) },
+            6 => Accrual::Ticking { ticks: times.0, since: times.1, per_second: now, mark: times.1, fee_millionths: u32::MAX },
+            7 => Accrual::Unlocking { per_second: numbers.0, since: times.0, until: times.1, held: numbers.1 },
+            8 => Accrual::Distributing {
+                amount: numbers.0, from: times.0, until: times.1, since: now / 2, most_per_second_wad: numbers.1,
+            },
             _ => Accrual::PerformanceFee { last_total_assets: numbers.0, fee_wad: numbers.1 },
         };
         let vault = vault(conversion, accrual);
