@@ -180,8 +180,13 @@ impl Vault {
     }
 
     /// What a trade with it costs less, in gas units, after a preview in the same transaction.
-    pub(crate) const fn previewed_gas_units(&self) -> u64 {
+    pub(crate) fn previewed_gas_units(&self) -> u64 {
         match &self.state {
+            PoolState::Metamorpho(vault) => morpho::gas::previewed_gas_units(vault.holdings.len()),
+            PoolState::VaultV2(vault) => {
+                let markets = vault.adapters.iter().map(|adapter| adapter.holdings().len()).sum();
+                morpho::gas::previewed_gas_units(markets)
+            }
             PoolState::Erc4626(state) => state.previewed_gas_units(),
             _ => 0,
         }

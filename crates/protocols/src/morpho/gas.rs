@@ -12,8 +12,9 @@ pub const MARKET_GAS_UNITS: u64 = 38_000;
 /// Adding interest to one market of a queue on the way.
 pub const VISIT_GAS_UNITS: u64 = 32_000;
 
-/// What asking costs less for a market that was asked before in the transaction: nine words of it and of its interest rate model.
-pub const MARKET_AGAIN_GAS_UNITS: u64 = 18_000;
+/// What asking costs less for a market that was asked before in the transaction: nine words of it and of its interest rate model, and the
+/// contracts.
+pub const MARKET_AGAIN_GAS_UNITS: u64 = 21_500;
 /// What each time that it is asked costs less besides once it has this second's interest: the model is not asked.
 pub const ACCRUED_MARKET_GAS_UNITS: u64 = 6_400;
 /// What Morpho Blue and the model cost less after a market of any vault was asked.
@@ -49,6 +50,14 @@ pub const PREVIEW_GAS_UNITS: u64 = 21_700;
 /// What a preview costs whoever asks.
 pub(crate) fn preview_gas_units(vault: &MetaMorpho) -> u64 {
     PREVIEW_GAS_UNITS.saturating_add(asked(vault))
+}
+
+/// What a trade costs less after a preview in the same step, for each market that both ask.
+pub const PREVIEWED_MARKET_GAS_UNITS: u64 = 8_000;
+
+/// What a trade of so many markets costs less after a preview in the same step.
+pub(crate) fn previewed_gas_units(markets: usize) -> u64 {
+    u64::try_from(markets).unwrap_or(u64::MAX).saturating_mul(PREVIEWED_MARKET_GAS_UNITS)
 }
 
 /// What a rate of a share costs whoever asks a provider for it, besides a preview.

@@ -14,7 +14,7 @@ pub const ADAPTER_GAS_UNITS: u64 = 12_000;
 /// More for an adapter of a MetaMorpho vault, which asks it.
 pub const INNER_VAULT_GAS_UNITS: u64 = 20_000;
 /// Asking what one market holds, with interest.
-pub const MARKET_GAS_UNITS: u64 = 34_400;
+pub const MARKET_GAS_UNITS: u64 = 37_900;
 /// Supplying to a market, or withdrawing from it, with the caps that count.
 pub const ALLOCATE_GAS_UNITS: u64 = 96_000;
 
