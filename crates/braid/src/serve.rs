@@ -156,7 +156,11 @@ fn config(args: &Args) -> Config {
         },
         quote_ttl_ms: args.quote_ttl_s.saturating_mul(1_000),
         cors_origins: args.cors_origins.clone(),
-        audit: AuditConfig { every: Duration::from_millis(args.audit_every_ms), per_block: args.audit_per_block },
+        audit: AuditConfig {
+            every: Duration::from_millis(args.audit_every_ms),
+            per_block: args.audit_per_block,
+            ..AuditConfig::default()
+        },
         solve_wait: Duration::from_millis(args.solve_wait_ms),
         ..Config::default()
     };

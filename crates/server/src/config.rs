@@ -67,11 +67,20 @@ pub struct AuditConfig {
     pub every: Duration,
     /// Most checks at one block.
     pub per_block: u32,
+    /// Longest time that a quote waits for the check of tokens that none before went through.
+    pub first_wait: Duration,
+}
+
+impl AuditConfig {
+    /// Whether anything is checked at all.
+    pub fn is_on(&self) -> bool {
+        self.every != Duration::ZERO && self.per_block != 0
+    }
 }
 
 impl Default for AuditConfig {
     fn default() -> Self {
-        Self { every: Duration::from_secs(1), per_block: 16 }
+        Self { every: Duration::from_secs(1), per_block: 16, first_wait: Duration::from_millis(1_500) }
     }
 }
 

@@ -130,6 +130,7 @@ fn market(app: &App, text: &mut String) -> std::fmt::Result {
     gauge("audit_agreed", "Checks since the start in which the EVM paid what the model says.", agreed as f64)?;
     gauge("audit_differed", "Checks since the start in which it did not.", differed as f64)?;
     gauge("audit_unknown", "Checks since the start that could not be made.", unknown as f64)?;
+    gauge("audit_sound_tokens", "Tokens that were found to move as amounts say.", app.audit.tokens.count() as f64)?;
     for (name, pool) in [("solves", &app.work), ("simulations", &app.simulating)] {
         gauge(&format!("{name}_waiting"), "Jobs that wait for a thread.", pool.waiting() as f64)?;
         gauge(&format!("{name}_turned_away"), "Jobs turned away because too many waited.", pool.turned_away() as f64)?;

@@ -122,6 +122,7 @@ impl World {
 type Selector = [u8; 4];
 const TRANSFER: Selector = [0xa9, 0x05, 0x9c, 0xbb];
 const TRANSFER_FROM: Selector = [0x23, 0xb8, 0x72, 0xdd];
+const BALANCE_OF: Selector = [0x70, 0xa0, 0x82, 0x31];
 const GET_RESERVES: Selector = [0x09, 0x02, 0xf1, 0xac];
 
 /// Code that passes every call on to other code, on its own storage.
@@ -192,6 +193,26 @@ fn units(symbol: &str, whole: u64) -> U256 {
 
 fn token(symbol: &str) -> Address {
     tokens::by_symbol(symbol).address
+}
+
+/// Two tokens between which a quote goes through a third one, and that one.
+async fn a_way_through() -> [Address; 3] {
+    let world = World::start().await;
+    for from in tokens::TOKENS {
+        let (status, quote) = world.quote(from.address, from.units(20), WETH).await;
+        let way = tokens_of(&quote);
+        let between = way.iter().find(|token| ![from.address, WETH].contains(token));
+        if let Some(between) = between.filter(|_| status == 200 && from.address != WETH) {
+            return [from.address, WETH, *between];
+        }
+    }
+    panic!("every quote goes straight")
+}
+
+fn tokens_of(quote: &Value) -> Vec<Address> {
+    let steps = quote["data"]["path"]["steps"].as_array().into_iter().flatten();
+    let ends = steps.flat_map(|step| [&step["token_in"], &step["token_out"]]);
+    ends.map(|token| token.as_str().unwrap().parse().unwrap()).collect()
 }
 
 fn pools_of(quote: &Value) -> Vec<Address> {
@@ -320,4 +341,89 @@ async fn a_token_that_rebases_is_told_by_what_its_shares_round_away() {
     world.chain.set_code(link, &honest).await.unwrap();
     world.next_block().await;
     world.audit_until(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_token_of_the_chain_is_found_sound_those_with_most_pools_first() {
+    let world = World::start().await;
+    let market = Arc::clone(&world.feed.latest().unwrap().head.market);
+    let mut last = usize::MAX;
+    while let Some(token) = world.app.audit.turn_of_token(&world.app).await {
+        let pools = market.pools_of(token).len();
+        assert!(pools <= last, "{pools} pools after {last}");
+        last = pools;
+    }
+    assert_eq!(world.app.audit.quarantine.records(), []);
+    for (id, token) in market.tokens().iter().filter(|(id, _)| !market.pools_of(*id).is_empty()) {
+        let (address, why) = (token.address, world.app.audit.tokens.why(token.address));
+        assert!(
+            world.app.audit.tokens.is_sound(address),
+            "{} of {} pools: {why}",
+            token.symbol,
+            market.pools_of(id).len()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_quote_of_a_token_that_taxes_transfers_is_refused() {
+    let mut world = World::start().await;
+    let link = token("LINK");
+    let taxes = Layer { told_less: vec![(TRANSFER, 36), (TRANSFER_FROM, 68)], ..Layer::default() };
+    let honest = world.put_over(link, taxes).await;
+    world.next_block().await;
+    for (from, to, field) in [(WETH, link, "/outputs/0/address"), (link, WETH, "/inputs/0/address")] {
+        let (status, problem) = world.quote(from, units("LINK", 20), to).await;
+        assert_eq!((status, problem["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{problem:#}");
+        assert_eq!(problem["errors"][0]["pointer"], field);
+        let told = problem["errors"][0]["detail"].as_str().unwrap();
+        assert!(told.contains("takes 1.00% of a transfer"), "{told}");
+    }
+    let ready: Value = serde_json::from_str(&world.get("/ready").await).unwrap();
+    assert_eq!(ready["quarantine"][0]["token_does"], "takes 1.00% of a transfer");
+
+    world.chain.set_code(link, &honest).await.unwrap();
+    world.next_block().await;
+    world.audit_until(0).await;
+    let (status, quote) = world.quote(link, units("LINK", 20), WETH).await;
+    assert_eq!(status, 200, "{quote:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_quote_goes_around_a_token_that_taxes_transfers() {
+    let [from, to, between] = a_way_through().await;
+    let sell = tokens::TOKENS.iter().find(|token| token.address == from).unwrap().units(20);
+    let mut world = World::start().await;
+    let taxes = Layer { told_less: vec![(TRANSFER, 36), (TRANSFER_FROM, 68)], ..Layer::default() };
+    world.put_over(between, taxes).await;
+    world.next_block().await;
+    let (status, quote) = world.quote(from, sell, to).await;
+    assert_eq!(status, 200, "{quote:#}");
+    assert!(!tokens_of(&quote).contains(&between), "{quote:#}");
+    assert_eq!(world.app.audit.quarantine.fault_of(between).as_deref(), Some("takes 1.00% of a transfer"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_cannot_be_checked_is_left_out_with_a_word_to_the_user() {
+    let [from, to, between] = a_way_through().await;
+    let sell = tokens::TOKENS.iter().find(|token| token.address == from).unwrap().units(20);
+    let mut world = World::start().await;
+    let honest = world.put_over(between, Layer { refuses: vec![BALANCE_OF], ..Layer::default() }).await;
+    world.next_block().await;
+    let (status, quote) = world.quote(from, sell, to).await;
+    assert_eq!(status, 200, "{quote:#}");
+    assert!(!tokens_of(&quote).contains(&between), "{quote:#}");
+    let warnings = quote["data"]["warnings"].as_array().unwrap();
+    let warning = warnings.iter().find(|warning| warning["code"] == "TOKEN_UNCHECKED").unwrap();
+    assert!(warning["message"].as_str().unwrap().contains(&between.to_checksum(None)), "{warning}");
+    let (status, problem) = world.quote(to, units("WETH", 1), between).await;
+    assert_eq!((status, problem["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{problem:#}");
+    assert!(world.held().is_empty(), "nothing is known against it");
+
+    world.chain.set_code(between, &honest).await.unwrap();
+    for _ in 0..4 {
+        world.next_block().await;
+    }
+    let (status, quote) = world.quote(to, units("WETH", 1), between).await;
+    assert_eq!(status, 200, "{quote:#}");
 }

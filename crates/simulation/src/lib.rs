@@ -16,5 +16,5 @@ pub mod source;
 pub use fork::Fork;
 pub use grant::Grant;
 pub use node::NodeState;
-pub use simulate::{Outcome, SimulationError, Status, Transaction, simulate, view_after};
+pub use simulate::{Outcome, SimulationError, Status, Transaction, Transferred, simulate, view_after};
 pub use source::{Account, SourceError, StateSource};

@@ -1,14 +1,18 @@
 //! One transaction, run as it would be sent.
 
-use alloy_sol_types::SolCall;
+use alloy_sol_types::{SolCall, sol};
 use braid_primitives::{Address, Bytes, U256, is_native_ether};
-use revm::context::result::ExecutionResult;
+use revm::context::result::{ExecutionResult, HaltReason};
 use revm::database::CacheDB;
 use revm::database_interface::Database;
 
 use crate::evm::{Message, Overlay, RunError, run, view};
 use crate::grant::{Granted, balanceOfCall, grant};
 use crate::{Fork, Grant, SourceError};
+
+sol! {
+    function transfer(address to, uint256 amount) external returns (bool);
+}
 
 /// The transaction to simulate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,13 +97,50 @@ pub fn simulate(
     let after = balances(&mut overlay, receiver, watched)?;
     let gas_used = result.tx_gas_used();
     let gas_spent = result.gas().total_gas_spent().max(gas_used);
-    let status = match result {
+    let status = ended(result);
+    let gains = watched.iter().zip(before.into_iter().zip(after)).map(|(token, (b, a))| (*token, a.saturating_sub(b)));
+    Ok(Outcome { status, gas_used, gas_spent, gains: gains.collect(), grants: granted })
+}
+
+fn ended(result: ExecutionResult<HaltReason>) -> Status {
+    match result {
         ExecutionResult::Success { .. } => Status::Success,
         ExecutionResult::Revert { output, .. } => Status::Reverted(output),
         ExecutionResult::Halt { reason, .. } => Status::Halted(format!("{reason:?}")),
-    };
-    let gains = watched.iter().zip(before.into_iter().zip(after)).map(|(token, (b, a))| (*token, a.saturating_sub(b)));
-    Ok(Outcome { status, gas_used, gas_spent, gains: gains.collect(), grants: granted })
+    }
+}
+
+/// What a transfer of a token did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transferred {
+    /// How it ended.
+    pub status: Status,
+    /// What the sender has less, in atomic units.
+    pub left: U256,
+    /// What the receiver has more.
+    pub came: U256,
+}
+
+/// Gas of a transfer: several times what the costliest tokens use.
+const TRANSFER_GAS: u64 = 3_000_000;
+
+/// Sends an amount of an ERC-20 on an overlay, which keeps what that changes.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn transfer(
+    overlay: &mut Overlay<'_>,
+    token: Address,
+    [from, to]: [Address; 2],
+    amount: U256,
+) -> Result<Transferred, SimulationError> {
+    let before = [balance(overlay, from, token)?, balance(overlay, to, token)?];
+    let data = Bytes::from(transferCall { to, amount }.abi_encode());
+    let message = Message { from, to: token, data, value_wei: U256::ZERO, gas_limit: TRANSFER_GAS };
+    let status = ended(run(overlay, &message, true)?);
+    let left = before[0].saturating_sub(balance(overlay, from, token)?);
+    let came = balance(overlay, to, token)?.saturating_sub(before[1]);
+    Ok(Transferred { status, left, came })
 }
 
 /// What a view answers once a transaction has run; `None` where the view reverts. Whether the transaction goes through makes
@@ -132,7 +173,11 @@ fn balances(overlay: &mut Overlay<'_>, owner: Address, tokens: &[Address]) -> Re
     tokens.iter().map(|token| balance(overlay, owner, *token)).collect()
 }
 
-fn balance(overlay: &mut Overlay<'_>, owner: Address, token: Address) -> Result<U256, SimulationError> {
+/// What an account holds of a token or of native ether; zero where the token does not say.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn balance(overlay: &mut Overlay<'_>, owner: Address, token: Address) -> Result<U256, SimulationError> {
     if is_native_ether(token) {
         return Ok(overlay.basic(owner)?.map_or(U256::ZERO, |info| info.balance));
     }

@@ -1,23 +1,20 @@
 //! One swap, by the model and by the EVM.
 
-use braid_execution::approvals::balance_calldata;
 use braid_execution::gas::MAX_GAS_LIMIT;
 use braid_execution::{MAX_AMOUNT, Order, TokenAmount, encode_program, execute_calldata, proxy, revert};
 use braid_market::Market;
-use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
-use braid_protocols::{After, Pool};
+use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_protocols::Pool;
 use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
-use braid_simulation::{Fork, Grant, SimulationError, Status, Transaction, evm, simulate};
+use braid_simulation::{Fork, Grant, SimulationError, Status, Transaction, simulate};
 use braid_store::quarantine::TokenAtFault;
 
+use super::conduct::{self, Conduct};
 use super::queue::Probe;
 
 /// Who swaps in a check: an account that nobody has a key of, and that holds nothing.
-const AUDITOR: Address = Address::repeat_byte(0xad);
-
-/// Selector of `transfer(address,uint256)` of ERC-20.
-const TRANSFER: [u8; 4] = [0xa9, 0x05, 0x9c, 0xbb];
+pub(super) const AUDITOR: Address = Address::repeat_byte(0xad);
 
 /// How often a swap that the model refuses is tried with a hundredth of the amount.
 const SMALLER: usize = 3;
@@ -40,6 +37,29 @@ pub struct Difference {
     pub why: String,
     /// The token that is at fault, if one is.
     pub token: Option<TokenAtFault>,
+}
+
+/// Looks again at a pool that is set aside for a token's sake: first at the token. A swap that the model refuses then says nothing
+/// against it.
+pub(super) fn check_again(fork: &Fork, market: &Market, probe: &Probe, token: Address) -> Verdict {
+    let Some(id) = market.tokens().id(token) else {
+        return Verdict::Unknown("the market does not have the token".into());
+    };
+    let pools: Vec<_> = market.pool_id(probe.pool).into_iter().collect();
+    match conduct::of_token(fork, market, id, &pools) {
+        Err(error) => unknown(&error),
+        Ok(Conduct::Unknown(why)) => Verdict::Unknown(why),
+        Ok(conduct) => match conduct.fault() {
+            Some(does) => {
+                let why = format!("{token} {does}");
+                Verdict::Differs(Difference { why, token: Some(TokenAtFault { token, does }) })
+            }
+            None => match check(fork, market, probe) {
+                Verdict::Unknown(_) => Verdict::Agrees,
+                told => told,
+            },
+        },
+    }
 }
 
 /// Makes a swap on a fork of the market's block and compares. Waits for the node: call it where that is fine.
@@ -149,67 +169,9 @@ fn faults(
     tokens: [(Address, U256); 2],
 ) -> Result<Option<TokenAtFault>, SimulationError> {
     for (token, amount) in tokens.into_iter().filter(|(token, _)| *token != NATIVE_ETHER) {
-        let held = balance(fork, token, pool.address)?;
-        // What the pool does not hold itself comes from elsewhere: such a pool says nothing of its token.
-        let leaves = amount.min(held);
-        let ways = [(pool.address, AUDITOR, leaves), (AUDITOR, pool.address, amount)];
-        for (from, to, value) in ways.into_iter().filter(|(.., value)| !value.is_zero()) {
-            match moves(fork, token, from, to, value)? {
-                Moves::Whole => {}
-                Moves::Rounded if rounds_as_modelled(market, token, value) => {}
-                Moves::Rounded => {
-                    let does = "rebases: it counts in shares, and a transfer moves a unit or two less".into();
-                    return Ok(Some(TokenAtFault { token, does }));
-                }
-                Moves::Otherwise(does) => return Ok(Some(TokenAtFault { token, does })),
-            }
+        if let Some(does) = conduct::of_amount(fork, market, token, pool.holder(), amount)?.fault() {
+            return Ok(Some(TokenAtFault { token, does }));
         }
     }
     Ok(None)
-}
-
-/// What a transfer moved.
-enum Moves {
-    /// The amount, or what it moves could not be told.
-    Whole,
-    /// A unit or two less, as of tokens that count in shares.
-    Rounded,
-    /// Something else, in words that finish a sentence about the token.
-    Otherwise(String),
-}
-
-/// Whether amounts of a token that counts in shares are modelled as such.
-fn rounds_as_modelled(market: &Market, token: Address, amount: U256) -> bool {
-    let Some(token) = market.tokens().id(token) else { return false };
-    let mut pools = market.pools_of(token).iter().filter_map(|id| market.pool(*id));
-    pools.any(|pool| pool.shares_of(&After::Unchanged, token, amount).is_some())
-}
-
-fn moves(fork: &Fork, token: Address, from: Address, to: Address, value: U256) -> Result<Moves, SimulationError> {
-    let data = Bytes::from([&TRANSFER, to.into_word().as_slice(), &value.to_be_bytes::<32>()].concat());
-    let transaction = Transaction { from, to: token, data, value_wei: U256::ZERO, gas_limit: 3_000_000 };
-    let outcome = simulate(fork, &transaction, &[Grant::Balance { token, owner: from, amount: value }], to, &[token])?;
-    if outcome.grants.iter().any(|(_, granted)| *granted == Granted::NotFound) {
-        return Ok(Moves::Whole);
-    }
-    let moved = outcome.gains.first().map_or(U256::ZERO, |(_, gain)| *gain);
-    Ok(match outcome.status {
-        Status::Success if moved == value => Moves::Whole,
-        Status::Success if moved < value && value - moved <= U256::from(2) => Moves::Rounded,
-        Status::Success if moved < value => {
-            let taken = f64::from(value - moved) / f64::from(value) * 100.0;
-            Moves::Otherwise(format!("takes {taken:.2}% of a transfer"))
-        }
-        Status::Success => Moves::Otherwise("moves more than it is told to".into()),
-        Status::Reverted(data) => {
-            Moves::Otherwise(format!("refuses to be transferred: {}", revert::decode(&data).message))
-        }
-        Status::Halted(reason) => Moves::Otherwise(format!("refuses to be transferred: {reason}")),
-    })
-}
-
-fn balance(fork: &Fork, token: Address, owner: Address) -> Result<U256, SimulationError> {
-    let mut overlay = evm::Overlay::new(fork);
-    let output = evm::view(&mut overlay, token, balance_calldata(owner))?;
-    Ok(output.filter(|bytes| bytes.len() >= 32).map_or(U256::ZERO, |bytes| U256::from_be_slice(&bytes[..32])))
 }

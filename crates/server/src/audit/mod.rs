@@ -3,24 +3,30 @@
 //! One swap at a time, within a budget: mostly of pools that quotes used lately, in between of all pools in turn. The swap goes
 //! through the proxy, on the state of the market's own block, in the block after it. A pool that pays anything but what the
 //! model says is in quarantine: no quote uses it. It is tried again after 1, 2, 4, … blocks, and is out as soon as it agrees.
+//!
+//! Tokens are checked before a quote goes through them: those with most pools first, and those of a quote's route while it waits.
 
 mod check;
+mod conduct;
+mod first;
 mod quarantine;
 mod queue;
+mod tokens;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use braid_primitives::{Address, Block};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
 pub use check::{Difference, Verdict};
+pub use first::Wanted;
 pub use quarantine::Quarantine;
 pub use queue::Probe;
 use queue::Queue;
+pub use tokens::Tokens;
 
 use crate::app::App;
 use crate::config::AuditConfig;
@@ -31,6 +37,8 @@ pub struct Audit {
     queue: Mutex<Queue>,
     /// Pools that no quote uses.
     pub quarantine: Quarantine,
+    /// What is known of tokens.
+    pub tokens: Tokens,
     counts: [AtomicU64; 3],
     /// The block of the last checks, and how many there were.
     spent: Mutex<(u64, u32)>,
@@ -60,6 +68,7 @@ impl Audit {
         let market = Arc::clone(&published.head.market);
         let block: Block = *market.block();
         let due = self.quarantine.due(block.number);
+        let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
         let probe = due.or_else(|| {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             queue.next(&published, |pool| self.quarantine.holds(&market, pool))
@@ -69,7 +78,10 @@ impl Audit {
             return None;
         }
         let fork = app.forks.of(node, &block);
-        let job = move || check::check(&fork, &market, &probe);
+        let job = move || match at_fault {
+            Some(token) => check::check_again(&fork, &market, &probe, token),
+            None => check::check(&fork, &market, &probe),
+        };
         let verdict = app.simulating.run(job).await.unwrap_or_else(|problem| Verdict::Unknown(problem.detail));
         self.take(probe, &verdict, block.number, doubt);
         Some((probe, verdict))
@@ -78,10 +90,16 @@ impl Audit {
     fn take(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<Address>>) {
         let kind = match verdict {
             Verdict::Agrees => {
+                if let Some(token) = self.quarantine.token_of(probe.pool) {
+                    self.tokens.is_found_sound(token);
+                }
                 self.quarantine.lift(probe.pool);
                 0
             }
             Verdict::Differs(difference) => {
+                if let Some(fault) = &difference.token {
+                    self.tokens.is_found_at_fault(fault.token);
+                }
                 self.quarantine.hold(probe, difference, block);
                 // If it is our state that is wrong, reading the pool again mends it.
                 if let Some(doubt) = doubt {
@@ -114,7 +132,7 @@ impl Audit {
 /// Audits for as long as the service runs; `doubt` takes pools that should be read again.
 pub async fn run(app: Arc<App>, doubt: mpsc::Sender<Address>) {
     let config = app.config.audit;
-    if config.every == Duration::ZERO || config.per_block == 0 {
+    if !config.is_on() {
         return;
     }
     let mut ticks = tokio::time::interval(config.every);
@@ -124,6 +142,10 @@ pub async fn run(app: Arc<App>, doubt: mpsc::Sender<Address>) {
         let block = app.feed.latest().map(|published| published.head.block().number);
         if block.is_some_and(|block| app.audit.may_spend(block, &config)) {
             app.audit.turn(&app, Some(&doubt)).await;
+        }
+        // a token's turn comes between the swaps', out of the same budget
+        if block.is_some_and(|block| app.audit.may_spend(block, &config)) {
+            app.audit.turn_of_token(&app).await;
         }
     }
 }

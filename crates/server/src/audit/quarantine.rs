@@ -105,6 +105,11 @@ impl Quarantine {
         Some(Probe { pool, coin_in, coin_out, amount_in })
     }
 
+    /// The token at fault for which a pool is held, if it is for one.
+    pub fn token_of(&self, pool: Address) -> Option<Address> {
+        self.state().held.get(&pool)?.record.token.as_ref().map(|fault| fault.token)
+    }
+
     /// The pools that were found, in the order of their addresses.
     pub fn records(&self) -> Vec<Quarantined> {
         self.state().records()

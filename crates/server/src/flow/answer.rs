@@ -31,6 +31,7 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(app));
     notes.extend(warnings::impact(total_impact));
+    notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
@@ -204,17 +205,17 @@ fn certificate(app: &App, draft: &Draft) -> Result<model::Certificate, Uncertifi
     if !gap_bps.is_finite() {
         return Err(Uncertified::NoBound);
     }
-    let set_aside = app.audit.quarantine.count(&draft.published.head.market);
+    let set_aside = draft.aside.pools;
     Ok(model::Certificate {
         upper_bound_value_wei: upper_bound_value_wei.into(),
         achieved_value_wei: achieved_value_wei.into(),
         gap_bps: gap_bps.max(0.0),
         pools_covered,
         excluded: model::Excluded {
-            quarantined: app.feed.status().left_out + set_aside,
+            quarantined: app.feed.status().left_out + set_aside as usize,
             standing_arbitrage: excluded.standing_arbitrage,
             // the router is told of both as one
-            filtered: excluded.filtered.saturating_sub(u32::try_from(set_aside).unwrap_or(u32::MAX)),
+            filtered: excluded.filtered.saturating_sub(set_aside),
             max_hops: excluded.max_hops,
         },
     })

@@ -102,7 +102,7 @@ fn single_route(draft: &Draft, question: &Request, route: &Route) -> SingleRoute
 
 /// What was left out, and what the best route with all pools is worth more.
 fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Option<Exclusions> {
-    if question.filter == draft.aside {
+    if question.filter == draft.aside.filter {
         return None;
     }
     let market = &draft.published.head.market;
@@ -111,7 +111,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
     let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.address)?, pool.product)));
     for (id, product) in all {
         // what no quote uses is not the request's doing
-        if question.filter.allows(id, product) || !draft.aside.allows(id, product) {
+        if question.filter.allows(id, product) || !draft.aside.filter.allows(id, product) {
             continue;
         }
         if !question.filter.excludes_product(product) {
@@ -128,7 +128,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
         let best = solve(&draft.published.prepared, &freer).ok()?;
         cost(net_value(&draft.published, question, &best.route))
     };
-    let all = with(draft.aside.clone());
+    let all = with(draft.aside.filter.clone());
     // what is the only exclusion costs as much as all of them
     let alone = products.len() + usize::from(pools > 0) == 1;
     let part = |filter: PoolFilter| if alone { all.clone() } else { with(filter) };
@@ -144,7 +144,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
 
 /// The question's filter with one product allowed again, or, without one, with the single pools allowed again.
 fn filter_but(draft: &Draft, question: &Request, allowed: Option<Product>) -> PoolFilter {
-    let mut filter = draft.aside.clone();
+    let mut filter = draft.aside.filter.clone();
     for product in Product::ALL.iter().copied().filter(|product| question.filter.excludes_product(*product)) {
         if allowed != Some(product) {
             filter.exclude_product(product);

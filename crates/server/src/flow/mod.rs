@@ -8,6 +8,7 @@ pub mod approvals;
 pub mod build;
 pub mod costs;
 pub mod explain;
+pub mod first_use;
 pub mod nonces;
 pub mod path;
 pub mod prices;

@@ -8,7 +8,7 @@ use axum::response::Response;
 use braid_execution::fees::Fees;
 use braid_execution::gas::{self, Authorization, GasEstimate};
 use braid_execution::{Order, Permit, Program, TokenAmount, encode_program, minimum_amount, permit2};
-use braid_primitives::{NATIVE_ETHER, TokenId, U256};
+use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256};
 use braid_routing::{PoolFilter, Solution, SolveError, Step};
 use serde_json::value::to_raw_value;
 use uuid::Uuid;
@@ -17,6 +17,7 @@ use super::accounts::{self, Holdings};
 use super::answer;
 use super::costs;
 use super::explain;
+use super::first_use;
 use super::nonces;
 use super::reprice::StoredStep;
 use super::resolve::{self, Shown, Tokens};
@@ -54,8 +55,8 @@ pub struct Draft {
     pub tokens: Tokens,
     /// Names that no protocol has.
     pub unknown_protocols: Vec<String>,
-    /// What no quote uses.
-    pub aside: PoolFilter,
+    /// What is left out.
+    pub aside: Aside,
     /// The route.
     pub solution: Solution,
     /// What each output pays after fees.
@@ -76,6 +77,35 @@ pub struct Draft {
     pub simulated: Option<Simulated>,
     /// Why this route, where asked for.
     pub explanation: Option<Explanation>,
+}
+
+/// What is left out of a quote whatever it asks for.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    /// The pools.
+    pub filter: PoolFilter,
+    /// How many they are.
+    pub pools: u32,
+    /// Tokens that could not be checked, and why.
+    pub unchecked: Vec<(Address, String)>,
+}
+
+/// What a solve is of.
+#[derive(Debug)]
+pub struct Asked {
+    published: Arc<Published>,
+    request: QuoteRequest,
+    tokens: Tokens,
+    id: Uuid,
+    created_at_ms: u64,
+}
+
+impl Draft {
+    /// The question again, for another answer.
+    pub fn into_asked(self) -> Asked {
+        let Self { published, request, tokens, id, created_at_ms, .. } = self;
+        Asked { published, request, tokens, id, created_at_ms }
+    }
 }
 
 /// The handler.
@@ -105,20 +135,17 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let reads = request.check_allowances;
     let taker = request.taker;
     let now_ms = app.clock.now_ms();
-    let ttl_ms = app.config.quote_ttl_ms;
-    let max_steps = app.config.max_steps;
     let id = new_id(now_ms);
     let signs = request.include_permit2 && wanted.iter().any(|token| *token != NATIVE_ETHER);
     let wanted = if reads { wanted } else { Vec::new() };
-    let mut aside = PoolFilter::default();
-    app.audit.quarantine.leave_out(&published.head.market, &mut aside);
-    let solving = app.work.run(move || solve(published, request, tokens, aside, id, now_ms, ttl_ms, max_steps));
+    let aside = first_use::aside(app, &published.head.market);
+    let solving = solve_apart(app, Asked { published, request, tokens, id, created_at_ms: now_ms }, aside);
     let reading = async {
         let asked = if signs { nonces::candidates(id.as_bytes()) } else { Vec::new() };
         if reads || signs { Some(accounts::read(app, block_hash, taker, &wanted, &asked).await) } else { None }
     };
     let (draft, seen) = tokio::join!(solving, reading);
-    let mut draft = draft??;
+    let mut draft = first_use::settle(app, draft?).await?;
     note_use(app, &draft);
     if let Some(seen) = seen.as_ref().filter(|_| signs) {
         let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);
@@ -146,20 +173,20 @@ fn note_use(app: &App, draft: &Draft) {
     }
 }
 
-/// Everything between the market and the answer that needs no waiting; `aside` leaves out what no quote uses.
-#[allow(clippy::too_many_arguments, reason = "what a quote is made of")]
-fn solve(
-    published: Arc<Published>,
-    request: QuoteRequest,
-    tokens: Tokens,
-    aside: PoolFilter,
-    id: Uuid,
-    created_at_ms: u64,
-    ttl_ms: u64,
-    max_steps: u16,
-) -> Result<Draft, Problem> {
+/// Solves on a thread that may be kept busy.
+///
+/// # Errors
+/// As a solve, or that there is too much to do.
+pub async fn solve_apart(app: &Arc<App>, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
+    let (ttl_ms, max_steps) = (app.config.quote_ttl_ms, app.config.max_steps);
+    app.work.run(move || solve(asked, aside, ttl_ms, max_steps)).await?
+}
+
+/// Everything between the market and the answer that needs no waiting.
+fn solve(asked: Asked, aside: Aside, ttl_ms: u64, max_steps: u16) -> Result<Draft, Problem> {
+    let Asked { published, request, tokens, id, created_at_ms } = asked;
     let market = &published.head.market;
-    let (filter, unknown_protocols) = resolve::filter(market, &request, aside.clone());
+    let (filter, unknown_protocols) = resolve::filter(market, &request, aside.filter.clone());
     let fees = costs::fees(&published.head, request.gas_priority);
     let partner_fee = request.partner_fee;
     let net_input = |amount: U256| partner_fee.map_or(amount, |fee| fee.after_input(amount));

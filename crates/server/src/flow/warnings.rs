@@ -1,5 +1,6 @@
 //! What a caller should know besides the numbers.
 
+use braid_primitives::Address;
 use braid_routing::Uncertified;
 
 use crate::app::App;
@@ -41,6 +42,15 @@ pub fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
         .collect();
     let message = format!("value shares in basis points are not those asked for: {}", off.join(", "));
     (!off.is_empty()).then_some(Warning { code: "RATIO_NOT_MET", message })
+}
+
+/// Says that the pools of a token were left out, since it could not be told whether it moves as amounts say.
+pub fn unchecked((token, why): &(Address, String)) -> Warning {
+    let token = token.to_checksum(None);
+    Warning {
+        code: "TOKEN_UNCHECKED",
+        message: format!("{token} could not be checked, so no pool of it is used: {why}"),
+    }
 }
 
 /// Says that the taker's balances and allowances could not be read.
