@@ -89,6 +89,18 @@ contract StandInLayerTest is Test {
         share.redeem(shares / 2, address(this), address(this));
     }
 
+    function test_an_amount_is_compared_with_the_total_from_above_two_to_the_eightieth() public {
+        TestToken fresh = new TestToken(18);
+        fresh.mint(address(this), 1e30);
+        layer.list(address(fresh), 1_500, 10);
+        StandInFluidFToken first = new StandInFluidFToken(address(layer), address(fresh), address(fresh), "", "");
+        layer.allow(address(first), address(fresh), _word(25, 1 << 90), 0);
+        fresh.approve(address(first), type(uint256).max);
+        vm.expectRevert("OperateAmountRatioExcess");
+        first.deposit((1 << 80) + 1, address(this));
+        assertGt(first.deposit(1 << 80, address(this)), 0);
+    }
+
     function test_a_vault_lends_and_pays_back() public {
         StandInMorpho blue = new StandInMorpho();
         StandInVaultV2 vault = new StandInVaultV2(address(coin), address(this), "", "");

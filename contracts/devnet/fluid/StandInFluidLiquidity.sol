@@ -251,7 +251,7 @@ contract StandInFluidLiquidity {
 
     function _total(uint256 totals, uint256 at, uint256 raw, bool adds, bool up) private pure returns (uint256 next) {
         uint256 before = totals.number(at, 64);
-        require(raw >> 80 == 0 || raw <= (adds ? before * 10_000 : before / 2), "OperateAmountRatioExcess");
+        require(raw <= 1 << 80 || raw <= (adds ? before * 10_000 : before / 2), "OperateAmountRatioExcess");
         uint256 amount = adds ? before + raw : before > raw ? before - raw : 0;
         next = totals.put(at, 64, amount.pack(56, up));
         require(next != totals, "OperateAmountInsufficient");
