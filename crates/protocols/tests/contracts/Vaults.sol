@@ -5,6 +5,7 @@ import {ERC20 as OzErc20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC4626 as OzVault, IERC20} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.sol";
 import {ERC4626 as SolmateVault} from "@solmate/mixins/ERC4626.sol";
 import {ERC20 as SolmateErc20} from "@solmate/tokens/ERC20.sol";
+import {ERC4626 as SoladyVault} from "solady/src/tokens/ERC4626.sol";
 
 /// @title An asset of the differential tests: balances at slot 0, no allowances
 contract Asset {
@@ -56,6 +57,32 @@ contract OzVaultWithOffset is OzVault {
 
     constructor(address asset_, uint8 offset_) OzErc20("", "") OzVault(IERC20(asset_)) {
         offset = offset_;
+    }
+
+    function _decimalsOffset() internal view override returns (uint8) {
+        return offset;
+    }
+}
+
+/// @title solady's vault, with an offset
+contract SoladyVaultWithOffset is SoladyVault {
+    address private immutable held;
+    uint8 private immutable offset;
+
+    constructor(address asset_, uint8 offset_) {
+        (held, offset) = (asset_, offset_);
+    }
+
+    function name() public pure override returns (string memory) {
+        return "";
+    }
+
+    function symbol() public pure override returns (string memory) {
+        return "";
+    }
+
+    function asset() public view override returns (address) {
+        return held;
     }
 
     function _decimalsOffset() internal view override returns (uint8) {

@@ -28,6 +28,7 @@ function vaults(...files) {
   const libraries = path.join(contracts, 'node_modules', '@uniswap', 'v4-core', 'lib');
   const roots = { '@openzeppelin/contracts/': 'openzeppelin-contracts/contracts', '@solmate/': 'solmate/src' };
   const find = (name) => {
+    if (name.startsWith('solady/')) return { contents: fs.readFileSync(path.join(contracts, 'node_modules', name), 'utf8') };
     const prefix = Object.keys(roots).find((known) => name.startsWith(known));
     return { contents: fs.readFileSync(path.join(libraries, roots[prefix], name.slice(prefix.length)), 'utf8') };
   };

@@ -213,8 +213,9 @@ impl World {
     }
 }
 
+/// How many trades of a product must pay.
 fn trades() -> usize {
-    if std::env::var_os("LONG").is_some() { 21_000 } else { 240 }
+    if std::env::var_os("LONG").is_some() { 20_000 } else { 160 }
 }
 
 /// Random pools: every trade pays what the model says, or neither pays; also the second of two in a row, and after time has moved
@@ -222,7 +223,7 @@ fn trades() -> usize {
 fn differential(product: Product, seed: u64) {
     let (mut paid, mut refused) = (0_usize, 0_usize);
     let mut world = World::new(product, seed);
-    while paid + refused < trades() {
+    while paid < trades() {
         let found = world.create(product);
         let level = world.random.below(25);
         if !world.fill(&found, level) {
@@ -273,7 +274,7 @@ fn differential(product: Product, seed: u64) {
         }
     }
     println!("{product:?}: {paid} paid, {refused} refused");
-    assert!(paid > trades() / 2 && refused > 0);
+    assert!(refused > 0 && paid > refused);
 }
 
 #[test]

@@ -35,3 +35,4 @@ mod vault_bytecode;
 mod vault_v2_bytecode;
 mod vaults;
 mod vectors;
+mod weth_bytecode;

@@ -1,7 +1,7 @@
-//! Vaults and staked ether against contracts in an EVM: OpenZeppelin's and solmate's own vaults, and our stand-ins of those whose code
+//! Vaults and staked ether against contracts in an EVM: OpenZeppelin's, solmate's and solady's own vaults, and our stand-ins of those whose code
 //! no package holds, which are a second writing of the same rules; MetaMorpho's stands on Morpho Blue's own code.
 
-use alloy_primitives::{Address, U256, address};
+use alloy_primitives::{Address, B256, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
@@ -94,7 +94,25 @@ fn same(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, coi
     contract.is_some()
 }
 
-fn code_differential(name: &str, offset: Option<u8>, virtual_shares: u64, seed: u64) {
+/// Where a library keeps the supply, and an owner's balance.
+struct Words {
+    supply: U256,
+    balance: fn(Address) -> B256,
+}
+
+fn in_mapping(owner: Address, slot: u64) -> B256 {
+    keccak256((owner, U256::from(slot)).abi_encode())
+}
+
+const OPENZEPPELIN: Words = Words { supply: U256::from_limbs([2, 0, 0, 0]), balance: |owner| in_mapping(owner, 0) };
+const SOLMATE: Words = Words { supply: U256::from_limbs([2, 0, 0, 0]), balance: |owner| in_mapping(owner, 3) };
+/// Source: `_TOTAL_SUPPLY_SLOT` and `_BALANCE_SLOT_SEED` of its `ERC20`.
+const SOLADY: Words = Words {
+    supply: U256::from_limbs([0x345c_df77_eb68_f44c, 0x05, 0, 0]),
+    balance: |owner| keccak256([owner.as_slice(), &[0; 8], &[0x87, 0xa2, 0x11, 0xa2]].concat()),
+};
+
+fn code_differential(name: &str, words: &Words, offset: Option<u8>, virtual_shares: u64, seed: u64) {
     let mut random = Random::new(seed);
     let mut chain = with_asset(WETH);
     let arguments = offset.map_or_else(|| WETH.abi_encode(), |offset| (WETH, U256::from(offset)).abi_encode());
@@ -104,11 +122,8 @@ fn code_differential(name: &str, offset: Option<u8>, virtual_shares: u64, seed: 
     for _ in 0..trades(600) / 3 {
         let (assets, shares) = (random.log_uniform(110), random.log_uniform(110));
         chain.set_balance(WETH, PUFETH, assets);
-        // both libraries keep balances at slot 0 or 3 and the supply at slot 2
-        chain.set_storage(PUFETH, 2, shares);
-        let balances = if offset.is_some() { 0 } else { 3 };
-        let slot = alloy_primitives::keccak256((OWNER, U256::from(balances)).abi_encode());
-        chain.set_word(PUFETH, slot.into(), shares);
+        chain.set_word(PUFETH, words.supply, shares);
+        chain.set_word(PUFETH, (words.balance)(OWNER).into(), shares);
         let pool = read(&mut chain, &vault);
         let PoolState::Erc4626(state) = &pool.state else { panic!("a vault") };
         let Conversion::Ratio { virtual_shares: found, .. } = state.conversion else { panic!("a ratio") };
@@ -133,17 +148,27 @@ fn code_differential(name: &str, offset: Option<u8>, virtual_shares: u64, seed: 
 
 #[test]
 fn openzeppelins_vault_pays_what_the_model_says() {
-    code_differential("OzVaultWithOffset", Some(0), 1, 41);
+    code_differential("OzVaultWithOffset", &OPENZEPPELIN, Some(0), 1, 41);
 }
 
 #[test]
 fn openzeppelins_vault_with_an_offset_pays_what_the_model_says() {
-    code_differential("OzVaultWithOffset", Some(6), 1_000_000, 42);
+    code_differential("OzVaultWithOffset", &OPENZEPPELIN, Some(6), 1_000_000, 42);
 }
 
 #[test]
 fn solmates_vault_pays_what_the_model_says() {
-    code_differential("RariVault", None, 0, 43);
+    code_differential("RariVault", &SOLMATE, None, 0, 43);
+}
+
+#[test]
+fn soladys_vault_pays_what_the_model_says() {
+    code_differential("SoladyVaultWithOffset", &SOLADY, Some(0), 1, 46);
+}
+
+#[test]
+fn soladys_vault_with_an_offset_pays_what_the_model_says() {
+    code_differential("SoladyVaultWithOffset", &SOLADY, Some(6), 1_000_000, 47);
 }
 
 #[test]
