@@ -3,14 +3,15 @@
 //! None of it is in a step's own gas ([`Swap::gas_units`](crate::Swap)), by which routes are compared and which a certificate's bound counts
 //! on: that is what a step costs by itself, whatever came before. A model of a whole transaction takes it off.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 
 use crate::{
     Pool, PoolState, balancer,
+    curve::CryptoTrade,
     erc4626::ASSET_COIN,
     fluid,
     morpho::warm::{Does, Lent},
@@ -22,17 +23,27 @@ pub struct Warm {
     /// Pools, vaults and base pools that a step went through.
     contracts: BTreeSet<Address>,
     lent: Lent,
+    /// What went through pools whose loops are counted.
+    trades: BTreeMap<Address, Vec<CryptoTrade>>,
 }
 
 impl Warm {
-    /// Takes note of a step that costs so much by itself. What it costs less after those before it, besides what the balances of tokens cost.
-    pub fn step(&mut self, pool: &Pool, coins: [u8; 2], at: &ExecutionBlock, gas_units: u64) -> u64 {
+    /// Takes note of a step that a route counts with so much gas. What it costs after those before it, besides what the balances of tokens
+    /// cost: where the pool's arithmetic goes round in loops, along these.
+    pub fn step(&mut self, pool: &Pool, coins: [u8; 2], at: &ExecutionBlock, amount_in: U256, gas_units: u64) -> u64 {
+        let mut gas_units = gas_units;
+        if let PoolState::Curve(state) = &pool.state {
+            let trade = CryptoTrade { coin_in: coins[0], coin_out: coins[1], amount_in };
+            let before = self.trades.entry(pool.address).or_default();
+            gas_units = state.counted_gas_units(at, before, &trade).unwrap_or(gas_units);
+            before.push(trade);
+        }
         let mut saved = pool.saved_gas_units(coins, at, &self.contracts);
         for (vault, state, does) in pool.lenders(coins, gas_units) {
             saved += self.lent.meet(vault, state, does);
         }
         self.contracts.extend(pool.touches(coins, at));
-        saved
+        gas_units.saturating_sub(saved)
     }
 }
 

@@ -171,8 +171,8 @@ impl<'a> Walker<'a> {
             }
             _ => {
                 let (holder, coins, at) = (pool.holder(), [step.coin_in, step.coin_out], self.market.block().next());
-                let saved = self.warm.step(pool, coins, &at, step.gas_units);
-                self.meter.work(step.gas_units.saturating_sub(TRANSFERS_GAS_UNITS + saved));
+                let own = self.warm.step(pool, coins, &at, step.amount_in, step.gas_units);
+                self.meter.work(own.saturating_sub(TRANSFERS_GAS_UNITS));
                 self.meter.lend(pool.refunded_gas_units());
                 match pool.step_code(step.coin_in, step.coin_out).funding {
                     _ if place.prepaid => {}

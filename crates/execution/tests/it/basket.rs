@@ -169,6 +169,11 @@ impl Flow<'_> {
         let branches = dice.random_range(1..=3.min(pools.len()));
         let chosen: Vec<PoolId> = pools.choose_multiple(dice, branches).copied().collect();
         for (index, pool) in chosen.iter().enumerate() {
+            // two of the same lender may have been chosen together
+            let place = |id: &PoolId| self.market.pool(*id).map(|pool| pool.shares_state_at());
+            if self.used.iter().any(|used| place(used) == place(pool)) {
+                return None;
+            }
             let last = index + 1 == branches && !is_output;
             let share = if last { 0 } else { dice.random_range(1 << 20..u32::MAX) };
             self.step(*pool, token, share, later, dice)?;

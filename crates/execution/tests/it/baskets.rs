@@ -15,7 +15,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::basket::{Basket, PARTNER};
-use crate::chain::Chain;
+use crate::gas_of_steps::used_chain;
 use crate::gas_table::{Measured, Table};
 
 const BASKETS: usize = 1_500;
@@ -103,7 +103,7 @@ fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Ad
 #[test]
 fn random_baskets_pay_every_output_to_the_wei() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let chain = runtime.block_on(Chain::start());
+    let chain = runtime.block_on(used_chain());
     let block = *chain.market.block();
     let fork = Fork::new(block, Box::new(NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone())));
     let mut dice = StdRng::seed_from_u64(SEED);

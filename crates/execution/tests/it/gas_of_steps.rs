@@ -8,7 +8,7 @@ use braid_devnet::accounts::TAKER;
 use braid_execution::{Authorization, Order, TokenAmount, encode_program, gas, proxy};
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256};
-use braid_protocols::{After, Pool, PoolState, Product, continuous::PairCurve};
+use braid_protocols::{After, Pool, PoolState, Product, continuous::PairCurve, curve};
 use braid_routing::{Route, Step};
 use braid_simulation::evm::{Message, Overlay, run};
 use braid_simulation::grant::{Grant, Granted, grant};
@@ -140,7 +140,7 @@ impl Errors {
 }
 
 /// Trades one way and the other between every two coins of every pool, as somebody has before on mainnet; the chain afterwards.
-async fn used_chain() -> Chain {
+pub async fn used_chain() -> Chain {
     let mut chain = Chain::start().await;
     let market = Arc::clone(&chain.market);
     for (place, pool) in (0_u32..).zip(market.pools()) {
@@ -188,6 +188,41 @@ fn each_step_costs_what_the_model_says() {
     for product in Product::ALL {
         assert!(errors.by_what.contains_key(product.id()), "{}: no trade", product.id());
     }
+}
+
+/// A share of what a pool of CryptoSwap holds, in parts of a billion.
+const SHARES: [u64; 10] = [1, 37, 1_400, 23_000, 310_000, 2_900_000, 17_000_000, 61_000_000, 143_000_000, 390_000_000];
+
+#[test]
+fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut errors = Errors::default();
+    // before anybody traded there are no profits that would move a price scale
+    let chains = runtime.block_on(async { [Chain::start().await, used_chain().await] });
+    for chain in &chains {
+        let (market, fork) = (&chain.market, fork_of(chain, &runtime));
+        for (place, pool) in (0_u32..).zip(market.pools()) {
+            let PoolState::Curve(state) = &pool.state else { continue };
+            let curve::Model::Crypto(own) = &state.model else { continue };
+            for coins in pairs(pool.coins.len()) {
+                let held = own.balances[usize::from(coins[0])];
+                for share in SHARES {
+                    let amount = held * U256::from(share) / U256::from(1_000_000_000_u64);
+                    let leg = Leg { pool: PoolId(place), coins, half: false };
+                    let [sold, bought] = coins.map(|coin| pool.coins[usize::from(coin)]);
+                    let Some(route) = route(market, &[leg], &[(sold, amount)], &[bought]) else { continue };
+                    let Some(gas) = measure(market, &fork, &route, &[(sold, amount)], &[bought]) else { continue };
+                    errors.note(pool.product.id().to_owned(), gas, &[leg], market);
+                }
+            }
+        }
+    }
+    errors.print();
+}
+
+fn pairs(coins: usize) -> impl Iterator<Item = [u8; 2]> {
+    let coins = u8::try_from(coins).unwrap();
+    (0..coins).flat_map(move |i| (0..coins).filter(move |j| *j != i).map(move |j| [i, j]))
 }
 
 /// Whether the pools go through one contract: a vault, a base pool, or the markets of Morpho Blue.

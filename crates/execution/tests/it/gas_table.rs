@@ -10,7 +10,7 @@ use crate::chain::Chain;
 
 /// How far the model may be from the receipt, and for how many routes it must be nearer.
 const TOLERANCE: f64 = 0.07;
-const SHARE_WITHIN: f64 = 0.95;
+const SHARE_WITHIN: f64 = 0.99;
 
 /// One executed route.
 pub struct Measured {
@@ -128,7 +128,7 @@ impl Table {
         }
     }
 
-    /// The bar: 95% of routes within 7% of the receipt, and every limit with room to spare.
+    /// The bar: 99% of routes within 7% of the receipt, and every limit with room to spare.
     pub fn check(&self) {
         assert!(self.share_within() >= SHARE_WITHIN, "only {:.3} within the tolerance", self.share_within());
         for m in &self.0 {

@@ -7,9 +7,9 @@
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    crypto::Kind,
+    crypto::{Kind, Rounds},
     lending,
-    pool::{Door, Model, State},
+    pool::{CryptoTrade, Door, Model, State, replayed},
     stable::{self, MetaState},
 };
 
@@ -81,6 +81,52 @@ pub const fn crypto(kind: Kind) -> CryptoGas {
     }
 }
 
+/// What a CryptoSwap pool of 2021 costs for each of what its [`Rounds`] count, and besides.
+struct RoundsGas {
+    rest: u64,
+    invariant: u64,
+    balance: u64,
+    mean: u64,
+    power: u64,
+    probe: u64,
+    move_scale: u64,
+    begin: u64,
+}
+
+const CRYPTOSWAP: RoundsGas = RoundsGas {
+    rest: 151_400,
+    invariant: 1_400,
+    balance: 1_290,
+    mean: 510,
+    power: 750,
+    probe: 5_600,
+    move_scale: 12_800,
+    begin: 20_000,
+};
+const TRICRYPTO: RoundsGas = RoundsGas {
+    rest: 176_800,
+    invariant: 1_730,
+    balance: 1_290,
+    mean: 640,
+    power: 750,
+    probe: 5_600,
+    move_scale: 28_500,
+    begin: 20_000,
+};
+
+/// What a swap costs whose loops go round so often; `None` for the next generation, which finds balances in closed form.
+const fn counted(kind: Kind, rounds: &Rounds) -> Option<u64> {
+    let gas = match kind {
+        Kind::Cryptoswap(_) => CRYPTOSWAP,
+        Kind::Tricrypto => TRICRYPTO,
+        Kind::TricryptoNg | Kind::TwocryptoNg | Kind::TwocryptoStable => return None,
+    };
+    let loops = gas.invariant * rounds.invariant + gas.balance * rounds.balance;
+    let means = gas.mean * rounds.mean + gas.power * rounds.power;
+    let now_and_then = gas.probe * rounds.probes + gas.move_scale * rounds.moves + gas.begin * rounds.begins;
+    Some(gas.rest + loops + means + now_and_then)
+}
+
 /// For each coin beyond two.
 fn more(coins: usize, each: u64) -> u64 {
     each * (coins as u64).saturating_sub(2)
@@ -114,6 +160,20 @@ impl State {
                 swap + more(pool.markets.len(), MORE_COINS_LENT_GAS_UNITS) - unlent as u64 * AT_COMPOUND_GAS_UNITS
             }
         }
+    }
+
+    /// What a swap costs by itself, counted along the loops of its arithmetic; `None` where that is what [`State::swap`] says. Takes some
+    /// three times as long as a quote: for a plan that is settled.
+    pub(crate) fn counted_gas_units(
+        &self,
+        at: &ExecutionBlock,
+        before: &[CryptoTrade],
+        trade: &CryptoTrade,
+    ) -> Option<u64> {
+        let Model::Crypto(own) = &self.model else { return None };
+        let left = replayed(own, at, before).ok()?;
+        let swap = left.as_ref().unwrap_or(own).swap(at, trade.coin_in, trade.coin_out, trade.amount_in).ok()?;
+        own.repricing.as_ref().and_then(|_| counted(own.kind, &swap.rounds))
     }
 
     /// Whether a trade asks the base pool anything, or trades there.

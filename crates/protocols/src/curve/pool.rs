@@ -75,7 +75,7 @@ pub struct CryptoTrade {
 
 /// The pool as these swaps leave it; `None` where there were none. Refused where the price scale may have moved: how far depends on
 /// the second in which they run, and a route is quoted for more than one.
-fn replayed(
+pub(super) fn replayed(
     pool: &crypto::State,
     at: &ExecutionBlock,
     trades: &[CryptoTrade],

@@ -63,6 +63,8 @@ async fn a_build_that_would_revert_says_why_and_is_still_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_without_the_blocks_state_makes_a_simulation_unavailable_and_nothing_else() {
     let mut world = World::start().await;
+    // the tokens were checked while there was a state to check them on
+    world.quote(token("USDC"), units("USDC", 50), token("WETH")).await;
     let snapshot = world.call("evm_snapshot", json!([])).await;
     world.call("evm_mine", json!([])).await;
     world.follow().await;

@@ -1,6 +1,7 @@
 //! CryptoSwap: two or three coins around a price that the pool moves itself.
 
 mod newton;
+mod outlook;
 mod price;
 mod reprice;
 mod roots;
@@ -10,5 +11,6 @@ mod swap;
 mod three;
 mod two;
 
+pub use newton::Rounds;
 pub use state::{AmpGamma, ClassicTwo, Kind, Repricing, State};
 pub use swap::{CryptoAfter, CryptoSwap};

@@ -27,6 +27,35 @@ pub(crate) struct Shape {
     pub(crate) gamma: U256,
 }
 
+/// How often the loops of a swap go round, and what else it does only now and then: what its gas depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    /// For the invariant.
+    pub invariant: u64,
+    /// For a balance.
+    pub balance: u64,
+    /// For a geometric mean.
+    pub mean: u64,
+    /// For the weight of an average, in the pools of 2021.
+    pub power: u64,
+    /// Searches for a balance that show a price, where the swap is too small to.
+    pub probes: u64,
+    /// How often another price scale is tried.
+    pub moves: u64,
+    /// How often the pool notes that it is about to move its price scale.
+    pub begins: u64,
+}
+
+impl Rounds {
+    /// Where it cannot be known whether another price scale is tried, which profits would pay for: as if it were, in as many rounds as the
+    /// first one took.
+    pub(crate) fn suppose_move(&mut self) {
+        self.moves += 1;
+        self.invariant *= 2;
+        self.mean *= 2;
+    }
+}
+
 /// 10²⁰.
 pub(crate) fn e20() -> U256 {
     E16.wrapping_mul(A_MULTIPLIER)
@@ -81,11 +110,13 @@ impl Shape {
         first: U256,
         part: U256,
         k0: impl Fn(U256) -> Maths<U256>,
+        rounds: &mut Rounds,
     ) -> Maths<U256> {
         let n = int(N as u64);
         let sum = x.iter().try_fold(U256::ZERO, |sum, held| add(sum, *held))?;
         let mut d = first;
         for _ in 0..MAX_ROUNDS {
+            rounds.invariant += 1;
             let next = self.next_d(d, k0(d)?, sum, n)?;
             let previous = core::mem::replace(&mut d, next);
             if mul(d.abs_diff(previous), E14)? < E16.max(d) {
@@ -134,10 +165,11 @@ impl BalanceSearch {
     }
 
     /// The balance.
-    pub(crate) fn settle(&self, shape: &Shape) -> Maths<U256> {
+    pub(crate) fn settle(&self, shape: &Shape, rounds: &mut Rounds) -> Maths<U256> {
         let limit = (self.largest.wrapping_div(E14)).max(self.d.wrapping_div(E14)).max(int(100));
         let mut y = self.first;
         for _ in 0..MAX_ROUNDS {
+            rounds.balance += 1;
             let (next, tested) = self.next(shape, y)?;
             let previous = core::mem::replace(&mut y, next);
             if tested && y.abs_diff(previous) < limit.max(y.wrapping_div(E14)) {

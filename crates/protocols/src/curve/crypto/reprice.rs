@@ -3,10 +3,9 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::newton::{E16, Shape, e20};
+use super::newton::{E16, Rounds, Shape, e20};
 use super::roots::{exp_of_minus, half_power, isqrt, sqrt_wad};
 use super::state::{ClassicTwo, Kind, Repricing, State, pair};
-use super::swap::CryptoAfter;
 use super::{three, two};
 use crate::SwapError;
 use crate::curve::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, require, sub};
@@ -17,6 +16,10 @@ pub(super) struct Traded {
     pub(super) j: usize,
     pub(super) amount_in: U256,
     pub(super) amount_out: U256,
+    /// First guess for the invariant after it, or zero.
+    pub(super) root: U256,
+    /// End of the ramp as the pool stores it while it swaps.
+    pub(super) ramp_end: u64,
 }
 
 /// The pool's prices after a swap.
@@ -36,22 +39,21 @@ impl State {
         at: &ExecutionBlock,
         shape: &Shape,
         xp: &[U256; 3],
-        root: U256,
         traded: &Traded,
-        ramp_end: u64,
+        rounds: &mut Rounds,
     ) -> Maths<Option<Repriced>> {
         let (Some(before), false) = (&self.repricing, self.kind == Kind::TwocryptoStable) else { return Ok(None) };
         let mut now = *before;
-        self.average_prices(at, &mut now)?;
-        let d = self.kind.d(shape, xp, root)?;
-        now.last_prices = self.prices_after(shape, xp, d, traded, before)?;
-        let virtual_price = self.virtual_price_after(at, d, before, ramp_end)?;
+        self.average_prices(at, &mut now, rounds)?;
+        let d = self.kind.d(shape, xp, traded.root, rounds)?;
+        now.last_prices = self.prices_after(shape, xp, d, traded, before, rounds)?;
+        let virtual_price = self.virtual_price_after(at, d, before, traded.ramp_end, rounds)?;
         now.xcp_profit = if before.virtual_price.is_zero() {
             WAD
         } else {
             mul_div(before.xcp_profit, virtual_price, before.virtual_price)?
         };
-        let moved = self.move_scale(shape, xp, before.virtual_price, virtual_price, &mut now)?;
+        let moved = self.move_scale(shape, xp, before.virtual_price, virtual_price, &mut now, rounds)?;
         Ok(match moved {
             Move::To { price_scale, d, virtual_price } => {
                 Some(Repriced { price_scale, d, repricing: Repricing { virtual_price, ..now } })
@@ -63,56 +65,22 @@ impl State {
         })
     }
 
-    /// Whether a swap will look for another price scale, judged by the profits before it and, where it is known, by how far
-    /// the average is: what gas depends on, not what is paid.
-    pub(crate) fn seeks_scale(&self) -> bool {
-        let Some(now) = &self.repricing else { return false };
-        if !Self::affords_move(now.virtual_price, now).unwrap_or(false) {
-            return false;
-        }
-        let Some(oracle) = now.price_oracle else { return true };
-        self.distance_and_step(now, &oracle).is_ok_and(|(norm, step)| norm > step)
-    }
-
-    /// Whether swaps of one block that end like this leave the price scale where it is in whatever second the block is made: profits
-    /// do not afford a move and none is under way, or the averages, which go from what is stored to the prices before these swaps,
-    /// are near on all of the way.
-    pub(crate) fn keeps_its_scale(&self, after: &CryptoAfter) -> bool {
-        let Some(before) = &self.repricing else { return false };
-        let affords = Self::affords_move(after.repricing.virtual_price, &after.repricing).unwrap_or(true);
-        let idle = !self.kind.is_classic() || before.not_adjusted == Some(false);
-        after.price_scale == self.price_scale && ((!affords && idle) || self.stays_near(before).unwrap_or(false))
-    }
-
-    /// Whether tricrypto2 takes every average between the stored one and the last prices to be near: then it never moves.
-    fn stays_near(&self, before: &Repricing) -> Maths<bool> {
-        let (Kind::Tricrypto, Some(oracle)) = (self.kind, before.price_oracle) else { return Ok(false) };
-        let mut square = U256::ZERO;
-        for ((scale, average), last) in self.price_scale.iter().zip(&oracle).zip(&before.last_prices) {
-            // an average is rounded down, by less than two units of its ratio
-            let ratio = |price: &U256| add(mul_div(*price, WAD, *scale)?.abs_diff(WAD), int(2));
-            let furthest = ratio(average)?.max(ratio(last)?);
-            square = add(square, mul(furthest, furthest)?)?;
-        }
-        Ok(square <= mul(before.adjustment_step, before.adjustment_step)?)
-    }
-
     /// How many prices there are.
     const fn prices(&self) -> usize {
         self.kind.coins() - 1
     }
 
     /// Moves the averages towards the last prices by the time that has passed.
-    fn average_prices(&self, at: &ExecutionBlock, now: &mut Repricing) -> Maths<()> {
+    fn average_prices(&self, at: &ExecutionBlock, now: &mut Repricing, rounds: &mut Rounds) -> Maths<()> {
         if now.last_prices_timestamp >= at.timestamp {
             return Ok(());
         }
         let seconds = int(at.timestamp - now.last_prices_timestamp);
         now.last_prices_timestamp = at.timestamp;
-        let Some(oracle) = &mut now.price_oracle else { return Ok(()) };
         let power = mul_div(seconds, WAD, int(now.averaging_seconds))?;
         let classic = self.kind.is_classic();
-        let weight = if classic { half_power(power)? } else { exp_of_minus(power)? };
+        let weight = if classic { half_power(power, rounds)? } else { exp_of_minus(power)? };
+        let Some(oracle) = &mut now.price_oracle else { return Ok(()) };
         let places = now.last_prices.iter().zip(&self.price_scale).zip(oracle).take(self.prices());
         for ((last, scale), average) in places {
             let last = if classic { *last } else { (*last).min(mul(int(2), *scale)?) };
@@ -130,6 +98,7 @@ impl State {
         d: U256,
         traded: &Traded,
         before: &Repricing,
+        rounds: &mut Rounds,
     ) -> Maths<[U256; 2]> {
         let over = |prices: [U256; 2]| -> Maths<[U256; 2]> {
             Ok([mul_div(prices[0], self.price_scale[0], WAD)?, mul_div(prices[1], self.price_scale[1], WAD)?])
@@ -143,7 +112,7 @@ impl State {
                 } else {
                     None
                 };
-                paid.map_or_else(|| self.prices_probed(shape, xp, d), Ok)
+                paid.map_or_else(|| self.prices_probed(shape, xp, d, rounds), Ok)
             }
         }
     }
@@ -166,27 +135,32 @@ impl State {
     }
 
     /// The price of a millionth of coin 0.
-    fn prices_probed(&self, shape: &Shape, xp: &[U256; 3], d: U256) -> Maths<[U256; 2]> {
+    fn prices_probed(&self, shape: &Shape, xp: &[U256; 3], d: U256, rounds: &mut Rounds) -> Maths<[U256; 2]> {
         let probe = div(xp[0], int(1_000_000))?;
         let mut moved = *xp;
         moved[0] = add(moved[0], probe)?;
         let mut prices = [U256::ZERO; 2];
         for k in 0..self.prices() {
-            let (y, _) = self.kind.y(shape, &moved, d, k + 1)?;
+            let (y, _) = self.kind.y(shape, &moved, d, k + 1, rounds)?;
+            rounds.probes += 1;
             prices[k] = mul_div(self.price_scale[k], probe, sub(xp[k + 1], y)?)?;
         }
         Ok(prices)
     }
 
     /// `√` or `∛` of the balanced pool's balances in real units at an invariant and a price scale.
-    fn balanced_mean(&self, d: U256, price_scale: &[U256; 2]) -> Maths<U256> {
+    fn balanced_mean(&self, d: U256, price_scale: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> {
         let coins = |price: U256| mul_div(d, WAD, mul(int(3), price)?);
         match self.kind {
-            Kind::Cryptoswap(_) => two::balanced_mean_classic(d, price_scale[0]),
+            Kind::Cryptoswap(_) => two::balanced_mean_classic(d, price_scale[0], rounds),
             Kind::TwocryptoNg | Kind::TwocryptoStable => two::balanced_mean_ng(d, price_scale[0]),
             Kind::Tricrypto | Kind::TricryptoNg => {
                 let x = [div(d, int(3))?, coins(price_scale[0])?, coins(price_scale[1])?];
-                if self.kind == Kind::Tricrypto { three::geometric_mean(&x) } else { three::geometric_mean_ng(&x) }
+                if self.kind == Kind::Tricrypto {
+                    three::geometric_mean(&x, rounds)
+                } else {
+                    three::geometric_mean_ng(&x)
+                }
             }
         }
     }
@@ -196,30 +170,37 @@ impl State {
     /// # Errors
     /// [`SwapError`] where the contract reverts.
     pub fn virtual_price(&self, total_supply: U256) -> Result<U256, SwapError> {
-        let mean = self.balanced_mean(self.d, &self.price_scale);
+        let mean = self.balanced_mean(self.d, &self.price_scale, &mut Rounds::default());
         mean.and_then(|mean| mul_div(WAD, mean, total_supply)).map_err(|fault| fault.refusal(U256::ZERO))
     }
 
     /// What a share is worth now; reverts where the contract calls the change a loss.
-    fn virtual_price_after(&self, at: &ExecutionBlock, d: U256, before: &Repricing, ramp_end: u64) -> Maths<U256> {
+    fn virtual_price_after(
+        &self,
+        at: &ExecutionBlock,
+        d: U256,
+        before: &Repricing,
+        ramp_end: u64,
+        rounds: &mut Rounds,
+    ) -> Maths<U256> {
         let old = before.virtual_price;
         if old.is_zero() {
             return Ok(WAD);
         }
-        let new = mul_div(WAD, self.balanced_mean(d, &self.price_scale)?, before.total_supply)?;
+        let new = mul_div(WAD, self.balanced_mean(d, &self.price_scale, rounds)?, before.total_supply)?;
         let loss =
             if self.kind.is_classic() { new < old && ramp_end == 0 } else { new <= old && ramp_end < at.timestamp };
         if loss { Err(Fault::Loss) } else { Ok(new) }
     }
 
     /// Whether profits pay for a move of the price scale: `2·v − 1 > profit + 2·allowed`.
-    fn affords_move(virtual_price: U256, now: &Repricing) -> Maths<bool> {
+    pub(super) fn affords_move(virtual_price: U256, now: &Repricing) -> Maths<bool> {
         let gained = sub(mul(int(2), virtual_price)?, WAD)?;
         Ok(gained > add(now.xcp_profit, mul(int(2), now.allowed_extra_profit)?)?)
     }
 
     /// The distance of the averages from the price scale, and the step towards them.
-    fn distance_and_step(&self, now: &Repricing, oracle: &[U256; 2]) -> Maths<(U256, U256)> {
+    pub(super) fn distance_and_step(&self, now: &Repricing, oracle: &[U256; 2]) -> Maths<(U256, U256)> {
         let ratio = |k: usize| Ok(mul_div(oracle[k], WAD, self.price_scale[k])?.abs_diff(WAD));
         let fixed = now.adjustment_step;
         Ok(match self.kind {
@@ -262,6 +243,7 @@ impl State {
         old_virtual_price: U256,
         virtual_price: U256,
         now: &mut Repricing,
+        rounds: &mut Rounds,
     ) -> Maths<Move> {
         let classic = self.kind.is_classic();
         let affords = Self::affords_move(virtual_price, now)?;
@@ -269,12 +251,22 @@ impl State {
         if !may_move {
             return Ok(Move::Stays);
         }
-        let Some(oracle) = now.price_oracle else { return Ok(Move::Unknown) };
+        let Some(oracle) = now.price_oracle else {
+            if affords {
+                rounds.begins += u64::from(!self.is_under_way());
+                rounds.suppose_move();
+            }
+            return Ok(Move::Unknown);
+        };
         let (norm, step) = self.distance_and_step(now, &oracle)?;
         // tricrypto2 compares squares: `distance_and_step` answers zero for what is near
         let distant = if self.kind == Kind::Tricrypto { !norm.is_zero() } else { norm > step };
         if !classic {
-            return if distant { self.moved_towards(shape, xp, norm, step, now, &oracle) } else { Ok(Move::Stays) };
+            return if distant {
+                self.moved_towards(shape, xp, (norm, step), now, &oracle, rounds)
+            } else {
+                Ok(Move::Stays)
+            };
         }
         let far = distant && !old_virtual_price.is_zero();
         let two = matches!(self.kind, Kind::Cryptoswap(_));
@@ -282,12 +274,15 @@ impl State {
         match now.not_adjusted {
             None if !begins => return Ok(if !two && !far { Move::Stays } else { Move::Unknown }),
             Some(false) if !begins => return Ok(Move::Stays),
-            _ => now.not_adjusted = Some(true),
+            _ => {
+                rounds.begins += u64::from(!self.is_under_way());
+                now.not_adjusted = Some(true);
+            }
         }
         if !far {
             return Ok(if two { Move::Unknown } else { Move::Stays });
         }
-        let moved = self.moved_towards(shape, xp, norm, step, now, &oracle)?;
+        let moved = self.moved_towards(shape, xp, (norm, step), now, &oracle, rounds)?;
         if matches!(moved, Move::Stays) {
             now.not_adjusted = Some(false);
             return Ok(if two { Move::Unknown } else { Move::Stays });
@@ -300,11 +295,12 @@ impl State {
         &self,
         shape: &Shape,
         xp: &[U256; 3],
-        norm: U256,
-        step: U256,
+        (norm, step): (U256, U256),
         now: &Repricing,
         oracle: &[U256; 2],
+        rounds: &mut Rounds,
     ) -> Maths<Move> {
+        rounds.moves += 1;
         let mut price_scale = self.price_scale;
         let mut moved = *xp;
         for k in 0..self.prices() {
@@ -312,14 +308,14 @@ impl State {
             price_scale[k] = div(add(old, mul(step, oracle[k])?)?, norm)?;
             moved[k + 1] = mul_div(xp[k + 1], price_scale[k], self.price_scale[k])?;
         }
-        let d = self.kind.d(shape, &moved, U256::ZERO)?;
+        let d = self.kind.d(shape, &moved, U256::ZERO, rounds)?;
         if self.kind == Kind::TricryptoNg {
             for held in &moved {
                 let fraction = mul_div(*held, WAD, d)?;
                 require(fraction >= E16 && fraction <= e20())?;
             }
         }
-        let virtual_price = mul_div(WAD, self.balanced_mean(d, &price_scale)?, now.total_supply)?;
+        let virtual_price = mul_div(WAD, self.balanced_mean(d, &price_scale, rounds)?, now.total_supply)?;
         let pays = virtual_price > WAD && sub(mul(int(2), virtual_price)?, WAD)? > now.xcp_profit;
         Ok(if pays { Move::To { price_scale, d, virtual_price } } else { Move::Stays })
     }

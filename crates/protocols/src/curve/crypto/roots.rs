@@ -2,6 +2,7 @@
 
 use alloy_primitives::{I256, U256};
 
+use super::newton::Rounds;
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, sub};
 
 /// `⌊√x⌋`, exactly: the compiler's `isqrt`.
@@ -75,7 +76,7 @@ const HALF_POWER_PRECISION: U256 = int(10_000_000_000);
 /// `½^power` of an 18-decimal power: the weight that an exponential average with a half time leaves to its old value.
 ///
 /// Source: `halfpow` of the 2021 CryptoSwap contracts.
-pub(crate) fn half_power(power: U256) -> Maths<U256> {
+pub(crate) fn half_power(power: U256, rounds: &mut Rounds) -> Maths<U256> {
     let whole = div(power, WAD)?;
     if whole > int(59) {
         return Ok(U256::ZERO);
@@ -87,6 +88,7 @@ pub(crate) fn half_power(power: U256) -> Maths<U256> {
     }
     let (mut term, mut sum, mut negative) = (WAD, WAD, false);
     for round in 1..=255_u64 {
+        rounds.power += 1;
         let k = mul(int(round), WAD)?;
         let before = sub(k, WAD)?;
         let factor = before.abs_diff(rest);

@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::newton::{A_MULTIPLIER, Shape};
+use super::newton::{A_MULTIPLIER, Rounds, Shape};
 use super::{three, two};
 use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
@@ -151,26 +151,33 @@ impl Kind {
     }
 
     /// The invariant of scaled balances; `k0_prev` is a first guess that the next generation takes from the swap.
-    pub(super) fn d(self, shape: &Shape, xp: &[U256; 3], k0_prev: U256) -> Maths<U256> {
+    pub(super) fn d(self, shape: &Shape, xp: &[U256; 3], k0_prev: U256, rounds: &mut Rounds) -> Maths<U256> {
         match self {
-            Self::Cryptoswap(_) => two::d_classic(shape, &pair(xp)),
-            Self::Tricrypto => three::d_classic(shape, xp),
-            Self::TricryptoNg => three::d_ng(shape, xp, k0_prev),
-            Self::TwocryptoNg => two::d_ng(shape, &pair(xp), k0_prev),
+            Self::Cryptoswap(_) => two::d_classic(shape, &pair(xp), rounds),
+            Self::Tricrypto => three::d_classic(shape, xp, rounds),
+            Self::TricryptoNg => three::d_ng(shape, xp, k0_prev, rounds),
+            Self::TwocryptoNg => two::d_ng(shape, &pair(xp), k0_prev, rounds),
             Self::TwocryptoStable => Self::stable(shape.amp).d(&pair(xp)),
         }
     }
 
     /// Balance `j` at an invariant, and the root that helps to find the next invariant.
-    pub(super) fn y(self, shape: &Shape, xp: &[U256; 3], d: U256, j: usize) -> Maths<(U256, U256)> {
+    pub(super) fn y(
+        self,
+        shape: &Shape,
+        xp: &[U256; 3],
+        d: U256,
+        j: usize,
+        rounds: &mut Rounds,
+    ) -> Maths<(U256, U256)> {
         match self {
             Self::Cryptoswap(which) => {
                 let loose = which == ClassicTwo::TenthLoose;
-                Ok((two::y_classic(shape, &pair(xp), d, j, loose)?, U256::ZERO))
+                Ok((two::y_classic(shape, &pair(xp), d, j, loose, rounds)?, U256::ZERO))
             }
-            Self::Tricrypto => Ok((three::y_classic(shape, xp, d, j)?, U256::ZERO)),
-            Self::TricryptoNg => three::y_ng(shape, xp, d, j),
-            Self::TwocryptoNg => two::y_ng(shape, &pair(xp), d, j),
+            Self::Tricrypto => Ok((three::y_classic(shape, xp, d, j, rounds)?, U256::ZERO)),
+            Self::TricryptoNg => three::y_ng(shape, xp, d, j, rounds),
+            Self::TwocryptoNg => two::y_ng(shape, &pair(xp), d, j, rounds),
             Self::TwocryptoStable => Ok((Self::stable(shape.amp).y_of_d(j, &pair(xp), d)?, U256::ZERO)),
         }
     }
@@ -220,8 +227,11 @@ impl State {
     }
 
     /// The invariant that a swap in this block starts from.
-    pub(super) fn d_before(&self, at: &ExecutionBlock, shape: &Shape) -> Maths<U256> {
-        if self.finds_d(at) { self.kind.d(shape, &self.scaled(&self.balances)?, U256::ZERO) } else { Ok(self.d) }
+    pub(super) fn d_before(&self, at: &ExecutionBlock, shape: &Shape, rounds: &mut Rounds) -> Maths<U256> {
+        if !self.finds_d(at) {
+            return Ok(self.d);
+        }
+        self.kind.d(shape, &self.scaled(&self.balances)?, U256::ZERO, rounds)
     }
 
     /// The invariant of the balances in a block, as the contract finds it: what `D` becomes when it is found anew.
@@ -230,7 +240,8 @@ impl State {
     /// [`SwapError`] where the contract reverts.
     pub fn invariant(&self, at: &ExecutionBlock) -> Result<U256, SwapError> {
         let shape = self.shape(at).map_err(|fault| fault.refusal(U256::ZERO))?;
-        let found = self.scaled(&self.balances).and_then(|xp| self.kind.d(&shape, &xp, U256::ZERO));
+        let found =
+            self.scaled(&self.balances).and_then(|xp| self.kind.d(&shape, &xp, U256::ZERO, &mut Rounds::default()));
         found.map_err(|fault| fault.refusal(U256::ZERO))
     }
 

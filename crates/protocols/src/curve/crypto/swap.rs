@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::newton::Shape;
+use super::newton::{Rounds, Shape};
 use super::reprice::{Repriced, Traded};
 use super::state::{Kind, Repricing, State};
 use crate::SwapError;
@@ -17,6 +17,8 @@ pub struct CryptoSwap {
     /// The pool afterwards; `None` where it cannot be known from what was read: without [`State::repricing`], in the pools on
     /// StableSwap maths, and in a two-coin pool of 2021 that collects its administrator's fees.
     pub after: Option<CryptoAfter>,
+    /// How often its loops go round.
+    pub rounds: Rounds,
 }
 
 /// The words of a pool that a swap changes.
@@ -99,8 +101,9 @@ impl State {
         let (i, j) = (usize::from(coin_in), usize::from(coin_out));
         let refuse = |fault: Fault| fault.refusal(amount_in);
         let solved = self.shape(at).and_then(|shape| {
-            let d = self.d_before(at, &shape)?;
-            Ok((self.solve(&shape, d, i, j, amount_in)?, d))
+            let rounds = &mut Rounds::default();
+            let d = self.d_before(at, &shape, rounds)?;
+            Ok((self.solve(&shape, d, i, j, amount_in, rounds)?, d))
         });
         let (solved, d) = solved.map_err(refuse)?;
         if self.repricing.is_some() && !self.surely_gains(&solved, j, d).map_err(refuse)? {
@@ -137,15 +140,16 @@ impl State {
     fn get_dy(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<U256> {
         let shape = self.shape(at)?;
         // the views of tricrypto2 do not look at the ramp
-        let d = if self.kind == Kind::Tricrypto { self.d } else { self.d_before(at, &shape)? };
-        Ok(self.solve(&shape, d, i, j, amount_in)?.amount_out)
+        let rounds = &mut Rounds::default();
+        let d = if self.kind == Kind::Tricrypto { self.d } else { self.d_before(at, &shape, rounds)? };
+        Ok(self.solve(&shape, d, i, j, amount_in, rounds)?.amount_out)
     }
 
-    fn solve(&self, shape: &Shape, d: U256, i: usize, j: usize, amount_in: U256) -> Maths<Solved> {
+    fn solve(&self, shape: &Shape, d: U256, i: usize, j: usize, amount_in: U256, rounds: &mut Rounds) -> Maths<Solved> {
         let mut balances = self.balances;
         balances[i] = add(balances[i], amount_in)?;
         let mut xp = self.scaled(&balances)?;
-        let (y, root) = self.kind.y(shape, &xp, d, j)?;
+        let (y, root) = self.kind.y(shape, &xp, d, j, rounds)?;
         let mut amount_out = sub(sub(xp[j], y)?, U256::ONE)?;
         xp[j] = y;
         if j > 0 {
@@ -161,12 +165,13 @@ impl State {
 
     fn exchange(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<CryptoSwap> {
         let shape = self.shape(at)?;
-        let d = self.d_before(at, &shape)?;
-        let solved = self.solve(&shape, d, i, j, amount_in)?;
+        let mut rounds = Rounds::default();
+        let d = self.d_before(at, &shape, &mut rounds)?;
+        let solved = self.solve(&shape, d, i, j, amount_in, &mut rounds)?;
         let amount_out = solved.amount_out;
-        let traded = Traded { i, j, amount_in, amount_out };
         let ramp_end = self.ramp_end_at_swap(at);
-        let repriced = self.reprice(at, &solved.shape, &solved.xp, solved.root, &traded, ramp_end)?;
+        let traded = Traded { i, j, amount_in, amount_out, root: solved.root, ramp_end };
+        let repriced = self.reprice(at, &solved.shape, &solved.xp, &traded, &mut rounds)?;
         let after = repriced.map(|Repriced { price_scale, d, repricing }| CryptoAfter {
             balances: solved.balances,
             price_scale,
@@ -174,7 +179,7 @@ impl State {
             ramp_end: if self.kind.is_classic() && ramp_end == 1 { 0 } else { ramp_end },
             repricing,
         });
-        Ok(CryptoSwap { amount_out, after })
+        Ok(CryptoSwap { amount_out, after, rounds })
     }
 
     /// What the pool stores as the ramp's end once a swap has begun: the 2021 pools put 1 when it is over.

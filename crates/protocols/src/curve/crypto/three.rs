@@ -2,7 +2,7 @@
 
 use alloy_primitives::{I256, U256};
 
-use super::newton::{A_MULTIPLIER, BalanceSearch, Shape, require_near, require_safe_d};
+use super::newton::{A_MULTIPLIER, BalanceSearch, Rounds, Shape, require_near, require_safe_d};
 use super::roots::{cbrt, isqrt};
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require};
@@ -36,10 +36,11 @@ fn k0(x: &[U256; 3], d: U256) -> Maths<U256> {
 }
 
 /// The geometric mean of sorted numbers, by the loop of the 2021 maths contract.
-pub(crate) fn geometric_mean(x: &[U256; 3]) -> Maths<U256> {
+pub(crate) fn geometric_mean(x: &[U256; 3], rounds: &mut Rounds) -> Maths<U256> {
     let x = sort(x);
     let mut mean = x[0];
     for _ in 0..MAX_ROUNDS {
+        rounds.mean += 1;
         let ratio = x.iter().try_fold(WAD, |ratio, held| mul_div(ratio, *held, mean))?;
         let next = mul_div(mean, add(WAD.wrapping_mul(int(2)), ratio)?, WAD.wrapping_mul(int(3)))?;
         let previous = core::mem::replace(&mut mean, next);
@@ -58,7 +59,7 @@ pub(crate) fn geometric_mean_ng(x: &[U256; 3]) -> Maths<U256> {
 }
 
 /// The invariant as Tricrypto (2021) finds it. Source: `newton_D` of its maths contract.
-pub(crate) fn d_classic(shape: &Shape, x: &[U256; 3]) -> Maths<U256> {
+pub(crate) fn d_classic(shape: &Shape, x: &[U256; 3], rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape)?;
     let x = sort(x);
     let max = WAD.wrapping_mul(int(1_000_000_000_000_000));
@@ -66,8 +67,8 @@ pub(crate) fn d_classic(shape: &Shape, x: &[U256; 3]) -> Maths<U256> {
     for held in &x[1..] {
         require(mul_div(*held, WAD, x[0])? >= int(100_000_000_000))?;
     }
-    let first = geometric_mean(&x)?.wrapping_mul(int(3));
-    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d))
+    let first = geometric_mean(&x, rounds)?.wrapping_mul(int(3));
+    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d), rounds)
 }
 
 /// The search of balance `i`, from the known balances sorted.
@@ -99,11 +100,11 @@ fn require_others_near(x: &[U256; 3], d: U256, i: usize) -> Maths<()> {
 }
 
 /// Balance `i` by Newton's method. Source: `newton_y` of the Tricrypto (2021) maths contract.
-pub(crate) fn y_classic(shape: &Shape, x: &[U256; 3], d: U256, i: usize) -> Maths<U256> {
+pub(crate) fn y_classic(shape: &Shape, x: &[U256; 3], d: U256, i: usize, rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape)?;
     require_safe_d(d)?;
     require_others_near(x, d, i)?;
-    let y = search(x, d, i)?.settle(shape)?;
+    let y = search(x, d, i)?.settle(shape, rounds)?;
     require_near(y, d, U256::ONE)?;
     Ok(y)
 }
@@ -111,11 +112,11 @@ pub(crate) fn y_classic(shape: &Shape, x: &[U256; 3], d: U256, i: usize) -> Math
 /// The invariant as Tricrypto-NG finds it; `k0_prev` is the root of the swap before, or zero.
 ///
 /// Source: `newton_D` of the Tricrypto-NG maths contract v2.0.0.
-pub(crate) fn d_ng(shape: &Shape, x: &[U256; 3], k0_prev: U256) -> Maths<U256> {
+pub(crate) fn d_ng(shape: &Shape, x: &[U256; 3], k0_prev: U256, rounds: &mut Rounds) -> Maths<U256> {
     let x = sort(x);
     require(!x[0].is_zero() && x[0] < U256::MAX.wrapping_div(WAD).wrapping_mul(int(27)))?;
     let first = if k0_prev.is_zero() { geometric_mean_ng(&x)?.wrapping_mul(int(3)) } else { guess(&x, k0_prev)? };
-    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d))
+    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d), rounds)
 }
 
 /// The first guess from the product term of the swap before, scaled so that products fit.
@@ -198,7 +199,7 @@ fn divider(size: I256) -> Maths<I256> {
 /// Balance `i` and the root `K₀`, in closed form with Newton's method to fall back on (then the root is zero).
 ///
 /// Source: `get_y` of the Tricrypto-NG maths contract v2.0.0.
-pub(crate) fn y_ng(shape: &Shape, x: &[U256; 3], d: U256, i: usize) -> Maths<(U256, U256)> {
+pub(crate) fn y_ng(shape: &Shape, x: &[U256; 3], d: U256, i: usize, rounds: &mut Rounds) -> Maths<(U256, U256)> {
     require_shape(shape)?;
     require_safe_d(d)?;
     require_others_near(x, d, i)?;
@@ -210,7 +211,7 @@ pub(crate) fn y_ng(shape: &Shape, x: &[U256; 3], d: U256, i: usize) -> Maths<(U2
     let found = closed_form(shape, s(one)?, s(other)?, s(d)?)?;
     let (y, root) = match found {
         Some(found) => found,
-        None => (search(x, d, i)?.settle(shape)?, U256::ZERO),
+        None => (search(x, d, i)?.settle(shape, rounds)?, U256::ZERO),
     };
     require_near(y, d, U256::ONE)?;
     Ok((y, root))

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{I256, U256};
 
-use super::newton::{A_MULTIPLIER, BalanceSearch, E16, Shape, e20, require_near, require_safe_d};
+use super::newton::{A_MULTIPLIER, BalanceSearch, E16, Rounds, Shape, e20, require_near, require_safe_d};
 use super::roots::{cbrt, isqrt};
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
@@ -38,10 +38,11 @@ fn k0(x: &[U256; 2], d: U256) -> Maths<U256> {
 }
 
 /// The geometric mean, by the loop of the first pools: stops one unit or 10⁻¹⁸ short of rest.
-pub(crate) fn geometric_mean(x: &[U256; 2]) -> Maths<U256> {
+pub(crate) fn geometric_mean(x: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> {
     let mut mean = x[0].max(x[1]);
     let product = mul(x[0], x[1])?;
     for _ in 0..MAX_ROUNDS {
+        rounds.mean += 1;
         let next = add(mean, div(product, mean)?)? >> 1;
         let previous = core::mem::replace(&mut mean, next);
         let change = mean.abs_diff(previous);
@@ -53,11 +54,11 @@ pub(crate) fn geometric_mean(x: &[U256; 2]) -> Maths<U256> {
 }
 
 /// The invariant as the first pools find it. Source: `newton_D` of `CurveCryptoSwap2`.
-pub(crate) fn d_classic(shape: &Shape, x: &[U256; 2]) -> Maths<U256> {
+pub(crate) fn d_classic(shape: &Shape, x: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape, 100_000, MAX_GAMMA_SMALL)?;
     let x = sort_safe(x)?;
-    let first = geometric_mean(&x)?.wrapping_mul(int(2));
-    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d))
+    let first = geometric_mean(&x, rounds)?.wrapping_mul(int(2));
+    shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d), rounds)
 }
 
 /// The search of balance `i` that both generations run.
@@ -75,13 +76,20 @@ fn search(x: &[U256; 2], d: U256, i: usize, loose_slope: bool) -> Maths<BalanceS
 }
 
 /// Balance `i` as the first pools find it. Source: `newton_y` of `CurveCryptoSwap2`.
-pub(crate) fn y_classic(shape: &Shape, x: &[U256; 2], d: U256, i: usize, loose_slope: bool) -> Maths<U256> {
+pub(crate) fn y_classic(
+    shape: &Shape,
+    x: &[U256; 2],
+    d: U256,
+    i: usize,
+    loose_slope: bool,
+    rounds: &mut Rounds,
+) -> Maths<U256> {
     require_shape(shape, 100_000, MAX_GAMMA_SMALL)?;
     require_safe_d(d)?;
     let search = search(x, d, i, loose_slope)?;
     let two = int(2);
     require(search.k0_others >= E16.wrapping_mul(two) && search.k0_others <= e20().wrapping_mul(two))?;
-    let y = search.settle(shape)?;
+    let y = search.settle(shape, rounds)?;
     require_near(y, d, U256::ONE)?;
     Ok(y)
 }
@@ -89,7 +97,7 @@ pub(crate) fn y_classic(shape: &Shape, x: &[U256; 2], d: U256, i: usize, loose_s
 /// The invariant as Twocrypto-NG finds it; `k0_prev` is the root of the swap before, or zero.
 ///
 /// Source: `newton_D` of the Twocrypto-NG maths contract v2.1.0.
-pub(crate) fn d_ng(shape: &Shape, x: &[U256; 2], k0_prev: U256) -> Maths<U256> {
+pub(crate) fn d_ng(shape: &Shape, x: &[U256; 2], k0_prev: U256, rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape, 1_000, MAX_GAMMA)?;
     let x = sort_safe(x)?;
     let product = x[0].wrapping_mul(x[1]);
@@ -99,7 +107,7 @@ pub(crate) fn d_ng(shape: &Shape, x: &[U256; 2], k0_prev: U256) -> Maths<U256> {
         let guess = isqrt(product.wrapping_mul(int(4)).wrapping_div(k0_prev).wrapping_mul(WAD));
         guess.min(add(x[0], x[1])?)
     };
-    shape.settle_d(&x, first, int(2), |d| k0(&x, d))
+    shape.settle_d(&x, first, int(2), |d| k0(&x, d), rounds)
 }
 
 /// How far from balance a pool of this gamma may be, 18 decimals: 100, less for a large gamma.
@@ -111,14 +119,14 @@ fn limit(gamma: U256) -> U256 {
 /// Balance `i` and the root `K₀`, in closed form with Newton's method to fall back on (then the root is zero).
 ///
 /// Source: `get_y` of the Twocrypto-NG maths contract v2.1.0.
-pub(crate) fn y_ng(shape: &Shape, x: &[U256; 2], d: U256, i: usize) -> Maths<(U256, U256)> {
+pub(crate) fn y_ng(shape: &Shape, x: &[U256; 2], d: U256, i: usize, rounds: &mut Rounds) -> Maths<(U256, U256)> {
     require_shape(shape, 1_000, MAX_GAMMA)?;
     require_safe_d(d)?;
     let limit = limit(shape.gamma);
     let k0_other = mul_div(WAD.wrapping_mul(int(2)), x[1 - i], d)?;
     require(k0_other >= WAD.wrapping_mul(WAD).wrapping_div(limit) && k0_other <= limit)?;
     let Some((y, root)) = closed_form(shape, s(x[1 - i])?, s(d)?)? else {
-        return Ok((search(x, d, i, false)?.settle(shape)?, U256::ZERO));
+        return Ok((search(x, d, i, false)?.settle(shape, rounds)?, U256::ZERO));
     };
     let fraction = mul_div(y, WAD, d)?;
     let least = WAD.wrapping_mul(WAD).wrapping_div(int(2)).wrapping_div(limit);
@@ -239,8 +247,8 @@ pub(crate) fn balanced_mean_ng(d: U256, price_scale: U256) -> Maths<U256> {
 }
 
 /// As [`balanced_mean_ng`], by the loop of the first pools.
-pub(crate) fn balanced_mean_classic(d: U256, price_scale: U256) -> Maths<U256> {
-    geometric_mean(&[d >> 1, mul_div(d, WAD, mul(int(2), price_scale)?)?])
+pub(crate) fn balanced_mean_classic(d: U256, price_scale: U256, rounds: &mut Rounds) -> Maths<U256> {
+    geometric_mean(&[d >> 1, mul_div(d, WAD, mul(int(2), price_scale)?)?], rounds)
 }
 
 /// The part of the fee that is the middle one, 18 decimals: `γ_f / (γ_f + 1 − K)`.
