@@ -3,8 +3,9 @@
 //!
 //! No solver takes part: the shapes are wilder than what one would choose. Amounts come from the pools' own arithmetic and
 //! the proxy's rule of shares; every minimum is the whole of what was computed, so a wei less reverts.
-use alloy::primitives::Address;
+use alloy::primitives::{Address, keccak256};
 use alloy::signers::{SignerSync, local::PrivateKeySigner};
+use alloy::sol_types::SolValue;
 use braid_devnet::accounts::{TAKER, TAKER_KEY};
 use braid_execution::{Authorization, Order, Permit, Program, encode_program, gas, permit2, proxy};
 use braid_primitives::{Bytes, NATIVE_ETHER, U256};
@@ -31,6 +32,15 @@ fn calldata(order: &Order, program: &Program, by_signature: bool, number: u64) -
     let signer = PrivateKeySigner::from_bytes(&TAKER_KEY).unwrap();
     let signature = signer.sign_hash_sync(&typed.hash).unwrap().as_bytes();
     braid_execution::execute_with_permit2_calldata(order, &program.bytes, &permit, &Bytes::from(signature))
+}
+
+/// Marks another nonce of the same word as used, as it is with owners who have signed before.
+fn sign_before(overlay: &mut Overlay<'_>, number: u64) {
+    // `nonceBitmap` is at slot 0
+    let of_owner = keccak256((TAKER, U256::ZERO).abi_encode());
+    let word = keccak256((U256::from(number >> 8), of_owner).abi_encode());
+    let other = U256::ONE << ((number + 1) % 256);
+    overlay.insert_account_storage(permit2::ADDRESS, word.into(), other).unwrap();
 }
 
 /// Gives the taker what the basket needs, and twice that, so that something stays.
@@ -66,8 +76,9 @@ fn balance(overlay: &mut Overlay<'_>, token: Address, owner: Address) -> U256 {
 }
 
 /// Runs a basket on a copy of the chain and compares every balance; gives the gas used.
-fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Address) -> u64 {
+fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Address, number: u64) -> u64 {
     let mut overlay = Overlay::new(fork);
+    sign_before(&mut overlay, number);
     endow(&mut overlay, order, spender);
     let tokens: Vec<Address> = order.tokens().collect();
     let holders = [TAKER, order.recipient, PARTNER];
@@ -117,7 +128,7 @@ fn random_baskets_pay_every_output_to_the_wei() {
         let spender = if signed { permit2::ADDRESS } else { proxy::address() };
         let authorization = if signed { Authorization::Permit2 } else { Authorization::Allowance };
         let estimate = gas::estimate(&chain.market, &basket.route, &order, &program, TAKER, authorization);
-        let used = execute(&fork, &basket, &order, calldata(&order, &program, signed, number), spender);
+        let used = execute(&fork, &basket, &order, calldata(&order, &program, signed, number), spender, number);
         several_in += usize::from(order.inputs.len() > 1);
         several_out += usize::from(order.outputs.len() > 1);
         by_signature += usize::from(signed);
