@@ -20,8 +20,8 @@ const FAR_OFF: f64 = 2e-2;
 const LOOSE: f64 = 5e-3;
 /// Gap, as a share of the bound, from which pools are counted once more at the prices of the flow.
 const UNCLEAR: f64 = 1e-4;
-/// Share of a gap that a bound may be looser over more pools without another flow being looked for.
-const HARDLY: f64 = 0.1;
+/// The same where the number of pools is what limits a flow: another one costs as much as the first, and hardly pays more.
+const UNCLEAR_WHEN_FULL: f64 = 1e-3;
 /// Gas of a few swaps: where a gap is of its order, counting pools closes it.
 const GAS_WEIGHS: f64 = 210_000.0;
 /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
@@ -237,8 +237,7 @@ impl Single<'_> {
     }
 
     /// As [`Single::split`] over a universe of more pools, from where a split over fewer and a flow through few tokens ended. If at
-    /// the prices of that flow the dual is close to the best route, or hardly above what it was over fewer pools where the number of
-    /// pools is what limits the flow, another flow would bring next to nothing.
+    /// the prices of that flow the dual is close to the best route, another flow would bring next to nothing.
     fn split_again<'p>(
         &self,
         universe: &Problem<'p>,
@@ -264,8 +263,7 @@ impl Single<'_> {
         own.for_each(|(token, price)| board.set(*token as usize, *price));
         board.fill(universe, &alive, &start);
         let bound = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
-        let (gap, more) = (bound - net, bound - dual);
-        if gap <= UNCLEAR * bound.abs() || (through.is_full && more <= HARDLY * gap) {
+        if bound - net <= if through.is_full { UNCLEAR_WHEN_FULL } else { UNCLEAR } * bound.abs() {
             let (sub, prices, at) = (through.sub, through.prices, Judged { board: board.clone(), dual: bound });
             let relaxed = (!through.is_full).then_some(Relaxed { sub, prices, at });
             let prices = board.price.clone();
