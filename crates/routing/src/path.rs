@@ -65,22 +65,25 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
-/// Most pools priced by a search for narrow chains beside the best ones.
-const NARROW_QUOTES: usize = 400;
+/// Most pools priced by a search for chains that hold less beside the best ones.
+const QUOTES_AGAIN: usize = 400;
 
 /// The best chains for the whole amount, at most `keep` of them, within so many pools priced. Of a token that can be had by several pools the most is kept, and
-/// a pool further on may not take as much: where one refused its amount, as many chains that hold least follow.
+/// a pool further on may not take as much: where one refused its amount, as many chains that hold least follow, and as many among
+/// which holding more is no merit of its own.
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
     let mut search = Search { left: quotes, ..Search::new(problem, potentials, problem.amount, &used, keep) };
     search.run();
     let mut paths = search.paths();
     if search.is_refused {
-        let narrow = Search::new(problem, potentials, problem.amount, &used, keep);
-        let mut narrow = Search { narrow: true, left: quotes.min(NARROW_QUOTES), ..narrow };
-        narrow.run();
-        let fresh: Vec<Path> = narrow.paths().into_iter().filter(|path| !paths.contains(path)).collect();
-        paths.extend(fresh);
+        for (narrow, is_wary) in [(true, false), (false, true)] {
+            let again = Search::new(problem, potentials, problem.amount, &used, keep);
+            let mut again = Search { narrow, is_wary, left: quotes.min(QUOTES_AGAIN), ..again };
+            again.run();
+            let fresh: Vec<Path> = again.paths().into_iter().filter(|path| !paths.contains(path)).collect();
+            paths.extend(fresh);
+        }
     }
     paths
 }
@@ -114,6 +117,8 @@ struct Search<'a, 'p> {
     keep: usize,
     /// Whether the smallest amount of a token is the best.
     narrow: bool,
+    /// Whether holding more of a token outdoes nothing.
+    is_wary: bool,
     /// What a chain has to be worth.
     least: f64,
     labels: Vec<Label>,
@@ -143,6 +148,7 @@ impl<'a, 'p> Search<'a, 'p> {
             is_used,
             keep,
             narrow: false,
+            is_wary: false,
             least: f64::NEG_INFINITY,
             labels: Vec::new(),
             ends: Vec::new(),
@@ -253,7 +259,7 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Whether another label of the token in this layer leaves no use for this one: it holds as much for as little gas, or
     /// enough others promise more. What an amount is worth further on depends on its size, so that of two labels of which
-    /// one holds more and the other paid less gas, neither outdoes the other.
+    /// one holds more and the other paid less gas, neither outdoes the other; nor does one that may not go on where the other may.
     fn outdone(&self, label: &Label, index: u32) -> bool {
         let (mut at, mut better) = (self.newest[label.token as usize], 0);
         while at != NONE {
@@ -263,9 +269,9 @@ impl<'a, 'p> Search<'a, 'p> {
                 better +=
                     if other.promise > label.promise || (first && other.promise == label.promise) { LABELS } else { 0 };
             } else if at != index {
-                let no_worse = other.amount >= label.amount && other.gas <= label.gas;
+                let no_worse = !self.is_wary && other.amount >= label.amount && other.gas <= label.gas;
                 let same = other.amount == label.amount && other.gas == label.gas;
-                if no_worse && (first || !same) {
+                if no_worse && (first || !same) && self.is_as_free(other, label) {
                     return true;
                 }
                 better += usize::from(other.promise > label.promise || (first && other.promise == label.promise));
@@ -273,6 +279,31 @@ impl<'a, 'p> Search<'a, 'p> {
             at = other.sibling;
         }
         better >= LABELS
+    }
+
+    /// Whether one label's chain may go on wherever another's may: it holds no token, and no pool of more than two coins, that the
+    /// other's does not. In a large market that is taken for granted: there are other ways.
+    fn is_as_free(&self, one: &Label, other: &Label) -> bool {
+        if self.problem.awake.is_some() || one.parent == other.parent {
+            return true;
+        }
+        let pairs = self.problem.prepared.pairs();
+        let held_by_other = |step: &Label| {
+            let pool = pairs.get(step.pair).pool;
+            let mut held = [false, pairs.of_pool(pool).len() == 1];
+            self.steps(other).for_each(|own| {
+                held[0] |= own.token == step.token;
+                held[1] |= pairs.get(own.pair).pool == pool;
+            });
+            held == [true; 2]
+        };
+        self.steps(one).all(|step| held_by_other(step))
+    }
+
+    /// The labels of a chain, from its end to the first pool's.
+    fn steps<'l>(&'l self, end: &'l Label) -> impl Iterator<Item = &'l Label> {
+        let before = |label: &&'l Label| self.labels.get(label.parent as usize);
+        std::iter::successors(Some(end), before).take_while(|label| label.parent != NONE)
     }
 
     /// Whether a label's chain already holds the arrow's token or pool, or leads back to it through pools in use.

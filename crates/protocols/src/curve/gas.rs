@@ -124,7 +124,9 @@ const fn counted(kind: Kind, rounds: &Rounds) -> Option<u64> {
     let loops = gas.invariant * rounds.invariant + gas.balance * rounds.balance;
     let means = gas.mean * rounds.mean + gas.power * rounds.power;
     let now_and_then = gas.probe * rounds.probes + gas.move_scale * rounds.moves + gas.begin * rounds.begins;
-    Some(gas.rest + loops + means + now_and_then)
+    // Trying another price scale takes about as many rounds as the swap itself; where nobody can tell, half of that is least off.
+    let try_scale = gas.move_scale + gas.invariant * rounds.invariant + gas.mean * rounds.mean;
+    Some(gas.rest + loops + means + now_and_then + try_scale * rounds.maybe_moves / 2)
 }
 
 /// For each coin beyond two.

@@ -42,17 +42,16 @@ pub struct Rounds {
     pub probes: u64,
     /// How often another price scale is tried.
     pub moves: u64,
+    /// How often one may be tried, which cannot be known.
+    pub maybe_moves: u64,
     /// How often the pool notes that it is about to move its price scale.
     pub begins: u64,
 }
 
 impl Rounds {
-    /// Where it cannot be known whether another price scale is tried, which profits would pay for: as if it were, in as many rounds as the
-    /// first one took.
+    /// Where it cannot be known whether another price scale is tried, which profits would pay for.
     pub(crate) fn suppose_move(&mut self) {
-        self.moves += 1;
-        self.invariant *= 2;
-        self.mean *= 2;
+        self.maybe_moves += 1;
     }
 }
 
