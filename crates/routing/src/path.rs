@@ -297,7 +297,7 @@ impl<'a, 'p> Search<'a, 'p> {
             });
             held == [true; 2]
         };
-        self.steps(one).all(|step| held_by_other(step))
+        self.steps(one).all(held_by_other)
     }
 
     /// The labels of a chain, from its end to the first pool's.
