@@ -68,9 +68,10 @@ pub(crate) fn best_paths_within(
 /// Most pools priced by a search for chains that hold less beside the best ones.
 const QUOTES_AGAIN: usize = 400;
 
-/// The best chains for the whole amount, at most `keep` of them, within so many pools priced. Of a token that can be had by several pools the most is kept, and
-/// a pool further on may not take as much: where one refused its amount, as many chains that hold least follow, and as many among
-/// which holding more is no merit of its own.
+/// The best chains for the whole amount, at most `keep` of them, within so many pools priced.
+///
+/// Of a token that can be had by several pools the most is kept, and a pool further on may not take as much: where one refused
+/// its amount, as many chains that hold least follow, and as many among which holding more is no merit of its own.
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
     let mut search = Search { left: quotes, ..Search::new(problem, potentials, problem.amount, &used, keep) };

@@ -48,8 +48,9 @@ try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bytecode.mjs OUT.json');
   execFileSync(process.execPath, ['--no-warnings', path.join(contracts, 'devnet', 'bundle.mjs'), out], { stdio: 'inherit' });
+  const listed = fs.readdirSync(path.join(here, 'listed')).sort().map((file) => `listed/${file}`);
   const bundle = JSON.parse(fs.readFileSync(out, 'utf8'));
-  fs.writeFileSync(out, JSON.stringify({ ...bundle, ...harness(), ...vaults('Vaults.sol', 'Listed.sol') }));
+  fs.writeFileSync(out, JSON.stringify({ ...bundle, ...harness(), ...vaults('Vaults.sol', ...listed) }));
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
