@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use braid_ethereum::{Follower, FollowerConfig, Node};
 use braid_market::Market;
-use braid_primitives::{Token, TokenId, U256};
+use braid_primitives::{PoolId, Token, TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::{PoolFilter, Prepared, Request, Solution, solve};
 use eyre::{Result, WrapErr as _, eyre};
@@ -156,7 +156,7 @@ pub(crate) fn quote(args: &QuoteArgs) -> Result<()> {
         inputs: vec![(sell, amount)],
         outputs: vec![(buy, 10_000)],
         max_hops: args.max_hops,
-        filter: PoolFilter::default(),
+        filter: proven(&market),
         gas_price_wei,
         max_steps: 64,
         at: market.block().next(),
@@ -164,6 +164,17 @@ pub(crate) fn quote(args: &QuoteArgs) -> Result<()> {
     let prepared = Prepared::new(Arc::clone(&market));
     let solution = solve(&prepared, &request).map_err(|error| eyre!("no quote: {error}"))?;
     print_quote(&market, (sold, amount), bought, &solution)
+}
+
+/// Leaves out pools of which only their own answers told what they are: nothing checks them here.
+fn proven(market: &Market) -> PoolFilter {
+    let mut filter = PoolFilter::default();
+    for (id, pool) in (0..).map(PoolId).zip(market.pools()) {
+        if pool.product.protocol().is_guessed(pool) {
+            filter.exclude_pool(id);
+        }
+    }
+    filter
 }
 
 /// `braid market show`.

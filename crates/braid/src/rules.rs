@@ -1,5 +1,7 @@
 //! Which pools are wanted: options common to the commands that follow a node.
 
+use std::collections::BTreeSet;
+
 use braid_ethereum::{FollowerConfig, PoolRules};
 use braid_primitives::Address;
 use braid_protocols::Product;
@@ -32,7 +34,14 @@ pub(crate) struct RuleArgs {
     /// Follow only this protocol or product; may be given several times
     #[arg(long = "allow-protocol", env = "BRAID_ALLOW_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     allow_protocols: Vec<String>,
+    /// Take this ERC-4626 vault, which is on no list of ours, where its own answers tell how it counts; may be given several times.
+    /// `braid serve` quotes through it once an EVM has paid what the model says
+    #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
+    vaults: Vec<Address>,
 }
+
+/// Most vaults that can be named: each is read at every block.
+const MOST_VAULTS: usize = 256;
 
 fn parse_ether(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -60,7 +69,16 @@ impl RuleArgs {
             allow_tokens: set(&self.allow_tokens),
             allow_pools: set(&self.allow_pools),
         };
-        Ok(FollowerConfig { products, start_block: self.start_block, rules, ..FollowerConfig::default() })
+        let vaults: BTreeSet<Address> = self.vaults.iter().copied().collect();
+        if vaults.len() > MOST_VAULTS {
+            return Err(eyre!("{} vaults are named, and at most {MOST_VAULTS} can be: see --vault", vaults.len()));
+        }
+        Ok(FollowerConfig { products, start_block: self.start_block, rules, vaults, ..FollowerConfig::default() })
+    }
+
+    /// Whether vaults are named that are on no list.
+    pub(crate) fn names_vaults(&self) -> bool {
+        !self.vaults.is_empty()
     }
 }
 

@@ -98,6 +98,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 async fn serve_until_told(args: &Args) -> Result<()> {
     let pools = args.rules.follower()?;
+    if args.rules.names_vaults() && !config(args).audit.is_on() {
+        return Err(eyre!(
+            "--vault needs the self-audit, which --audit-every-ms 0 or --audit-per-block 0 turns off: a vault that is \
+            named is quoted once it was checked"
+        ));
+    }
     let (keys, quotes) = stores(args)?;
     let (store, saved) = crate::data::open_market(&args.data)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;

@@ -92,6 +92,11 @@ impl Catalog {
         &self.block
     }
 
+    /// Whether a pool exists without an announcement.
+    pub(crate) fn is_fixed(&self, pool: Address) -> bool {
+        self.fixed_pools().iter().any(|fixed| fixed.address == pool)
+    }
+
     /// Pools that exist without an announcement.
     pub fn fixed_pools(&self) -> Vec<Discovered> {
         self.products.iter().flat_map(|product| product.protocol().fixed_pools()).collect()

@@ -105,12 +105,15 @@ impl Known {
         self.lists.forget_above(height);
     }
 
-    pub(crate) fn leave_out(&mut self, address: Address, reason: String) {
+    /// Leaves a pool out of the market; whether that, or the reason, is news.
+    pub(crate) fn leave_out(&mut self, address: Address, reason: String) -> bool {
         tracing::debug!(pool = %address, reason, "pool left out");
-        if self.left_out.get(&address) != Some(&reason) {
+        let news = self.left_out.get(&address) != Some(&reason);
+        if news {
             self.unsaved.insert(address);
             self.left_out.insert(address, reason);
         }
+        news
     }
 
     pub(crate) fn take_in(&mut self, address: Address) {

@@ -34,7 +34,7 @@ pub mod wrapped_ether;
 
 pub use error::{DecodeError, SwapError};
 pub use pool::{After, Pool, PoolState, Swap};
-pub use protocol::{Call, Discovered, Freshness, PoolList, Protocol, ReadProgress, Source, StateReader};
+pub use protocol::{Call, Discovered, Foretold, Freshness, PoolList, Protocol, ReadProgress, Source, StateReader};
 pub use registry::Product;
 pub use step::StepCode;
 pub use warm::Warm;

@@ -1,6 +1,7 @@
 //! The cold side of a protocol: what the follower needs to know to find its pools and keep them fresh.
 
-use alloy_primitives::{Address, B256, Bytes, Log};
+use alloy_primitives::{Address, B256, Bytes, Log, U256};
+use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use crate::{DecodeError, Pool, PoolState, Product};
@@ -70,6 +71,15 @@ pub struct Call {
     pub to: Address,
     /// Calldata.
     pub data: Bytes,
+}
+
+/// A question about a pool, and what its model says will be answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// The question.
+    pub call: Call,
+    /// The answer: a word.
+    pub answer: U256,
 }
 
 /// What one log does to a pool.
@@ -176,6 +186,18 @@ pub trait Protocol: Sync {
     /// logs leave the rest of its state as it was.
     fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
         self.reader_again(pool, was)
+    }
+
+    /// Whether only a pool's own answers told what it is: nothing is quoted through it before an EVM was seen to answer as
+    /// [`foretold`](Self::foretold).
+    fn is_guessed(&self, _pool: &Pool) -> bool {
+        false
+    }
+
+    /// What a guessed pool would answer in a later block if nobody touched it until then, by its model. What moves with time in a way
+    /// that is not modelled shows there, and nowhere in the block that it was read at.
+    fn foretold(&self, _pool: &Pool, _at: &ExecutionBlock) -> Vec<Foretold> {
+        Vec::new()
     }
 
     /// A reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.

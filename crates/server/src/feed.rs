@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use braid_ethereum::{Head, Phase, SyncStatus};
+use braid_primitives::PoolId;
 use braid_routing::Prepared;
 use tokio::sync::watch;
 
@@ -19,13 +20,17 @@ pub struct Published {
     pub head: Arc<Head>,
     /// What the solver shares between the requests of the block.
     pub prepared: Prepared,
+    /// Pools of which only their own answers told what they are.
+    pub guessed: Vec<PoolId>,
     directory: OnceLock<Directory>,
 }
 
 impl Published {
     /// A market that is ready for requests.
     pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
-        Self { head, prepared, directory: OnceLock::new() }
+        let pools = (0..).map(PoolId).zip(head.market.pools());
+        let guessed = pools.filter(|(_, pool)| pool.product.protocol().is_guessed(pool)).map(|(id, _)| id).collect();
+        Self { head, prepared, guessed, directory: OnceLock::new() }
     }
 
     /// The market's tokens as people look for them; made when first asked for.

@@ -131,6 +131,8 @@ fn market(app: &App, text: &mut String) -> std::fmt::Result {
     gauge("audit_differed", "Checks since the start in which it did not.", differed as f64)?;
     gauge("audit_unknown", "Checks since the start that could not be made.", unknown as f64)?;
     gauge("audit_sound_tokens", "Tokens that were found to move as amounts say.", app.audit.tokens.count() as f64)?;
+    let proven = app.audit.guessed.count() as f64;
+    gauge("audit_proven_vaults", "Vaults that were named and do what their models say.", proven)?;
     for (name, pool) in [("solves", &app.work), ("simulations", &app.simulating)] {
         gauge(&format!("{name}_waiting"), "Jobs that wait for a thread.", pool.waiting() as f64)?;
         gauge(&format!("{name}_turned_away"), "Jobs turned away because too many waited.", pool.turned_away() as f64)?;

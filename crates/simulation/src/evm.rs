@@ -1,6 +1,6 @@
 //! Calls on an overlay over a fork.
 
-use braid_primitives::{Address, Bytes, U256};
+use braid_primitives::{Address, Bytes, ExecutionBlock, U256};
 use revm::context::result::{EVMError, ExecutionResult, HaltReason};
 use revm::context::{BlockEnv, CfgEnv, TxEnv};
 use revm::database::CacheDB;
@@ -54,8 +54,22 @@ pub fn run_inspected<'o, 'f, I>(
 where
     I: Inspector<EvmContext<'o, 'f>>,
 {
+    let next = overlay.db.block().next();
+    run_in(overlay, message, commit, inspector, next)
+}
+
+/// Runs a message in a block that may come any time after the fork's.
+fn run_in<'o, 'f, I>(
+    overlay: &'o mut Overlay<'f>,
+    message: &Message,
+    commit: bool,
+    inspector: I,
+    at: ExecutionBlock,
+) -> Result<ExecutionResult<HaltReason>, RunError>
+where
+    I: Inspector<EvmContext<'o, 'f>>,
+{
     let fork: &Fork = overlay.db;
-    let next = fork.block().next();
     let base_fee = fork.block().next_base_fee_per_gas_wei();
     let mut cfg = CfgEnv::new_with_spec(RULES);
     cfg.chain_id = braid_primitives::CHAIN_ID;
@@ -64,8 +78,8 @@ where
     cfg.disable_eip3607 = true;
     cfg.disable_block_gas_limit = true;
     let block = BlockEnv {
-        number: U256::from(next.number),
-        timestamp: U256::from(next.timestamp),
+        number: U256::from(at.number),
+        timestamp: U256::from(at.timestamp),
         gas_limit: fork.block().gas_limit,
         basefee: base_fee,
         prevrandao: Some(fork.block().hash),
@@ -107,7 +121,22 @@ pub fn run(
 /// # Errors
 /// As [`run_inspected`].
 pub fn view(overlay: &mut Overlay<'_>, to: Address, data: Bytes) -> Result<Option<Bytes>, RunError> {
+    let next = overlay.db.block().next();
+    view_in(overlay, to, data, next)
+}
+
+/// The output of a read-only call in a block that may come any time after the fork's, as if nothing happened until then; `None` if it
+/// reverts.
+///
+/// # Errors
+/// As [`run_inspected`].
+pub fn view_in(
+    overlay: &mut Overlay<'_>,
+    to: Address,
+    data: Bytes,
+    at: ExecutionBlock,
+) -> Result<Option<Bytes>, RunError> {
     let message = Message { from: Address::ZERO, to, data, value_wei: U256::ZERO, gas_limit: VIEW_GAS };
-    let result = run(overlay, &message, false)?;
+    let result = run_in(overlay, &message, false, NoOpInspector {}, at)?;
     Ok(result.is_success().then(|| result.into_output()).flatten())
 }

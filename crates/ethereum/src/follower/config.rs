@@ -1,7 +1,8 @@
 //! How the follower is set up.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
+use braid_primitives::Address;
 use braid_protocols::Product;
 
 use crate::PoolRules;
@@ -29,6 +30,8 @@ pub struct FollowerConfig {
     pub largest_pools_first: bool,
     /// Which pools are taken into the market.
     pub rules: PoolRules,
+    /// ERC-4626 vaults that the configuration names, besides those that lists and factories tell about.
+    pub vaults: BTreeSet<Address>,
     /// First and longest pause after a failure; each one doubles the one before.
     pub backoff: (Duration, Duration),
 }
@@ -45,6 +48,7 @@ impl Default for FollowerConfig {
             scan_before_serving_blocks: 100_000,
             largest_pools_first: true,
             rules: PoolRules::default(),
+            vaults: BTreeSet::new(),
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),
         }
     }

@@ -55,6 +55,7 @@ impl Synchronizer {
         self.background = None;
         self.journal = None;
         self.learn_fixed_pools(head.hash).await?;
+        self.learn_named_vaults();
         self.spans = Spans::new(&self.catalog, self.config.start_block, head.number, &[]);
         if self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
             self.scan(self.spans.segments()).await?;

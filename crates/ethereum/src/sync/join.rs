@@ -164,10 +164,13 @@ impl Synchronizer {
         for pool in read {
             self.known.take_in(pool);
             self.pending.remove(&pool);
+            if base.pool_id(pool).is_none() {
+                self.tell_of_named(pool, None);
+            }
         }
         for (pool, reason) in joined.refused {
             self.pending.remove(&pool);
-            self.known.leave_out(pool, reason);
+            self.leave_out(pool, reason);
         }
         for (pool, error) in joined.unread {
             if self.known.is_left_out(pool) {
@@ -175,7 +178,7 @@ impl Synchronizer {
             } else {
                 self.pending.insert(pool);
             }
-            self.known.leave_out(pool, error.to_string());
+            self.leave_out(pool, error.to_string());
         }
         Ok(Arc::new(market))
     }

@@ -5,6 +5,7 @@ mod advance;
 mod boot;
 mod grow;
 mod join;
+mod named;
 mod reorganise;
 mod resume;
 
@@ -192,6 +193,7 @@ impl Synchronizer {
             match self.catalog.announced(&log.log) {
                 Ok(Some(pool)) => {
                     found.insert(pool.address);
+                    self.give_way(&pool);
                     self.known.insert(pool, log.block_number);
                 }
                 Ok(None) => {}

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::Market;
 use braid_primitives::{Address, B256};
-use braid_protocols::{Discovered, Product};
+use braid_protocols::{Discovered, Pool, Product};
 use braid_store::{
     MarketStore,
     market::{JournalEntry, Saved},
@@ -31,13 +31,10 @@ impl Synchronizer {
     }
 
     fn resume(&mut self, saved: Saved) {
-        let foreign: Vec<Address> = saved
-            .market
-            .pools()
-            .iter()
-            .filter(|pool| !self.catalog.follows(pool.product))
-            .map(|pool| pool.address)
-            .collect();
+        let unnamed: BTreeSet<Address> =
+            saved.known.iter().filter(|known| self.is_named_no_more(known)).map(|known| known.pool.address).collect();
+        let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.address);
+        let foreign: Vec<Address> = saved.market.pools().iter().filter(foreign).map(|pool| pool.address).collect();
         let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };
         let block = *market.block();
         for mut pool in saved.known {
@@ -47,11 +44,12 @@ impl Synchronizer {
             pool.left_out = pool.left_out.filter(|reason| !again(reason));
             let (address, follows) = (pool.pool.address, self.catalog.may_follow(pool.pool.product));
             self.known.restore(pool);
-            if !follows {
+            if !follows || unnamed.contains(&address) {
                 self.known.remove(address);
             }
         }
         self.learn_new_fixed_pools();
+        self.learn_named_vaults();
         self.spans = Spans::new(&self.catalog, self.config.start_block, block.number, &saved.sources);
         self.known.lists = Lists::new(self.catalog.lists().map(|(_, list)| list.keeper()), &saved.lists);
         for entry in &saved.journal {

@@ -7,9 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use braid_devnet::Devnet;
+use braid_devnet::{Devnet, addresses::PUFETH};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
 use braid_market::Market;
+use braid_primitives::{Address, Bytes};
 use braid_protocols::Product;
 use braid_store::{
     MarketStore,
@@ -24,14 +25,10 @@ const ROLE: [&str; 2] = ["BRAID_TEST_CHILD_NODE", "BRAID_TEST_CHILD_DATA"];
 
 /// Follows with a store, in this process.
 async fn follow_in(dir: &Path, chain: &Devnet) -> (FollowerHandle, Arc<MarketStore>, bool) {
-    follow_products_in(dir, chain, quick().products).await
+    follow_so_in(dir, chain, quick()).await
 }
 
-async fn follow_products_in(
-    dir: &Path,
-    chain: &Devnet,
-    products: Vec<Product>,
-) -> (FollowerHandle, Arc<MarketStore>, bool) {
+async fn follow_so_in(dir: &Path, chain: &Devnet, config: FollowerConfig) -> (FollowerHandle, Arc<MarketStore>, bool) {
     let (store, found) = MarketStore::open(dir).unwrap();
     let saved = match found {
         Found::Market(saved) => Some(*saved),
@@ -40,7 +37,6 @@ async fn follow_products_in(
     };
     let (store, had_one) = (Arc::new(store), saved.is_some());
     let node = Node::connect(&chain.http_url()).await.unwrap();
-    let config = FollowerConfig { products, ..quick() };
     (Follower::spawn_with(node, config, Some((Arc::clone(&store), saved))), store, had_one)
 }
 
@@ -255,12 +251,35 @@ async fn a_denied_product_takes_its_pools_out_and_no_others() {
     let kept = everything.values().filter(|(product, ..)| allowed.contains(product)).count();
     assert!(kept < everything.len());
     for (products, expected) in [(&allowed, kept), (&all, everything.len()), (&allowed, kept)] {
-        let (mut follower, store, _) = follow_products_in(dir.path(), &chain, products.clone()).await;
+        let config = FollowerConfig { products: products.clone(), ..quick() };
+        let (mut follower, store, _) = follow_so_in(dir.path(), &chain, config).await;
         let head = head_when(&mut follower, |head| head.market.pools().len() == expected).await;
         for (address, (product, ..)) in content(&head.market) {
             assert!(products.contains(&product), "{address} of {product:?}");
         }
         follower.shutdown().await;
         store.flush().unwrap();
+    }
+}
+
+/// A vault is in the market for as long as the configuration names it, whether it was named at the first start or at a later one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_named_vault_comes_and_goes_with_its_name() {
+    let chain = chain().await;
+    let named = Address::repeat_byte(0x76);
+    let code: Bytes = chain.rpc().get("eth_getCode", json!([PUFETH, "latest"])).await.unwrap();
+    chain.set_code(named, &code).await.unwrap();
+    let pools = from_scratch(&chain).await.len();
+    for first in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        for is_named in [first, !first, first] {
+            let vaults = is_named.then_some(named).into_iter().collect();
+            let (mut follower, store, _) = follow_so_in(dir.path(), &chain, FollowerConfig { vaults, ..quick() }).await;
+            let expected = pools + usize::from(is_named);
+            let head = head_when(&mut follower, |head| head.market.pools().len() == expected).await;
+            assert_eq!(head.market.pool_id(named).is_some(), is_named);
+            follower.shutdown().await;
+            store.flush().unwrap();
+        }
     }
 }

@@ -1,10 +1,18 @@
-//! Discovery, reading and following of listed vaults.
+//! Discovery, reading and following of vaults.
 
-use alloy_primitives::{B256, Log, address, b256};
+use alloy_primitives::{Address, B256, Log, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
 
-use super::{LISTED, aave::WrappedReader, reader::VaultReader};
-use crate::{DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader};
+use super::{
+    LISTED, Listed,
+    named::UnlistedReader,
+    reader::{PROBE, VaultReader, assetCall, previewDepositCall, previewRedeemCall},
+};
+use crate::{
+    Call, DecodeError, Discovered, Foretold, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader,
+    SwapError, answers::ask,
+};
 
 sol! {
     event StataTokenCreated(address indexed stataToken, address indexed underlying);
@@ -30,11 +38,22 @@ static SOURCES: [Source; 2] = [
     },
 ];
 
-/// The record of the listed vaults and of Aave's wrapped tokens, which factories announce.
+/// The record of the listed vaults, of Aave's wrapped tokens, which factories announce, and of those that somebody named.
 ///
 /// Rewards, savings rates and who else lends and borrows change them without an event of their own, so that they are read at every block.
 #[derive(Clone, Copy, Debug)]
 pub struct Erc4626;
+
+impl Erc4626 {
+    /// A vault that somebody named: which asset it takes, it is asked.
+    pub fn named(vault: Address) -> Discovered {
+        Discovered { address: vault, product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
+    }
+}
+
+fn listed(vault: Address) -> Option<Listed> {
+    LISTED.iter().find(|listed| listed.vault == vault).copied()
+}
 
 impl Protocol for Erc4626 {
     fn product(&self) -> Product {
@@ -84,17 +103,36 @@ impl Protocol for Erc4626 {
         Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
     }
 
+    fn unnamed_coin(&self, pool: &Discovered) -> Option<Call> {
+        let [vault] = pool.coins[..] else { return None };
+        Some(ask(vault, &assetCall {}).call)
+    }
+
+    fn is_guessed(&self, pool: &Pool) -> bool {
+        matches!(&pool.state, PoolState::Erc4626(state) if state.reserve.is_none()) && listed(pool.address).is_none()
+    }
+
+    fn foretold(&self, pool: &Pool, at: &ExecutionBlock) -> Vec<Foretold> {
+        let PoolState::Erc4626(state) = &pool.state else { return Vec::new() };
+        let (assets, shares) = (PROBE, PROBE);
+        let says = |call: Call, answer: Result<U256, SwapError>| Some(Foretold { call, answer: answer.ok()? });
+        let deposit = ask(pool.address, &previewDepositCall { assets }).call;
+        let redeem = ask(pool.address, &previewRedeemCall { shares }).call;
+        let both = [says(deposit, state.preview_deposit(at, assets)), says(redeem, state.preview_redeem(at, shares))];
+        both.into_iter().flatten().collect()
+    }
+
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        match LISTED.iter().find(|listed| listed.vault == pool.address) {
-            Some(listed) => Box::new(VaultReader::new(*listed)),
-            None => Box::new(WrappedReader::new(pool)),
+        match listed(pool.address) {
+            Some(listed) => Box::new(VaultReader::new(listed)),
+            None => Box::new(UnlistedReader::new(pool)),
         }
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        match LISTED.iter().find(|listed| listed.vault == pool.address) {
-            Some(listed) => Box::new(VaultReader::new(*listed)),
-            None => Box::new(WrappedReader::again(pool, was)),
+        match listed(pool.address) {
+            Some(listed) => Box::new(VaultReader::new(listed)),
+            None => Box::new(UnlistedReader::again(pool, was)),
         }
     }
 }

@@ -11,6 +11,7 @@ mod conversion;
 mod forms;
 pub mod gas;
 mod listed;
+mod named;
 mod reader;
 mod step;
 mod swap;

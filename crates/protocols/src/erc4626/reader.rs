@@ -87,13 +87,24 @@ impl VaultReader {
             state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)
                 && state.preview_redeem(&now, PROBE) == Ok(assets_for_probe)
         };
-        let candidates = std::iter::once(state).chain((0..=MOST_OFFSET).filter_map(|k| state.with_offset(k)));
-        let agreed = candidates.into_iter().find(agrees);
+        let agreed = state.candidates(form).find(agrees);
         agreed.ok_or(impossible(vault, "previews that follow no rule that is modelled, or fees"))
     }
 }
 
 impl State {
+    /// The state with every virtual amount that vaults of a form have. Where assets and shares are as many, previews do not tell one from
+    /// another, and for a form that moves with time it makes a difference which it is.
+    fn candidates(self, form: Form) -> impl Iterator<Item = Self> {
+        let (plain, most_offset) = match form {
+            Form::Holdings => (true, Some(MOST_OFFSET)),
+            Form::EthenaStaking | Form::FalconStaking => (false, Some(0)),
+            _ => (true, None),
+        };
+        let offsets = most_offset.into_iter().flat_map(|most| 0..=most);
+        plain.then_some(self).into_iter().chain(offsets.filter_map(move |offset| self.with_offset(offset)))
+    }
+
     /// With OpenZeppelin's one virtual asset and `10^offset` virtual shares, where the conversion is a ratio.
     fn with_offset(&self, offset: u8) -> Option<Self> {
         let Conversion::Ratio { total_assets, total_shares, .. } = self.conversion else { return None };

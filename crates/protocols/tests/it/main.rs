@@ -26,6 +26,7 @@ mod lido_bytecode;
 mod listed_vaults;
 mod many_coins;
 mod morpho_bytecode;
+mod named_vaults;
 mod pairs;
 mod pools;
 mod properties;

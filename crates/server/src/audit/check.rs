@@ -11,6 +11,7 @@ use braid_simulation::{Fork, Grant, SimulationError, Status, Transaction, simula
 use braid_store::quarantine::TokenAtFault;
 
 use super::conduct::{self, Conduct};
+use super::guessed;
 use super::queue::Probe;
 
 /// Who swaps in a check: an account that nobody has a key of, and that holds nothing.
@@ -67,6 +68,11 @@ pub(super) fn check(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
     let Some((id, pool)) = market.pool_id(probe.pool).and_then(|id| Some((id, market.pool(id)?))) else {
         return Verdict::Unknown("the market does not have the pool".into());
     };
+    match guessed::unforetold(fork, market, pool) {
+        Ok(None) => {}
+        Ok(Some(difference)) => return Verdict::Differs(difference),
+        Err(error) => return unknown(&error),
+    }
     let at = market.block().next();
     let mut amount_in = probe.amount_in.min(MAX_AMOUNT);
     let mut modelled = pool.swap(&at, probe.coin_in, probe.coin_out, amount_in);

@@ -1,10 +1,12 @@
 //! Checks of tokens before a quote goes through them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_market::Market;
 use braid_primitives::{PoolId, TokenId, U256};
+use braid_routing::PoolFilter;
 use braid_store::quarantine::TokenAtFault;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -21,9 +23,31 @@ impl Audit {
     /// Checks the token with most pools of those that nothing is known of; `None` when there is none, or nothing to check with.
     pub async fn turn_of_token(&self, app: &Arc<App>) -> Option<TokenId> {
         let market = Arc::clone(&app.feed.current(&app.config).ok()?.head.market);
-        let token = self.tokens.next(&market, |token| self.quarantine.fault_of(token).is_some())?;
+        let token = self.next_token(&market)?;
         check(Arc::clone(app), market, token, Vec::new()).await;
         Some(token)
+    }
+
+    /// The token with most pools of those that are not known, but for what waits to be tried again and what is set aside.
+    fn next_token(&self, market: &Market) -> Option<TokenId> {
+        let block = market.block().number;
+        let open = market.tokens().iter().filter(|(_, token)| {
+            let token = token.address;
+            !self.tokens.is_sound(token)
+                && self.tokens.is_due(token, block)
+                && self.quarantine.fault_of(token).is_none()
+        });
+        let ranked = open.map(|(id, _)| (market.pools_of(id).len(), Reverse(id)));
+        ranked.filter(|(pools, _)| *pools > 0).max().map(|(_, Reverse(id))| id)
+    }
+
+    /// Leaves out every pool of a token that is not known to be sound.
+    pub fn leave_out_unknown_tokens(&self, market: &Market, filter: &mut PoolFilter) {
+        for (id, _) in market.tokens().iter().filter(|(_, token)| !self.tokens.is_sound(token.address)) {
+            for pool in market.pools_of(id) {
+                filter.exclude_pool(*pool);
+            }
+        }
     }
 
     /// Checks tokens side by side; one whose check takes longer than until `deadline` goes on being checked behind the caller.
@@ -56,7 +80,9 @@ async fn check(app: Arc<App>, market: Arc<Market>, token: TokenId, pools: Vec<Po
         Err(problem) => Conduct::Unknown(problem.detail),
     };
     match conduct {
-        Conduct::Whole => app.audit.tokens.is_found_sound(address),
+        Conduct::Whole => {
+            app.audit.tokens.is_found_sound(address);
+        }
         Conduct::Unknown(why) => {
             tracing::debug!(token = %address, why, "a token could not be checked");
             app.audit.tokens.is_not_known(address, why, block.number);

@@ -5,13 +5,15 @@
 //! model says is in quarantine: no quote uses it. It is tried again after 1, 2, 4, … blocks, and is out as soon as it agrees.
 //!
 //! Tokens are checked before a quote goes through them: those with most pools first, and those of a quote's route while it waits.
+//! So are pools of which only their own answers told what they are, vaults that somebody named.
 
 mod check;
 mod conduct;
 mod first;
+mod guessed;
+mod ledger;
 mod quarantine;
 mod queue;
-mod tokens;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,10 +25,10 @@ use tokio::time::MissedTickBehavior;
 
 pub use check::{Difference, Verdict};
 pub use first::Wanted;
+pub use ledger::Ledger;
 pub use quarantine::Quarantine;
 pub use queue::Probe;
 use queue::Queue;
-pub use tokens::Tokens;
 
 use crate::app::App;
 use crate::config::AuditConfig;
@@ -38,7 +40,9 @@ pub struct Audit {
     /// Pools that no quote uses.
     pub quarantine: Quarantine,
     /// What is known of tokens.
-    pub tokens: Tokens,
+    pub tokens: Ledger,
+    /// What is known of guessed pools.
+    pub guessed: Ledger,
     counts: [AtomicU64; 3],
     /// The block of the last checks, and how many there were.
     spent: Mutex<(u64, u32)>,
@@ -60,29 +64,35 @@ impl Audit {
         [0, 1, 2].map(|kind: usize| self.counts.get(kind).map_or(0, |count| count.load(Ordering::Relaxed)))
     }
 
-    /// Makes one check: of the pools in quarantine one that is due, else of the queue. `None` when there was nothing to check,
+    /// Makes one check: of a guessed pool of which nothing is known, else of the pools in quarantine one that is due, else of the queue. `None` when there was nothing to check,
     /// or nothing to check with.
     pub async fn turn(&self, app: &App, doubt: Option<&mpsc::Sender<Address>>) -> Option<(Probe, Verdict)> {
         let published = app.feed.current(&app.config).ok()?;
         let node = app.node.as_ref()?;
         let market = Arc::clone(&published.head.market);
         let block: Block = *market.block();
-        let due = self.quarantine.due(block.number);
+        let guess = self.next_guess(&published);
+        let due = guess.is_none().then(|| self.quarantine.due(block.number)).flatten();
         let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
-        let probe = due.or_else(|| {
+        let probe = guess.map(|[probe, _]| probe).or(due).or_else(|| {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.next(&published, |pool| self.quarantine.holds(&market, pool))
+            queue.next(&published, |pool| self.quarantine.holds(&market, pool) || self.is_unproven(&market, pool))
         })?;
         if market.pool_id(probe.pool).is_none() {
             self.quarantine.lift(probe.pool);
             return None;
         }
         let fork = app.forks.of(node, &block);
-        let job = move || match at_fault {
-            Some(token) => check::check_again(&fork, &market, &probe, token),
-            None => check::check(&fork, &market, &probe),
+        let job = {
+            let market = Arc::clone(&market);
+            move || match (guess, at_fault) {
+                (Some(probes), _) => guessed::check_all(&fork, &market, &probes),
+                (None, Some(token)) => check::check_again(&fork, &market, &probe, token),
+                (None, None) => check::check(&fork, &market, &probe),
+            }
         };
         let verdict = app.simulating.run(job).await.unwrap_or_else(|problem| Verdict::Unknown(problem.detail));
+        self.take_guess(&market, probe.pool, &verdict);
         self.take(probe, &verdict, block.number, doubt);
         Some((probe, verdict))
     }

@@ -80,7 +80,7 @@ impl Queue {
 }
 
 /// A small swap of a pool; each lap takes the next pair of its coins.
-fn of_the_round(published: &Published, pool: &Pool, lap: usize) -> Probe {
+pub(super) fn of_the_round(published: &Published, pool: &Pool, lap: usize) -> Probe {
     let coins = pool.coins.len().max(2);
     let from = lap % coins;
     let to = (from + 1 + (lap / coins) % (coins - 1)) % coins;

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::quote::{Aside, Draft};
 use crate::app::App;
 use crate::audit::Wanted;
+use crate::feed::Published;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::request::QuoteRequest;
 
@@ -17,9 +18,9 @@ use crate::request::QuoteRequest;
 const ROUTES: usize = 3;
 
 /// What is left out of quotes, and why.
-pub fn aside(app: &App, market: &braid_market::Market) -> Aside {
+pub fn aside(app: &App, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
-    let pools = app.audit.quarantine.leave_out(market, &mut filter);
+    let pools = app.audit.leave_out(published, &mut filter);
     Aside { filter, pools, unchecked: Vec::new() }
 }
 
@@ -52,7 +53,8 @@ pub async fn settle(app: &Arc<App>, mut draft: Draft) -> Result<Draft, Problem> 
         if wanted.is_empty() {
             break;
         }
-        let market = Arc::clone(&draft.published.head.market);
+        let published = Arc::clone(&draft.published);
+        let market = Arc::clone(&published.head.market);
         app.audit.check_first(app, &market, wanted.clone(), deadline).await;
         let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
         let unsound: Vec<_> = addresses.filter(|(_, token)| !app.audit.tokens.is_sound(*token)).collect();
@@ -63,12 +65,12 @@ pub async fn settle(app: &Arc<App>, mut draft: Draft) -> Result<Draft, Problem> 
         let unchecked = unsound.iter().filter(|(_, token)| app.audit.quarantine.fault_of(*token).is_none());
         left_out.extend(unchecked.map(|(_, token)| (*token, app.audit.tokens.why(*token))));
         check_unchecked(&left_out, &draft.request)?;
-        let mut aside = aside(app, &market);
+        let mut aside = aside(app, &published);
         for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)) {
             aside.filter.exclude_pool(*pool);
         }
         if route == ROUTES || Instant::now() >= deadline {
-            app.audit.tokens.leave_out_unknown(&market, &mut aside.filter);
+            app.audit.leave_out_unknown_tokens(&market, &mut aside.filter);
         }
         let places = (0..).map(braid_primitives::PoolId).zip(market.pools());
         let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();

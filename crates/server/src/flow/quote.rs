@@ -138,7 +138,7 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let id = new_id(now_ms);
     let signs = request.include_permit2 && wanted.iter().any(|token| *token != NATIVE_ETHER);
     let wanted = if reads { wanted } else { Vec::new() };
-    let aside = first_use::aside(app, &published.head.market);
+    let aside = first_use::aside(app, &published);
     let solving = solve_apart(app, Asked { published, request, tokens, id, created_at_ms: now_ms }, aside);
     let reading = async {
         let asked = if signs { nonces::candidates(id.as_bytes()) } else { Vec::new() };

@@ -1,0 +1,54 @@
+//! Vaults that the configuration names.
+
+use braid_primitives::Address;
+use braid_protocols::{Discovered, Product, erc4626::Erc4626};
+use braid_store::market::KnownPool;
+
+use super::Synchronizer;
+
+impl Synchronizer {
+    /// Remembers the vaults that the configuration names and nothing else tells about. One that an earlier run left out is tried again.
+    pub(super) fn learn_named_vaults(&mut self) {
+        if self.catalog.follows(Product::Erc4626) {
+            for vault in &self.config.vaults {
+                self.known.insert(Erc4626::named(*vault), 0);
+                self.known.take_in(*vault);
+            }
+        }
+    }
+
+    /// Whether a pool of an earlier run was known for a name alone, which the configuration no longer has.
+    pub(super) fn is_named_no_more(&self, known: &KnownPool) -> bool {
+        let Discovered { address, product, .. } = known.pool;
+        let named = product == Product::Erc4626 && known.announced_at == 0 && !self.catalog.is_fixed(address);
+        named && !self.config.vaults.contains(&address)
+    }
+
+    /// What a factory says of a vault outdoes its name.
+    pub(super) fn give_way(&mut self, announced: &Discovered) {
+        let address = announced.address;
+        let otherwise = |known: &Discovered| known.product != announced.product;
+        if self.config.vaults.contains(&address) && self.known.get(address).is_some_and(otherwise) {
+            self.known.remove(address);
+            self.pending.insert(address);
+        }
+    }
+
+    /// Leaves a pool out of the market.
+    pub(super) fn leave_out(&mut self, pool: Address, reason: String) {
+        if self.known.leave_out(pool, reason.clone()) {
+            self.tell_of_named(pool, Some(&reason));
+        }
+    }
+
+    /// Says what became of a vault that the configuration names; of other pools nothing.
+    pub(super) fn tell_of_named(&self, vault: Address, left_out: Option<&str>) {
+        if !self.config.vaults.contains(&vault) {
+            return;
+        }
+        match left_out {
+            Some(reason) => tracing::warn!(%vault, reason, "a vault that was named is left out"),
+            None => tracing::info!(%vault, "a vault that was named is in the market"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What is known to be sound, of tokens or of vaults that somebody named. A quote goes through no other.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use braid_primitives::{Address, NATIVE_ETHER, WETH};
+
+/// Most blocks between two tries of what could not be checked.
+const LONGEST_WAIT_BLOCKS: u64 = 64;
+
+/// What is known, by address.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    sound: HashSet<Address>,
+    unknown: HashMap<Address, Unknown>,
+}
+
+/// What could not be checked.
+#[derive(Debug)]
+struct Unknown {
+    why: String,
+    tries: u32,
+    /// Height from which it is tried again.
+    due_at: u64,
+}
+
+impl Ledger {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something is known to be sound. Ether is, and WETH is its wrapper.
+    pub fn is_sound(&self, what: Address) -> bool {
+        what == NATIVE_ETHER || what == WETH || self.state().sound.contains(&what)
+    }
+
+    /// Whether what could not be checked should be tried at a block.
+    pub fn is_due(&self, what: Address, block: u64) -> bool {
+        self.state().unknown.get(&what).is_none_or(|unknown| unknown.due_at <= block)
+    }
+
+    /// How many are known to be sound, besides ether and WETH.
+    pub fn count(&self) -> usize {
+        self.state().sound.len()
+    }
+
+    /// Why something is not known to be sound.
+    pub fn why(&self, what: Address) -> String {
+        let why = self.state().unknown.get(&what).map(|unknown| unknown.why.clone());
+        why.unwrap_or_else(|| "its check takes longer than a quote waits".into())
+    }
+
+    /// Notes that something is sound; whether that is news.
+    pub(super) fn is_found_sound(&self, what: Address) -> bool {
+        let mut state = self.state();
+        state.unknown.remove(&what);
+        state.sound.insert(what)
+    }
+
+    /// Notes that something is not: nothing is known of it until it is checked again.
+    pub(super) fn is_found_at_fault(&self, what: Address) {
+        let mut state = self.state();
+        state.unknown.remove(&what);
+        state.sound.remove(&what);
+    }
+
+    /// Notes that something could not be checked: it is tried again after 1, 2, 4, … blocks.
+    pub(super) fn is_not_known(&self, what: Address, why: String, block: u64) {
+        let mut state = self.state();
+        let tries = state.unknown.get(&what).map_or(0, |unknown| unknown.tries);
+        let blocks = 1u64.checked_shl(tries).unwrap_or(LONGEST_WAIT_BLOCKS).min(LONGEST_WAIT_BLOCKS);
+        let due_at = block.saturating_add(blocks);
+        state.unknown.insert(what, Unknown { why, tries: tries.saturating_add(1), due_at });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_checked_is_tried_ever_more_seldom_until_it_is_known() {
+        let (known, what) = (Ledger::default(), Address::repeat_byte(1));
+        assert!(known.is_due(what, 0) && !known.is_sound(what));
+        let mut block = 100;
+        for wait in [1, 2, 4, 8, 16, 32, 64, 64] {
+            known.is_not_known(what, "the node is gone".into(), block);
+            assert!(!known.is_due(what, block + wait - 1) && known.is_due(what, block + wait));
+            block += wait;
+        }
+        assert_eq!(known.why(what), "the node is gone");
+        known.is_found_sound(what);
+        assert!(known.is_sound(what));
+        known.is_found_at_fault(what);
+        assert!(!known.is_sound(what));
+    }
+}
