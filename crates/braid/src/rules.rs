@@ -38,6 +38,9 @@ pub(crate) struct RuleArgs {
     /// `braid serve` quotes through it once an EVM has paid what the model says
     #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
     vaults: Vec<Address>,
+    /// Take ERC-4626 vaults that are seen to trade as well, at most 256, as if `--vault` named them. Each is read at every block
+    #[arg(long, env = "BRAID_FIND_VAULTS")]
+    find_vaults: bool,
 }
 
 /// Most vaults that can be named: each is read at every block.
@@ -73,12 +76,19 @@ impl RuleArgs {
         if vaults.len() > MOST_VAULTS {
             return Err(eyre!("{} vaults are named, and at most {MOST_VAULTS} can be: see --vault", vaults.len()));
         }
-        Ok(FollowerConfig { products, start_block: self.start_block, rules, vaults, ..FollowerConfig::default() })
+        Ok(FollowerConfig {
+            products,
+            start_block: self.start_block,
+            rules,
+            vaults,
+            find_vaults: self.find_vaults,
+            ..FollowerConfig::default()
+        })
     }
 
-    /// Whether vaults are named that are on no list.
-    pub(crate) fn names_vaults(&self) -> bool {
-        !self.vaults.is_empty()
+    /// Whether vaults are taken that are on no list.
+    pub(crate) fn guesses_vaults(&self) -> bool {
+        self.find_vaults || !self.vaults.is_empty()
     }
 }
 

@@ -98,10 +98,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 async fn serve_until_told(args: &Args) -> Result<()> {
     let pools = args.rules.follower()?;
-    if args.rules.names_vaults() && !config(args).audit.is_on() {
+    if args.rules.guesses_vaults() && !config(args).audit.is_on() {
         return Err(eyre!(
-            "--vault needs the self-audit, which --audit-every-ms 0 or --audit-per-block 0 turns off: a vault that is \
-            named is quoted once it was checked"
+            "--vault and --find-vaults need the self-audit, which --audit-every-ms 0 or --audit-per-block 0 turns off: such a \
+            vault is quoted once it was checked"
         ));
     }
     let (keys, quotes) = stores(args)?;

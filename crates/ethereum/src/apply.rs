@@ -21,6 +21,8 @@ pub struct BlockChange {
     pub announced: Vec<Discovered>,
     /// Emitters of freshness events that are no pool of the market: left-out pools may be among them.
     pub strangers: BTreeSet<Address>,
+    /// Emitters of freshness events that are no pool of the market and may be one, by what they emitted.
+    pub suggested: Vec<Discovered>,
     /// Contracts whose lists of pools may be longer.
     pub grown: BTreeSet<Address>,
     /// Announcements that could not be understood.
@@ -54,6 +56,7 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
                 }
                 if !heard {
                     change.strangers.insert(log.address);
+                    change.suggested.extend(catalog.suggested(log));
                 }
             }
         }

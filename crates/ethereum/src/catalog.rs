@@ -102,6 +102,11 @@ impl Catalog {
         self.products.iter().flat_map(|product| product.protocol().fixed_pools()).collect()
     }
 
+    /// The pool that a log of a contract which is none may be of.
+    pub(crate) fn suggested(&self, log: &alloy::primitives::Log) -> Option<Discovered> {
+        self.products.iter().find_map(|product| product.protocol().suggested(log))
+    }
+
     /// The pool that a log announces; `None` when the log is not an announcement.
     ///
     /// # Errors

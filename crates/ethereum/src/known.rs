@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use braid_market::Market;
 use braid_primitives::Address;
-use braid_protocols::Discovered;
+use braid_protocols::{Discovered, Product};
 use braid_store::market::KnownPool;
 
 use crate::lists::Lists;
@@ -88,6 +88,11 @@ impl Known {
         self.pools.get(&address).map(|record| &record.pool)
     }
 
+    /// How many pools of a product are known.
+    pub(crate) fn count_of(&self, product: Product) -> usize {
+        self.pools.values().filter(|record| record.pool.product == product).count()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.pools.len()
     }
@@ -157,8 +162,6 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use braid_protocols::Product;
-
     use super::*;
 
     fn pool(byte: u8) -> Discovered {

@@ -188,6 +188,11 @@ pub trait Protocol: Sync {
         self.reader_again(pool, was)
     }
 
+    /// The pool that a log of a contract which is none may be of, where pools of this product tell by themselves what they are.
+    fn suggested(&self, _log: &Log) -> Option<Discovered> {
+        None
+    }
+
     /// Whether only a pool's own answers told what it is: nothing is quoted through it before an EVM was seen to answer as
     /// [`foretold`](Self::foretold).
     fn is_guessed(&self, _pool: &Pool) -> bool {

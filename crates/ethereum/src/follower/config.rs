@@ -32,6 +32,8 @@ pub struct FollowerConfig {
     pub rules: PoolRules,
     /// ERC-4626 vaults that the configuration names, besides those that lists and factories tell about.
     pub vaults: BTreeSet<Address>,
+    /// Whether vaults that are seen to trade are taken too, where their own answers tell what they are.
+    pub find_vaults: bool,
     /// First and longest pause after a failure; each one doubles the one before.
     pub backoff: (Duration, Duration),
 }
@@ -49,6 +51,7 @@ impl Default for FollowerConfig {
             largest_pools_first: true,
             rules: PoolRules::default(),
             vaults: BTreeSet::new(),
+            find_vaults: false,
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),
         }
     }

@@ -24,14 +24,16 @@ impl Synchronizer {
         Ok(())
     }
 
-    async fn advance(&mut self, block: &Block, found: &BlockLogs) -> Result<(), FollowError> {
+    async fn advance(&mut self, block: &Block, news: &BlockLogs) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
-        let change = apply_logs(&self.catalog, &base, found.logs.iter().map(|placed| &placed.log));
+        let change = apply_logs(&self.catalog, &base, news.logs.iter().map(|placed| &placed.log));
         let announced = change.announced.iter().map(|pool| pool.address);
         let announced: Vec<Address> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
         for pool in change.announced {
+            self.give_way(&pool);
             self.known.insert(pool, block.number);
         }
+        let found = self.find_vaults(change.suggested, &base, block.number);
         change.grown.iter().for_each(|keeper| self.known.lists.set_due(*keeper));
         let listed = self.grow(change.grown, block.number, block.hash).await?;
         let mut read: BTreeSet<Address> = change.stale;
@@ -45,6 +47,7 @@ impl Synchronizer {
         changed.retain(|pool| !read.contains(&pool.address));
         read.extend(announced);
         read.extend(listed);
+        read.extend(found);
         read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         for pool in self.pending.iter().take(POOLS_BETWEEN_BLOCKS) {
             restless.remove(pool);
@@ -55,10 +58,10 @@ impl Synchronizer {
         let market = self.settle(&base, *block, changed, joined)?;
         let count = read.len();
         self.history.push(market, read);
-        if let Some(history) = &found.fees {
+        if let Some(history) = &news.fees {
             self.fees = Some(FeeData::new(block, Some(history)));
         }
-        tracing::debug!(number = block.number, hash = %block.hash, logs = found.logs.len(), read = count, "block applied");
+        tracing::debug!(number = block.number, hash = %block.hash, logs = news.logs.len(), read = count, "block applied");
         Ok(())
     }
 

@@ -1,10 +1,17 @@
-//! Vaults that the configuration names.
+//! Vaults that neither a list nor a factory tells about: the configuration names them, or they are seen to trade.
 
+use braid_market::Market;
 use braid_primitives::Address;
-use braid_protocols::{Discovered, Product, erc4626::Erc4626};
+use braid_protocols::{Discovered, Pool, Product, erc4626::Erc4626};
 use braid_store::market::KnownPool;
 
 use super::Synchronizer;
+
+/// Most vaults in a market that were found: each is read at every block.
+const MOST_FOUND: usize = 256;
+
+/// Most vaults that are remembered, those that were found and left out included.
+const MOST_SEEN: usize = 4_096;
 
 impl Synchronizer {
     /// Remembers the vaults that the configuration names and nothing else tells about. One that an earlier run left out is tried again.
@@ -22,6 +29,29 @@ impl Synchronizer {
         let Discovered { address, product, .. } = known.pool;
         let named = product == Product::Erc4626 && known.announced_at == 0 && !self.catalog.is_fixed(address);
         named && !self.config.vaults.contains(&address)
+    }
+
+    /// Remembers vaults that traded and that nobody knows; gives their addresses.
+    pub(super) fn find_vaults(&mut self, suggested: Vec<Discovered>, market: &Market, block: u64) -> Vec<Address> {
+        let mut found = Vec::new();
+        if !self.config.find_vaults || suggested.is_empty() {
+            return found;
+        }
+        let pools = market.pools().iter();
+        let mut room = MOST_FOUND.saturating_sub(pools.filter(|pool| self.is_found(pool)).count());
+        for pool in suggested {
+            if room > 0 && self.known.get(pool.address).is_none() && self.known.count_of(pool.product) < MOST_SEEN {
+                room -= 1;
+                found.push(pool.address);
+                self.known.insert(pool, block);
+            }
+        }
+        found
+    }
+
+    /// Whether a pool is in the market only because it was seen to trade.
+    pub(super) fn is_found(&self, pool: &Pool) -> bool {
+        pool.product.protocol().is_guessed(pool) && !self.config.vaults.contains(&pool.address)
     }
 
     /// What a factory says of a vault outdoes its name.

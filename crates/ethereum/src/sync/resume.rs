@@ -31,8 +31,12 @@ impl Synchronizer {
     }
 
     fn resume(&mut self, saved: Saved) {
-        let unnamed: BTreeSet<Address> =
+        let mut unnamed: BTreeSet<Address> =
             saved.known.iter().filter(|known| self.is_named_no_more(known)).map(|known| known.pool.address).collect();
+        if !self.config.find_vaults {
+            let found = saved.market.pools().iter().filter(|pool| self.is_found(pool));
+            unnamed.extend(found.map(|pool| pool.address));
+        }
         let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.address);
         let foreign: Vec<Address> = saved.market.pools().iter().filter(foreign).map(|pool| pool.address).collect();
         let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };

@@ -7,10 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use braid_devnet::{Devnet, addresses::PUFETH};
+use alloy::{sol, sol_types::SolEvent};
+use braid_devnet::{Devnet, accounts::TAKER, addresses::PUFETH, rpc::Tx};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
 use braid_market::Market;
-use braid_primitives::{Address, Bytes};
+use braid_primitives::{Address, Bytes, U256, WETH};
 use braid_protocols::Product;
 use braid_store::{
     MarketStore,
@@ -19,6 +20,12 @@ use braid_store::{
 use serde_json::json;
 
 use crate::{acts::Acts, support::*};
+
+sol! {
+    function approve(address spender, uint256 value) external returns (bool);
+    function deposit(uint256 assets, address receiver) external returns (uint256);
+    event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+}
 
 /// Tells the test `child_process` to be a follower: the node's URL, then the data directory.
 const ROLE: [&str; 2] = ["BRAID_TEST_CHILD_NODE", "BRAID_TEST_CHILD_DATA"];
@@ -281,5 +288,38 @@ async fn a_named_vault_comes_and_goes_with_its_name() {
             follower.shutdown().await;
             store.flush().unwrap();
         }
+    }
+}
+
+/// A vault that trades is found, if that is wanted, and gone after a start that does not want it. What is no vault and says it is stays out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_vault_that_trades_is_found_where_that_is_wanted() {
+    let chain = chain().await;
+    let (vault, shouter) = (Address::repeat_byte(0x76), Address::repeat_byte(0x77));
+    let code: Bytes = chain.rpc().get("eth_getCode", json!([PUFETH, "latest"])).await.unwrap();
+    chain.set_code(vault, &code).await.unwrap();
+    // log3(0, 0, DEPOSIT, 0, 0)
+    let shouts = [&[0x5f, 0x5f, 0x7f][..], Deposit::SIGNATURE_HASH.as_slice(), &[0x5f, 0x5f, 0xa3]].concat();
+    chain.set_code(shouter, &shouts.into()).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    for wanted in [false, true, false] {
+        let config = FollowerConfig { find_vaults: wanted, ..quick() };
+        let (mut follower, store, _) = follow_so_in(dir.path(), &chain, config).await;
+        at_head(&mut follower, &chain).await;
+        if wanted {
+            let assets = U256::from(1_000_000);
+            chain.fund(WETH, TAKER, assets).await.unwrap();
+            let approve = approveCall { spender: vault, value: assets };
+            chain.send(&Tx::call(TAKER, WETH, &approve)).await.unwrap();
+            let deposit = depositCall { assets, receiver: TAKER };
+            for target in [vault, shouter] {
+                chain.send(&Tx::call(TAKER, target, &deposit)).await.unwrap();
+            }
+        }
+        let market = at_head(&mut follower, &chain).await;
+        assert_eq!(market.pool_id(vault).is_some(), wanted);
+        assert!(market.pool_id(shouter).is_none());
+        follower.shutdown().await;
+        store.flush().unwrap();
     }
 }

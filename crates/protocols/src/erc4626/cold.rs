@@ -23,6 +23,9 @@ pub(crate) const DEPOSIT: B256 = b256!("dcbc1c05240f31ff3ad067ef1ee35ce499776275
 /// `Withdraw(address,address,address,uint256,uint256)`.
 pub(crate) const WITHDRAW: B256 = b256!("fbde797d201c681b91056529119e0b02407c7bb96a4a2c75c01fc9667232c8db");
 
+/// `Deposit` names itself, the sender and the owner of the shares.
+const DEPOSIT_TOPICS: usize = 3;
+
 /// The factories of Aave's wrapped tokens, of the main pool and of Prime: `AaveV3Ethereum.STATA_FACTORY` and
 /// `AaveV3EthereumLido.STATA_FACTORY` of Aave's address book. The event is as old as their code, of September 2024.
 static SOURCES: [Source; 2] = [
@@ -45,7 +48,7 @@ static SOURCES: [Source; 2] = [
 pub struct Erc4626;
 
 impl Erc4626 {
-    /// A vault that somebody named: which asset it takes, it is asked.
+    /// A vault that somebody named, or that traded: which asset it takes, it is asked.
     pub fn named(vault: Address) -> Discovered {
         Discovered { address: vault, product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
     }
@@ -106,6 +109,11 @@ impl Protocol for Erc4626 {
     fn unnamed_coin(&self, pool: &Discovered) -> Option<Call> {
         let [vault] = pool.coins[..] else { return None };
         Some(ask(vault, &assetCall {}).call)
+    }
+
+    fn suggested(&self, log: &Log) -> Option<Discovered> {
+        let deposit = log.topics().len() == DEPOSIT_TOPICS && log.topics().first() == Some(&DEPOSIT);
+        deposit.then(|| Self::named(log.address))
     }
 
     fn is_guessed(&self, pool: &Pool) -> bool {
