@@ -220,6 +220,44 @@ fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
     errors.print();
 }
 
+#[test]
+fn a_second_step_through_a_pool_of_cryptoswap_costs_what_is_left() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut errors = Errors::default();
+    let chains = runtime.block_on(async { [Chain::start().await, used_chain().await] });
+    for (chain, used) in chains.iter().zip(["unused", "used"]) {
+        let (market, fork) = (&chain.market, fork_of(chain, &runtime));
+        for (place, pool) in (0_u32..).zip(market.pools()) {
+            let PoolState::Curve(state) = &pool.state else { continue };
+            let curve::Model::Crypto(own) = &state.model else { continue };
+            for [first, second] in pairs(pool.coins.len()).flat_map(|a| pairs(pool.coins.len()).map(move |b| [a, b])) {
+                let coin = |place: u8| pool.coins[usize::from(place)];
+                let (sold, bought) = match (first, second) {
+                    ([i, j], [k, l]) if i == k && j != l => (vec![i], vec![j, l]),
+                    ([i, j], [k, l]) if i != k && j == l => (vec![i, k], vec![j]),
+                    ([i, j], [k, l]) if i == k && j == l => (vec![i], vec![j]),
+                    ([i, j], [k, l]) if j == k && i != l => (vec![i], vec![l]),
+                    _ => continue,
+                };
+                for share in [37_u64, 23_000, 2_900_000, 61_000_000] {
+                    let input = |place: &u8| {
+                        let held = own.balances[usize::from(*place)];
+                        (coin(*place), held * U256::from(share) / U256::from(1_000_000_000_u64))
+                    };
+                    let inputs: Vec<_> = sold.iter().map(input).collect();
+                    let outputs: Vec<_> = bought.iter().map(|place| coin(*place)).collect();
+                    let leg = |coins, half| Leg { pool: PoolId(place), coins, half };
+                    let legs = [leg(first, first[0] == second[0]), leg(second, false)];
+                    let Some(route) = route(market, &legs, &inputs, &outputs) else { continue };
+                    let Some(gas) = measure(market, &fork, &route, &inputs, &outputs) else { continue };
+                    errors.note(format!("{} {used}", pool.product.id()), gas, &legs, market);
+                }
+            }
+        }
+    }
+    errors.print();
+}
+
 fn pairs(coins: usize) -> impl Iterator<Item = [u8; 2]> {
     let coins = u8::try_from(coins).unwrap();
     (0..coins).flat_map(move |i| (0..coins).filter(move |j| *j != i).map(move |j| [i, j]))
