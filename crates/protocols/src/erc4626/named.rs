@@ -41,12 +41,10 @@ pub(super) struct UnlistedReader {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// What it is is asked: by Aave's questions, of which there are so many, and by those of the forms.
-    Asking {
-        wrapped: WrappedReader,
-        aave: usize,
-        hints: Vec<(Form, Question)>,
-    },
+    /// Whether it is one of Aave's wrapped tokens is asked, by the first questions of such a one.
+    IsWrapped(WrappedReader),
+    /// Which form it has is asked.
+    Which(Vec<(Form, Question)>),
     Wrapped(WrappedReader),
     Vault(VaultReader),
 }
@@ -54,10 +52,7 @@ enum Stage {
 impl UnlistedReader {
     pub(super) fn new(pool: &Discovered) -> Self {
         let asset = pool.coins.first().copied().unwrap_or_default();
-        let hint = |form: Form| Some((form, form.known_by(pool.address, asset)?));
-        let hints = TOLD_BY_THEMSELVES.into_iter().filter_map(hint).collect();
-        let stage = Stage::Asking { wrapped: WrappedReader::new(pool), aave: 0, hints };
-        Self { vault: pool.address, asset, stage }
+        Self { vault: pool.address, asset, stage: Stage::IsWrapped(WrappedReader::new(pool)) }
     }
 
     /// A reader that knows what the vault is from an earlier reading.
@@ -75,44 +70,22 @@ impl UnlistedReader {
         VaultReader::new(Listed { vault: self.vault, asset: self.asset, form })
     }
 
-    /// What the vault is, by the first answers, and what is asked next.
-    fn settle(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let Stage::Asking { wrapped, aave, hints } = &mut self.stage else { return Ok(self.start()) };
-        let expected = *aave + hints.len();
-        if answers.len() != expected {
-            return Err(DecodeError::AnswerCount { expected, got: answers.len() });
-        }
-        let (of_aave, of_hints) = answers.split_at(*aave);
-        // the first of Aave's questions is the vault's own
-        if answered(of_aave.first()) {
-            let mut wrapped = wrapped.clone();
-            let progress = wrapped.feed(of_aave);
-            self.stage = Stage::Wrapped(wrapped);
-            return progress;
-        }
-        let told = hints.iter().zip(of_hints).find(|(_, answer)| answered(Some(answer)));
-        let form = told.map_or(Form::Holdings, |((form, _), _)| *form);
-        let mut reader = self.of_form(form);
-        let progress = reader.start();
-        self.stage = Stage::Vault(reader);
-        Ok(progress)
+    /// Goes on as a reader of a vault that is none of Aave's: the questions by which the forms are known.
+    fn ask_which(&mut self) -> ReadProgress {
+        let hint = |form: Form| Some((form, form.known_by(self.vault, self.asset)?));
+        let hints: Vec<_> = TOLD_BY_THEMSELVES.into_iter().filter_map(hint).collect();
+        let calls = hints.iter().map(|(_, question)| question.call.clone()).collect();
+        self.stage = Stage::Which(hints);
+        ReadProgress::Calls(calls)
     }
 }
 
 impl StateReader for UnlistedReader {
     fn start(&mut self) -> ReadProgress {
         match &mut self.stage {
-            Stage::Wrapped(reader) => reader.start(),
+            Stage::IsWrapped(reader) | Stage::Wrapped(reader) => reader.start(),
             Stage::Vault(reader) => reader.start(),
-            Stage::Asking { wrapped, aave, hints } => {
-                let mut calls = match wrapped.start() {
-                    ReadProgress::Calls(calls) => calls,
-                    ReadProgress::Done(_) => Vec::new(),
-                };
-                *aave = calls.len();
-                calls.extend(hints.iter().map(|(_, question)| question.call.clone()));
-                ReadProgress::Calls(calls)
-            }
+            Stage::Which(_) => self.ask_which(),
         }
     }
 
@@ -120,12 +93,31 @@ impl StateReader for UnlistedReader {
         match &mut self.stage {
             Stage::Wrapped(reader) => reader.feed(answers),
             Stage::Vault(reader) => reader.feed(answers),
-            Stage::Asking { .. } => self.settle(answers),
+            // the first of Aave's questions is the vault's own
+            Stage::IsWrapped(reader) if is_answered(answers.first()) => {
+                let mut reader = reader.clone();
+                let progress = reader.feed(answers);
+                self.stage = Stage::Wrapped(reader);
+                progress
+            }
+            Stage::IsWrapped(_) => Ok(self.ask_which()),
+            Stage::Which(hints) => {
+                let (expected, got) = (hints.len(), answers.len());
+                if expected != got {
+                    return Err(DecodeError::AnswerCount { expected, got });
+                }
+                let told = hints.iter().zip(answers).find(|(_, answer)| is_answered(Some(answer)));
+                let form = told.map_or(Form::Holdings, |((form, _), _)| *form);
+                let mut reader = self.of_form(form);
+                let progress = reader.start();
+                self.stage = Stage::Vault(reader);
+                Ok(progress)
+            }
         }
     }
 }
 
 /// Whether a view answered: with a word at the least.
-fn answered(answer: Option<&Option<Bytes>>) -> bool {
+fn is_answered(answer: Option<&Option<Bytes>>) -> bool {
     answer.and_then(Option::as_ref).is_some_and(|answer| answer.len() >= WORD_BYTES)
 }
