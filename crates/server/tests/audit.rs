@@ -487,6 +487,7 @@ async fn a_named_vault_is_quoted_once_the_evm_paid_what_its_model_says() {
     let sell = units("WETH", 3);
     let (status, problem) = world.quote(WETH, sell, NAMED).await;
     assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
+    assert!(problem["detail"].as_str().unwrap().contains(&NAMED.to_checksum(None)), "{problem:#}");
 
     let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
     assert_eq!((probe.pool, verdict), (NAMED, Verdict::Agrees), "a named vault comes first");

@@ -1,7 +1,7 @@
 //! Pools of which only their own answers told what they are: vaults that somebody named. No quote uses one before the EVM agreed.
 
 use braid_market::Market;
-use braid_primitives::{Address, ExecutionBlock, PoolId, U256};
+use braid_primitives::{Address, ExecutionBlock, PoolId, TokenId, U256};
 use braid_protocols::Pool;
 use braid_routing::PoolFilter;
 use braid_simulation::evm::{Overlay, view_in};
@@ -35,6 +35,12 @@ impl Audit {
     fn unproven<'a>(&'a self, published: &'a Published) -> impl Iterator<Item = (PoolId, &'a Pool)> {
         let pools = published.guessed.iter().filter_map(|id| Some((*id, published.head.market.pool(*id)?)));
         pools.filter(|(_, pool)| !self.guessed.is_sound(pool.address))
+    }
+
+    /// Pools of some tokens that were guessed and are not proven.
+    pub fn unproven_of(&self, published: &Published, tokens: &[TokenId]) -> Vec<Address> {
+        let of_them = |pool: &Pool| tokens.iter().any(|token| pool.coin_index(*token).is_some());
+        self.unproven(published).map(|(_, pool)| pool).filter(|pool| of_them(pool)).map(|pool| pool.address).collect()
     }
 
     /// Whether a pool was guessed and is not proven.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use braid_primitives::Address;
+use braid_primitives::{Address, TokenId};
 use braid_routing::PoolFilter;
 use tokio::time::Instant;
 
@@ -22,6 +22,17 @@ pub fn aside(app: &App, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
     let pools = app.audit.leave_out(published, &mut filter);
     Aside { filter, pools, unchecked: Vec::new() }
+}
+
+/// A quote that finds no route says which vaults of its tokens wait for their check, or failed it.
+pub fn with_unproven(mut problem: Problem, app: &App, published: &Published, tokens: &[TokenId]) -> Problem {
+    let waiting = app.audit.unproven_of(published, tokens);
+    if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
+        let names: Vec<String> = waiting.iter().map(|pool| pool.to_checksum(None)).collect();
+        problem.detail =
+            format!("{}; left out until an EVM does what their models say: {}", problem.detail, names.join(", "));
+    }
+    problem
 }
 
 /// The tokens of a draft's route that are not known to move as amounts say; none where the service does not check.

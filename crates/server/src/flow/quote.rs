@@ -139,13 +139,16 @@ async fn draft(app: &Arc<App>, request: QuoteRequest) -> Result<Draft, Problem> 
     let signs = request.include_permit2 && wanted.iter().any(|token| *token != NATIVE_ETHER);
     let wanted = if reads { wanted } else { Vec::new() };
     let aside = first_use::aside(app, &published);
+    let at_hand = Arc::clone(&published);
+    let asked_for: Vec<TokenId> = tokens.inputs.iter().chain(&tokens.outputs).copied().collect();
     let solving = solve_apart(app, Asked { published, request, tokens, id, created_at_ms: now_ms }, aside);
     let reading = async {
         let asked = if signs { nonces::candidates(id.as_bytes()) } else { Vec::new() };
         if reads || signs { Some(accounts::read(app, block_hash, taker, &wanted, &asked).await) } else { None }
     };
     let (draft, seen) = tokio::join!(solving, reading);
-    let mut draft = first_use::settle(app, draft?).await?;
+    let draft = draft.map_err(|problem| first_use::with_unproven(problem, app, &at_hand, &asked_for))?;
+    let mut draft = first_use::settle(app, draft).await?;
     note_use(app, &draft);
     if let Some(seen) = seen.as_ref().filter(|_| signs) {
         let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);
