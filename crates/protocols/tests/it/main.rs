@@ -20,6 +20,7 @@ mod boosted_bytecode;
 mod buffer_bytecode;
 mod discovery;
 mod fluid_bytecode;
+mod fluid_deployed;
 mod gas;
 mod lending;
 mod lido_bytecode;

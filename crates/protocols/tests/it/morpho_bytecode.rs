@@ -1,7 +1,7 @@
-//! Morpho's own code in an EVM: Morpho Blue and its adaptive curve under a MetaMorpho vault of release 1.0, with others who lend, borrow and pay
-//! back, the protocol's fee, caps, and weeks at times. Every turn compares each market's interest and what the vault pays.
+//! Morpho's own code in an EVM: Morpho Blue and its adaptive curve under a MetaMorpho vault of release 1.0, or of 1.1 where its code is at hand, with
+//! others who lend, borrow, pay back and fail to, the protocol's fee, caps, and weeks at times. Every turn compares each market's interest and what the vault pays.
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
@@ -11,7 +11,9 @@ use braid_protocols::{
 
 use crate::{
     support::{
+        bytecode,
         chain::{Chain, OWNER},
+        deployed,
         morpho::{self, MarketParams},
         random::Random,
     },
@@ -42,14 +44,14 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, vault: &Bytes) -> Self {
         let mut chain = with_asset(ASSET);
         morpho::place(&mut chain);
         let markets: Vec<_> = (0..4_u8)
             .map(|n| morpho::market(&mut chain, ASSET, n, if n == 3 { Address::ZERO } else { ADAPTIVE_CURVE_IRM }))
             .collect();
         let name = (OWNER, MORPHO_BLUE, U256::from(DAY), ASSET, String::new(), String::new());
-        chain.place(VAULT, "MetaMorpho", &name.abi_encode_params());
+        chain.construct(VAULT, vault, &name.abi_encode_params());
         for (params, bits) in markets.iter().zip([88_u64, 90, 92, 86]) {
             let cap = U256::ONE << bits;
             chain.send(VAULT, &morpho::Vault::submitCapCall { params: params.clone(), cap }).unwrap();
@@ -92,6 +94,18 @@ impl World {
         }
     }
 
+    /// A part of what a market is owed is lost, as where a collateral falls short.
+    fn lose(&mut self) {
+        let params = &self.markets[self.random.below(3) as usize];
+        let word = U256::from_be_bytes(keccak256((morpho::id(params), U256::from(3)).abi_encode()).0);
+        let mut words = [word, word + U256::ONE].map(|slot| (slot, self.chain.word(MORPHO_BLUE, slot)));
+        let owed = words[1].1 & U256::from(u128::MAX);
+        let lost = self.random.up_to(owed >> 4_usize);
+        for (slot, value) in &mut words {
+            self.chain.set_word(MORPHO_BLUE, *slot, *value - lost);
+        }
+    }
+
     /// Each market with interest, as the model has it and as Morpho writes it.
     fn accrue(&mut self, pool: &Pool) {
         let PoolState::Metamorpho(vault) = &pool.state else { panic!("a vault") };
@@ -129,6 +143,9 @@ impl World {
 
     fn turn(&mut self, turn: usize) {
         self.live();
+        if self.random.one_in(20) {
+            self.lose();
+        }
         let pool = read(&mut self.chain, &discovered(Product::Metamorpho, VAULT, [ASSET, VAULT]));
         self.now += self.random.below(if turn.is_multiple_of(7) { 35 * DAY } else { 60 });
         self.chain.set_block(1, self.now);
@@ -146,14 +163,24 @@ impl World {
     }
 }
 
-#[test]
-fn morphos_own_code_pays_what_the_model_says() {
+fn differential(release: &str, vault: &Bytes) {
     let (mut paid, mut refused, mut accrued) = (0, 0, 0);
     for seed in 0..trades(300) as u64 / 300 {
-        let mut world = World::new(81 + seed);
+        let mut world = World::new(81 + seed, vault);
         (0..300).for_each(|turn| world.turn(turn));
         (paid, refused, accrued) = (paid + world.paid, refused + world.refused, accrued + world.accrued);
     }
-    println!("Morpho Blue under MetaMorpho 1.0: {paid} paid, {refused} refused, interest {accrued} times");
+    println!("Morpho Blue under MetaMorpho {release}: {paid} paid, {refused} refused, interest {accrued} times");
     assert!(paid > trades(300) / 3 && refused > 0 && accrued > trades(300) / 3);
+}
+
+#[test]
+fn morphos_own_code_pays_what_the_model_says() {
+    differential("1.0", &bytecode::initcode("MetaMorpho"));
+}
+
+#[test]
+fn morphos_own_code_of_release_1_1_pays_what_the_model_says() {
+    let Some([vault]) = deployed::initcodes(["MetaMorphoV1_1"]) else { return };
+    differential("1.1", &vault);
 }

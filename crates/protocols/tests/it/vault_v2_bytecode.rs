@@ -1,4 +1,5 @@
-//! Vault V2 against our stand-in in an EVM, a second writing of the same rules, on our stand-in of MetaMorpho and Morpho Blue's own code.
+//! Vault V2 on Morpho Blue's own code in an EVM: our stand-ins of it and of MetaMorpho, a second writing of the same rules, or Morpho's own
+//! code of both where it is at hand.
 //! Trades that follow each other do so in one transaction, as in a route.
 
 use alloy_primitives::{Address, Bytes, U256, address};
@@ -13,6 +14,7 @@ use braid_protocols::{
 use crate::support::{
     bytecode,
     chain::{Chain, OWNER, read_state},
+    deployed,
     morpho::{self, MarketParams},
     random::Random,
 };
@@ -30,6 +32,19 @@ sol! {
     function setSendAssetsGate(address gate) external;
     function allocate(address adapter, bytes data, uint256 assets) external;
     function transfer(address to, uint256 amount) external returns (bool);
+    interface Own {
+        function setCurator(address curator) external;
+        function submit(bytes data) external;
+        function setIsAllocator(address account, bool allocates) external;
+        function increaseAbsoluteCap(bytes idData, uint256 cap) external;
+        function increaseRelativeCap(bytes idData, uint256 cap) external;
+        function setMaxRate(uint256 rate) external;
+        function setPerformanceFeeRecipient(address recipient) external;
+        function setManagementFeeRecipient(address recipient) external;
+        function setPerformanceFee(uint256 fee) external;
+        function setManagementFee(uint256 fee) external;
+        function setSupplyQueue(bytes32[] queue) external;
+    }
 }
 
 /// Multicall3 makes the trades of a transaction, and holds what they need.
@@ -47,15 +62,53 @@ fn worlds(short: u64) -> u64 {
     if std::env::var_os("LONG").is_some() { 600 } else { short }
 }
 
+/// Creation code of Morpho's own contracts.
+struct Code {
+    vault: Bytes,
+    metamorpho: Bytes,
+    markets: Bytes,
+    inner: Bytes,
+}
+
+impl Code {
+    /// With the adapter of markets of a release; `None` where they are not at hand.
+    fn with(adapter: &str) -> Option<Self> {
+        let names = ["VaultV2", "MetaMorphoV1_1", adapter, "MorphoVaultV1Adapter"];
+        deployed::initcodes(names).map(|[vault, metamorpho, markets, inner]| Self { vault, metamorpho, markets, inner })
+    }
+
+    fn place(&self, chain: &mut Chain) {
+        // the owner decides at once
+        let args = (OWNER, MORPHO_BLUE, U256::ZERO, ASSET, String::new(), String::new());
+        chain.construct(METAMORPHO, &self.metamorpho, &args.abi_encode_params());
+        chain.construct(VAULT, &self.vault, &(OWNER, ASSET).abi_encode());
+        chain.send(VAULT, &Own::setCuratorCall { curator: OWNER }).unwrap();
+        // the first release reads two of the three
+        chain.construct(MARKETS, &self.markets, &(VAULT, MORPHO_BLUE, ADAPTIVE_CURVE_IRM).abi_encode());
+        chain.construct(INNER, &self.inner, &(VAULT, METAMORPHO).abi_encode());
+    }
+}
+
+fn place_stand_ins(chain: &mut Chain) {
+    let args = (MORPHO_BLUE, ASSET, U256::ZERO, OWNER, String::new(), String::new());
+    chain.place(METAMORPHO, "StandInMetaMorpho", &args.abi_encode_params());
+    let args = (ASSET, OWNER, String::new(), String::new());
+    chain.place(VAULT, "StandInVaultV2", &args.abi_encode_params());
+    chain.place(MARKETS, "StandInMarketAdapter", &(VAULT, MORPHO_BLUE).abi_encode());
+    chain.place(INNER, "StandInVaultAdapter", &(VAULT, METAMORPHO).abi_encode());
+}
+
 struct World {
     chain: Chain,
     random: Random,
     markets: Vec<MarketParams>,
     now: u64,
+    /// Whether the contracts are Morpho's own.
+    own: bool,
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, code: Option<&Code>) -> Self {
         let mut random = Random::new(seed);
         let mut chain = Chain::new();
         chain.set_block(1, START);
@@ -65,20 +118,20 @@ impl World {
             chain.set_balance(ASSET, owner, U256::ONE << 120_usize);
         }
         morpho::place(&mut chain);
-        let args = (MORPHO_BLUE, ASSET, U256::ZERO, OWNER, String::new(), String::new());
-        chain.place(METAMORPHO, "StandInMetaMorpho", &args.abi_encode_params());
-        let args = (ASSET, OWNER, String::new(), String::new());
-        chain.place(VAULT, "StandInVaultV2", &args.abi_encode_params());
-        chain.place(MARKETS, "StandInMarketAdapter", &(VAULT, MORPHO_BLUE).abi_encode());
-        chain.place(INNER, "StandInVaultAdapter", &(VAULT, METAMORPHO).abi_encode());
+        match code {
+            Some(code) => code.place(&mut chain),
+            None => place_stand_ins(&mut chain),
+        }
         let markets: Vec<MarketParams> =
             (0..4_u8).map(|n| morpho::market(&mut chain, ASSET, n, ADAPTIVE_CURVE_IRM)).collect();
-        let mut world = Self { chain, random: random.clone(), markets, now: START };
+        let mut world = Self { chain, random: random.clone(), markets, now: START, own: code.is_some() };
+        if world.own {
+            world.decide(Own::setIsAllocatorCall { account: OWNER, allocates: true });
+        }
         let part = |random: &mut Random| u128::from(5 + random.below(95)) * (WAD / 100);
         for (place, params) in world.markets.clone().iter().enumerate() {
             if place > 1 {
-                let cap = (U256::ONE << 88_usize).to();
-                world.chain.send(METAMORPHO, &morpho::Vault::setCapCall { params: params.clone(), cap }).unwrap();
+                world.lend_on(params.clone(), U256::ONE << 88_usize);
             }
             let ids = [
                 ("collateralToken".to_owned(), params.collateralToken).abi_encode_params(),
@@ -89,26 +142,67 @@ impl World {
                 world.cap(id, random.log_uniform_between(86, 96), relative);
             }
         }
+        if world.own {
+            let queue = world.markets.iter().skip(2).map(morpho::id).collect();
+            world.chain.send(METAMORPHO, &Own::setSupplyQueueCall { queue }).unwrap();
+        }
         world.chain.send(METAMORPHO, &depositCall { assets: U256::ONE << 80_usize, receiver: OWNER }).unwrap();
         for account in [MARKETS, INNER] {
-            world.chain.send(VAULT, &addAdapterCall { account }).unwrap();
+            world.decide(addAdapterCall { account });
             world.cap(("this".to_owned(), account).abi_encode_params(), U256::ONE << 96_usize, WAD);
         }
         let assets = U256::ONE << 88_usize;
         world.chain.send(VAULT, &depositCall { assets, receiver: TRADER }).unwrap();
         let rate =
             if random.coin() { u64::try_from(WAD / 31_536_000).unwrap() } else { 1 + random.below(3_000_000_000) };
-        let performance = alloy_primitives::aliases::U96::from(random.below(u64::try_from(WAD / 2).unwrap()));
-        let management = alloy_primitives::aliases::U96::from(random.below(1_500_000_000));
-        let call = setRatesCall { maxRate: rate, performanceFee: performance, managementFee: management };
-        world.chain.send(VAULT, &call).unwrap();
+        let performance = U256::from(random.below(u64::try_from(WAD / 2).unwrap()));
+        let management = U256::from(random.below(1_500_000_000));
+        world.charge(rate, performance, management);
         world.choose();
         world
     }
 
-    fn cap(&mut self, id: Vec<u8>, absolute: U256, relative: u128) {
-        let call = setCapsCall { idData: id.into(), absolute: absolute.to(), relative };
+    /// The curator's decision, which Morpho's own vault wants to hear of first.
+    fn decide<C: SolCall>(&mut self, call: C) {
+        if self.own {
+            self.chain.send(VAULT, &Own::submitCall { data: call.abi_encode().into() }).unwrap();
+        }
         self.chain.send(VAULT, &call).unwrap();
+    }
+
+    /// Lets MetaMorpho lend on a market.
+    fn lend_on(&mut self, params: MarketParams, cap: U256) {
+        if self.own {
+            self.chain.send(METAMORPHO, &morpho::Vault::submitCapCall { params: params.clone(), cap }).unwrap();
+            self.chain.send(METAMORPHO, &morpho::Vault::acceptCapCall { params }).unwrap();
+        } else {
+            self.chain.send(METAMORPHO, &morpho::Vault::setCapCall { params, cap: cap.to() }).unwrap();
+        }
+    }
+
+    fn cap(&mut self, id: Vec<u8>, absolute: U256, relative: u128) {
+        let id: Bytes = id.into();
+        if self.own {
+            self.decide(Own::increaseAbsoluteCapCall { idData: id.clone(), cap: absolute });
+            self.decide(Own::increaseRelativeCapCall { idData: id, cap: U256::from(relative) });
+        } else {
+            self.decide(setCapsCall { idData: id, absolute: absolute.to(), relative });
+        }
+    }
+
+    /// The highest rate and both fees, which go to somebody else.
+    fn charge(&mut self, rate: u64, performance: U256, management: U256) {
+        if self.own {
+            let recipient = Address::repeat_byte(0xfe);
+            self.chain.send(VAULT, &Own::setMaxRateCall { rate: U256::from(rate) }).unwrap();
+            self.decide(Own::setPerformanceFeeRecipientCall { recipient });
+            self.decide(Own::setManagementFeeRecipientCall { recipient });
+            self.decide(Own::setPerformanceFeeCall { fee: performance });
+            self.decide(Own::setManagementFeeCall { fee: management });
+        } else {
+            let (performance, management) = (performance.to(), management.to());
+            self.decide(setRatesCall { maxRate: rate, performanceFee: performance, managementFee: management });
+        }
     }
 
     /// Where deposits go from now on: a market, the MetaMorpho vault, or nowhere.
@@ -146,7 +240,7 @@ impl World {
         }
         if self.random.one_in(20) {
             let gate = if self.random.coin() { ASSET } else { Address::ZERO };
-            self.chain.send(VAULT, &setSendAssetsGateCall { gate }).unwrap();
+            self.decide(setSendAssetsGateCall { gate });
         }
     }
 
@@ -181,11 +275,10 @@ impl World {
     }
 }
 
-#[test]
-fn a_vault_v2_accrues_allocates_and_pays_as_the_model_says() {
+fn differential(what: &str, code: Option<&Code>) {
     let (mut paid, mut refused, mut second) = (0, 0, 0);
     for seed in 0..worlds(12) {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, code);
         for turn in 0..40 {
             world.live();
             let pool = world.read();
@@ -225,8 +318,21 @@ fn a_vault_v2_accrues_allocates_and_pays_as_the_model_says() {
             }
         }
     }
-    println!("Vault V2: {paid} paid, {second} of them after another, {refused} refused");
+    println!("{what}: {paid} paid, {second} of them after another, {refused} refused");
     assert!(paid > refused && refused > 0 && second > 0);
+}
+
+#[test]
+fn a_vault_v2_accrues_allocates_and_pays_as_the_model_says() {
+    differential("Vault V2", None);
+}
+
+#[test]
+fn morphos_own_vault_v2_pays_what_the_model_says() {
+    for adapter in ["MorphoMarketV1Adapter", "MorphoMarketV1AdapterV2"] {
+        let Some(code) = Code::with(adapter) else { return };
+        differential(&format!("Vault V2's own code with {adapter}"), Some(&code));
+    }
 }
 
 /// What the curve says can be traded is what the vault trades.
@@ -234,7 +340,7 @@ fn a_vault_v2_accrues_allocates_and_pays_as_the_model_says() {
 fn a_vault_v2s_curve_ends_where_the_vault_refuses() {
     let mut checked = 0;
     for seed in 100..100 + worlds(8) {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, None);
         for _ in 0..6 {
             world.live();
         }

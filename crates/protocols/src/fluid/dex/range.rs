@@ -87,6 +87,16 @@ impl Storage {
         })
     }
 
+    /// `dexVariables2` after a swap: a centre that has come to the other contract's answer is on its way no longer, and what follows asks
+    /// for that answer to its last digit, not for what was stored of it. Source: `FluidDexT1Shift._calcCenterPrice`.
+    pub(super) fn arrived(&self, now: u64) -> U256 {
+        let mut second = self.variables2;
+        if second.bit(248) && self.centre(now) == self.external_centre {
+            second.set_bit(248, false);
+        }
+        second
+    }
+
     /// Upper and lower price around a centre.
     fn bounds(&self, now: u64, centre: U256) -> Option<(U256, U256)> {
         let (mut upper, mut lower) = (bits(self.variables2, 27, 20), bits(self.variables2, 47, 20));

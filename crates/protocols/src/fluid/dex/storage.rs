@@ -55,6 +55,7 @@ pub struct Storage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorageAfter {
     variables: U256,
+    variables2: U256,
     tokens: [Token; 2],
 }
 
@@ -62,7 +63,7 @@ impl Storage {
     /// The state with the words of `after`.
     #[must_use]
     pub fn with(&self, after: &StorageAfter) -> Self {
-        Self { variables: after.variables, tokens: after.tokens, ..self.clone() }
+        Self { variables: after.variables, variables2: after.variables2, tokens: after.tokens, ..self.clone() }
     }
 
     /// The reserves at a time.
@@ -163,7 +164,7 @@ impl Storage {
             return Err(SwapError::LimitExceeded { limit, amount });
         }
         let variables = self.moved(now, &parts, reserves.centre_price, amount_in)?;
-        Ok((amount_out, parts, StorageAfter { variables, tokens }))
+        Ok((amount_out, parts, StorageAfter { variables, variables2: self.arrived(now), tokens }))
     }
 
     /// `dexVariables` after a swap, if the price moved little enough. Source: `CoreHelpers._updateOracle`.

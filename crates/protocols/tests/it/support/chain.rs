@@ -96,9 +96,14 @@ impl Chain {
         C::abi_decode_returns(&self.try_call(to, call).unwrap().output).unwrap()
     }
 
-    /// Puts a contract at an address: its constructor runs there, and what it returns is the code.
+    /// Puts a contract of the bundle at an address: its constructor runs there, and what it returns is the code.
     pub fn place(&mut self, address: Address, name: &str, arguments: &[u8]) {
-        self.set_code(address, [bytecode::initcode(name).as_ref(), arguments].concat().into());
+        self.construct(address, &bytecode::initcode(name), arguments);
+    }
+
+    /// As [`Self::place`], with creation code.
+    pub fn construct(&mut self, address: Address, initcode: &Bytes, arguments: &[u8]) {
+        self.set_code(address, [initcode.as_ref(), arguments].concat().into());
         let tx = TxEnv { kind: TxKind::Call(address), nonce: self.nonce(OWNER), ..transaction() };
         let runtime = done(self.evm.transact_commit(tx).unwrap()).unwrap().output;
         self.set_code(address, runtime);
