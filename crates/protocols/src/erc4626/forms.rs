@@ -158,6 +158,11 @@ impl Form {
         // what these pay out is minted, but for Spark's
         if self != Self::SparkSavings {
             state.max_withdraw_assets = U256::MAX;
+        } else if !read.max_deposit_assets.is_zero() {
+            // what it takes is what its cap leaves, which interest uses up
+            let most_assets = read.max_deposit_assets.saturating_add(read.total_assets);
+            state.cap = Some(Cap { most_assets, total_shares: read.total_shares });
+            state.max_deposit_assets = U256::MAX;
         }
         if self == Self::SkyThroughPsm {
             // both ways are one to one, or the previews do not agree
@@ -330,13 +335,15 @@ impl Read {
         let limits = (answers.next::<deposit_limit_moduleCall>()?, answers.next::<withdraw_limit_moduleCall>()?);
         let max_withdraw_assets = answers.next::<totalIdleCall>()?;
         let gone = answers.next::<unlockedSharesCall>()?;
+        // what is unlocked counts neither in the supply nor in what the vault says that it holds of itself
+        let with_gone = |shares: U256| shares.checked_add(gone).ok_or(self.odd("shares beyond 256 bits"));
         let accrual = Accrual::Unlocking {
             per_second: answers.next::<profitUnlockingRateCall>()?,
             since: self.time(answers.next::<lastProfitUpdateCall>()?)?,
             until: self.time(answers.next::<fullProfitUnlockDateCall>()?)?,
-            held: answers.next::<balanceOfCall>()?,
+            held: with_gone(answers.next::<balanceOfCall>()?)?,
         };
-        let total_shares = self.total_shares.checked_add(gone).ok_or(self.odd("shares beyond 256 bits"))?;
+        let total_shares = with_gone(self.total_shares)?;
         let own = Self { total_shares, ..*self };
         Ok(State {
             accrual,

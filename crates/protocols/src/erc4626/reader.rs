@@ -18,6 +18,7 @@ sol! {
     function maxDeposit(address receiver) external view returns (uint256);
     function previewDeposit(uint256 assets) external view returns (uint256);
     function previewRedeem(uint256 shares) external view returns (uint256);
+    function convertToAssets(uint256 shares) external view returns (uint256);
     function balanceOf(address owner) external view returns (uint256);
     function getCurrentBlockTimestamp() external view returns (uint256);
 }
@@ -52,6 +53,12 @@ impl VaultReader {
         Self::new(Listed { vault, asset, form: Form::Holdings })
     }
 
+    /// Whether a preview of more than lies in the vault reverts, so that the conversion is asked, by which such a vault pays.
+    /// Source: `SparkVault.previewRedeem`.
+    fn previews_what_lies_there(&self) -> bool {
+        self.listed.form == Form::SparkSavings
+    }
+
     fn questions(&self) -> Vec<Question> {
         let Listed { vault, asset, form } = self.listed;
         let mut asked = vec![
@@ -62,8 +69,12 @@ impl VaultReader {
             ask(asset, &balanceOfCall { owner: vault }),
             ask(vault, &maxDepositCall { receiver: ANYBODY }),
             ask(vault, &previewDepositCall { assets: PROBE }),
-            ask(vault, &previewRedeemCall { shares: PROBE }),
         ];
+        asked.push(if self.previews_what_lies_there() {
+            ask(vault, &convertToAssetsCall { shares: PROBE })
+        } else {
+            ask(vault, &previewRedeemCall { shares: PROBE })
+        });
         asked.extend(form.questions(vault, asset));
         asked
     }
@@ -79,7 +90,11 @@ impl VaultReader {
         let held = answers.next::<balanceOfCall>()?;
         let max_deposit_assets = answers.next::<maxDepositCall>()?;
         let shares_for_probe = answers.next::<previewDepositCall>()?;
-        let assets_for_probe = answers.next::<previewRedeemCall>()?;
+        let assets_for_probe = if self.previews_what_lies_there() {
+            answers.next::<convertToAssetsCall>()?
+        } else {
+            answers.next::<previewRedeemCall>()?
+        };
         let read = Read { vault, timestamp, total_assets, total_shares, held, max_deposit_assets };
         let state = form.state(&read, answers)?;
         let now = ExecutionBlock { number: 0, timestamp };

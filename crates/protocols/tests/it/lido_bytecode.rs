@@ -1,5 +1,6 @@
 //! Lido against its own code: the proxy, the kernel that it asks and the implementation, as they lay on mainnet in block 23,369,490,
-//! which a crate carries among its tests. Only the wrapper around stETH is our stand-in, since no package holds wstETH's code.
+//! which a crate carries among its tests. The wrapper around stETH is our stand-in, since no package holds wstETH's code, or its own code where
+//! that is at hand.
 //!
 //! That implementation is the second. What came with the third, shares that vaults mint and a limit above its maximum, is held to the
 //! stand-in and to recorded numbers alone (`vault_bytecode.rs`, `vectors.rs`).
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::support::{
     assets,
     chain::{Chain, OWNER, read_state},
+    deployed,
     random::Random,
 };
 
@@ -122,8 +124,20 @@ fn through_wrapper(
 #[test]
 fn lido_stakes_and_moves_as_its_own_code_does() {
     let Some(mut chain) = mainnet() else { return };
-    let mut random = Random::new(81);
     chain.place(WSTETH, "StandInWstEth", &(STETH, OWNER, U256::ZERO).abi_encode());
+    differential(chain);
+}
+
+#[test]
+fn lidos_own_wrapper_pays_what_the_model_says() {
+    let Some([wrapper]) = deployed::initcodes(["WstETH"]) else { return };
+    let Some(mut chain) = mainnet() else { return };
+    chain.construct(WSTETH, &wrapper, &STETH.abi_encode());
+    differential(chain);
+}
+
+fn differential(mut chain: Chain) {
+    let mut random = Random::new(81);
     chain.send(STETH, &approveCall { spender: WSTETH, amount: U256::MAX }).unwrap();
     let turns: u64 = if std::env::var_os("LONG").is_some() { 45_000 } else { 500 };
     let (mut staked, mut refused, mut moved) = (0, 0, 0);

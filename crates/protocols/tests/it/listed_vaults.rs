@@ -35,35 +35,35 @@ sol! {
     function report(uint256 gain, uint256 time) external;
 }
 
-const WSTUSR: Address = address!("1202F5C7b4B9E47a1A484E8B270be34dbbC75055");
-const USR: Address = address!("66a1E37c9b0eAddca17d3662D6c05F4DECf3e110");
-const STUSR: Address = address!("6c8984bc7DBBeDAf4F6b2FD766f16eBB7d10AAb4");
-const SUSDF: Address = address!("c8CF6D7991f15525488b2A83Df53468D682Ba4B0");
-const USDF: Address = address!("Fa2B947eEc368f42195f24F36d2aF29f7c24CeC2");
-const SFRAX: Address = address!("A663B02CF0a4b149d2aD41910CB81e23e1c41c32");
-const FRAX: Address = address!("853d955aCEf822Db058eb8505911ED77F175b99e");
+pub const WSTUSR: Address = address!("1202F5C7b4B9E47a1A484E8B270be34dbbC75055");
+pub const USR: Address = address!("66a1E37c9b0eAddca17d3662D6c05F4DECf3e110");
+pub const STUSR: Address = address!("6c8984bc7DBBeDAf4F6b2FD766f16eBB7d10AAb4");
+pub const SUSDF: Address = address!("c8CF6D7991f15525488b2A83Df53468D682Ba4B0");
+pub const USDF: Address = address!("Fa2B947eEc368f42195f24F36d2aF29f7c24CeC2");
+pub const SFRAX: Address = address!("A663B02CF0a4b149d2aD41910CB81e23e1c41c32");
+pub const FRAX: Address = address!("853d955aCEf822Db058eb8505911ED77F175b99e");
 const SUSDC: Address = address!("Bc65ad17c5C0a2A4D159fa5a503f4992c7B545FE");
 const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
-const USDS: Address = address!("dC035D45d973E3EC169d2276DDab16f1e407384F");
-const SUSDS: Address = address!("a3931d71877C0E7a3148CB7Eb4463524FEc27fbD");
+pub const USDS: Address = address!("dC035D45d973E3EC169d2276DDab16f1e407384F");
+pub const SUSDS: Address = address!("a3931d71877C0E7a3148CB7Eb4463524FEc27fbD");
 const PSM: Address = address!("A188EEC8F81263234dA3622A406892F3D630f98c");
 const POCKET: Address = address!("37305B1cD40574E4C5Ce33f8e8306Be057fD7341");
-const SGHO: Address = address!("E1753F2e00940cC31213dd92013cF019DFE4ca1d");
-const GHO: Address = address!("40D16FC0246aD3160Ccc09B8D0D3A2cD28aE6C2f");
-const SVZCHF: Address = address!("E5F130253fF137f9917C0107659A4c5262abf6b0");
-const ZCHF: Address = address!("B58E61C3098d85632Df34EecfB899A1Ed80921cB");
-const SAVINGS: Address = address!("27d9AD987BdE08a0d083ef7e0e4043C857A17B38");
-const SUSG: Address = address!("F17D6f98A5C6EAA99d149079984119e0A4EF6900");
-const USG: Address = address!("B1c2Db5d6cA03FCe73dBd304d320bF76C55Ae1B1");
+pub const SGHO: Address = address!("E1753F2e00940cC31213dd92013cF019DFE4ca1d");
+pub const GHO: Address = address!("40D16FC0246aD3160Ccc09B8D0D3A2cD28aE6C2f");
+pub const SVZCHF: Address = address!("E5F130253fF137f9917C0107659A4c5262abf6b0");
+pub const ZCHF: Address = address!("B58E61C3098d85632Df34EecfB899A1Ed80921cB");
+pub const SAVINGS: Address = address!("27d9AD987BdE08a0d083ef7e0e4043C857A17B38");
+pub const SUSG: Address = address!("F17D6f98A5C6EAA99d149079984119e0A4EF6900");
+pub const USG: Address = address!("B1c2Db5d6cA03FCe73dBd304d320bF76C55Ae1B1");
 
-const DAY: u64 = 86_400;
+pub const DAY: u64 = 86_400;
 
 /// A vault on its chain, and what the turns count.
-struct World {
-    chain: Chain,
-    random: Random,
-    now: u64,
-    coins: [Address; 2],
+pub struct World {
+    pub chain: Chain,
+    pub random: Random,
+    pub now: u64,
+    pub coins: [Address; 2],
     paid: usize,
     refused: usize,
     /// Paid by the chain and refused here.
@@ -72,7 +72,7 @@ struct World {
 
 impl World {
     /// With the asset alone.
-    fn new(seed: u64, coins: [Address; 2]) -> Self {
+    pub fn new(seed: u64, coins: [Address; 2]) -> Self {
         let chain = with_asset(coins[0]);
         Self {
             chain,
@@ -90,11 +90,11 @@ impl World {
     }
 
     /// A first deposit of whole units of the asset.
-    fn fill(&mut self, assets: U256) {
+    pub fn fill(&mut self, assets: U256) {
         self.chain.send(self.coins[1], &depositCall { assets, receiver: OWNER }).unwrap();
     }
 
-    fn read(&mut self) -> Pool {
+    pub fn read(&mut self) -> Pool {
         read(&mut self.chain, &discovered(Product::Erc4626, self.coins[1], self.coins))
     }
 
@@ -105,7 +105,7 @@ impl World {
     }
 
     /// The last amount that each door lets through, and one more.
-    fn around_limits(&mut self) {
+    pub fn around_limits(&mut self) {
         let (pool, at) = (self.read(), self.pass(12));
         for coin_in in [0, 1] {
             let Err(SwapError::LimitExceeded { limit, .. }) = pool.swap(&at, coin_in, 1 - coin_in, U256::ONE << 120)
@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    fn pass(&mut self, seconds: u64) -> ExecutionBlock {
+    pub fn pass(&mut self, seconds: u64) -> ExecutionBlock {
         self.now += seconds;
         self.chain.set_block(1, self.now);
         ExecutionBlock { number: 1, timestamp: self.now }
@@ -157,7 +157,7 @@ impl World {
     }
 
     /// Turns of one reading, some time, a trade of up to so many bits, and often another on top of it.
-    fn turns(&mut self, bits: u64, mut between: impl FnMut(&mut Self, usize)) {
+    pub fn turns(&mut self, bits: u64, mut between: impl FnMut(&mut Self, usize)) {
         for turn in 0..trades(300) {
             between(self, turn);
             let pool = self.read();
@@ -180,7 +180,7 @@ impl World {
     }
 }
 
-fn whole(units: u64) -> U256 {
+pub fn whole(units: u64) -> U256 {
     U256::from(units) * erc4626::WAD
 }
 

@@ -1,13 +1,28 @@
 //! ERC-4626 vaults and Lido: what time does to them, and the laws that they obey.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Bytes, U256, address};
+use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
-    SwapError,
+    Call, Discovered, PoolState, Product, ReadProgress, SwapError,
     erc4626::{Accrual, Conversion, RAY, State, WAD},
     lido::{self, StakeLimit},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
+
+sol! {
+    function asset() external view returns (address);
+    function getCurrentBlockTimestamp() external view returns (uint256);
+    function totalAssets() external view returns (uint256);
+    function totalSupply() external view returns (uint256);
+    function balanceOf(address owner) external view returns (uint256);
+    function maxDeposit(address receiver) external view returns (uint256);
+    function previewDeposit(uint256 assets) external view returns (uint256);
+    function convertToAssets(uint256 shares) external view returns (uint256);
+    function chi() external view returns (uint256);
+    function vsr() external view returns (uint256);
+    function rho() external view returns (uint256);
+}
 
 const fn at(timestamp: u64) -> ExecutionBlock {
     ExecutionBlock { number: timestamp / 12, timestamp }
@@ -84,6 +99,42 @@ fn limits_are_kept_and_used_up() {
     assert_eq!(after.deposit(&NOW, units(7)), Err(refused));
     let (_, after) = after.redeem(&NOW, units(5)).unwrap();
     assert_eq!(after.redeem(&NOW, WAD), Err(SwapError::LimitExceeded { limit: U256::ZERO, amount: WAD }));
+}
+
+#[test]
+fn sparks_vault_is_read_though_it_previews_no_more_than_it_has_and_its_cap_is_used_up_by_interest() {
+    let weth = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
+    let vault = address!("fE6eb3b609a7C8352A241f7F3A21CEA4e9209B8f");
+    let chi = RAY * U256::from(5) / U256::from(4);
+    let answer = |call: &Call| {
+        let number = match call.data[..4].try_into().unwrap() {
+            assetCall::SELECTOR => return Some(Bytes::from(weth.abi_encode())),
+            getCurrentBlockTimestampCall::SELECTOR | rhoCall::SELECTOR => U256::from(NOW.timestamp),
+            totalAssetsCall::SELECTOR => units(1_250),
+            totalSupplyCall::SELECTOR => units(1_000),
+            balanceOfCall::SELECTOR => units(10),
+            maxDepositCall::SELECTOR => units(750),
+            previewDepositCall::SELECTOR => U256::from_be_slice(&call.data[4..]) * RAY / chi,
+            convertToAssetsCall::SELECTOR => U256::from_be_slice(&call.data[4..]) * chi / RAY,
+            chiCall::SELECTOR => chi,
+            vsrCall::SELECTOR => RAY + RAY / U256::from(1_000_000_000_u64),
+            // `previewRedeem` of more than lies there
+            _ => return None,
+        };
+        Some(Bytes::from(number.abi_encode()))
+    };
+    let coins = vec![weth, vault];
+    let found = Discovered { address: vault, product: Product::Erc4626, coins, fee_pips: 0, tick_spacing: 0 };
+    let mut reader = Product::Erc4626.protocol().reader(&found);
+    let ReadProgress::Calls(calls) = reader.start() else { panic!("nothing is asked") };
+    let answers: Vec<_> = calls.iter().map(answer).collect();
+    let ReadProgress::Done(PoolState::Erc4626(state)) = reader.feed(&answers).unwrap() else { panic!("not read") };
+    // 1,250 earn 0.00125 in a thousand seconds
+    let later = at(NOW.timestamp + 1_000);
+    assert!(state.deposit(&NOW, units(750)).is_ok() && state.deposit(&later, units(750)).is_err());
+    let earned = units(1_250) / U256::from(1_000_000);
+    assert!(state.deposit(&later, units(750) - earned * U256::from(2)).is_ok());
+    assert!(state.deposit(&later, units(750) - earned / U256::from(2)).is_err());
 }
 
 #[test]

@@ -176,6 +176,26 @@ fn a_second_swap_sees_the_first_and_a_way_back_earns_nothing() {
 }
 
 #[test]
+fn a_centre_that_has_arrived_is_told_to_its_last_digit_after_a_swap() {
+    let mut pool = storage(&RECORDED[3]);
+    let told = pool.external_centre.unwrap();
+    // on its way from a thousandth below, and there long ago
+    pool.variables2.set_bit(248, true);
+    pool.variables |= pack(told - told / U256::from(1_000), 32, false) << 81_usize;
+    pool.centre_shift = U256::from(NOW - 90_000) | (U256::from(10_000) << 33_usize) | (U256::from(60) << 53_usize);
+    let amount = ten_to(18);
+    let (.., after) = pool.swap(&at(NOW), true, amount).unwrap();
+    let after = pool.with(&after);
+    assert_eq!(reserves(&after, NOW).centre_price, told, "not what 32 bits hold of it");
+    // half way there it goes on, from what was stored
+    pool.centre_shift = U256::from(NOW - 90_000) | (U256::from(10_000) << 33_usize) | (U256::from(900_000) << 53_usize);
+    let on_its_way = reserves(&pool, NOW).centre_price;
+    let (.., after) = pool.swap(&at(NOW), true, amount).unwrap();
+    let after = pool.with(&after);
+    assert!(on_its_way < told && after.variables2.bit(248), "{on_its_way} of {told}");
+}
+
+#[test]
 fn more_in_never_pays_less_and_never_more_than_there_is() {
     let pool = storage(&RECORDED[0]);
     let mut last = U256::ZERO;

@@ -41,7 +41,7 @@ contract StandInYearnVault is OzErc20 {
         _burn(address(this), unlockedShares());
         totalDebt += gain;
         if (locked != 0) _mint(address(this), locked);
-        profitUnlockingRate = balanceOf(address(this)) * 1e12 / time;
+        profitUnlockingRate = super.balanceOf(address(this)) * 1e12 / time;
         (lastProfitUpdate, fullProfitUnlockDate) = (block.timestamp, block.timestamp + time);
     }
 
@@ -53,9 +53,15 @@ contract StandInYearnVault is OzErc20 {
         return super.totalSupply() - unlockedShares();
     }
 
+    /// @notice What the vault has of itself is what is still locked.
+    function balanceOf(address account) public view override returns (uint256) {
+        uint256 balance = super.balanceOf(account);
+        return account == address(this) ? balance - unlockedShares() : balance;
+    }
+
     function unlockedShares() public view returns (uint256) {
         if (fullProfitUnlockDate == 0) return 0;
-        if (block.timestamp >= fullProfitUnlockDate) return balanceOf(address(this));
+        if (block.timestamp >= fullProfitUnlockDate) return super.balanceOf(address(this));
         return profitUnlockingRate * (block.timestamp - lastProfitUpdate) / 1e12;
     }
 
