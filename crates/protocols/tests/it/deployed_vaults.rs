@@ -7,7 +7,8 @@ use braid_protocols::erc4626::{MAKER_POT, RAY};
 
 use crate::{
     listed_vaults::{
-        DAY, FRAX, GHO, SAVINGS, SFRAX, SGHO, STUSR, SUSDF, SUSDS, SUSG, SVZCHF, USDF, USDS, USG, USR, WSTUSR, World, ZCHF, whole,
+        DAY, FRAX, GHO, SAVINGS, SFRAX, SGHO, STUSR, SUSDF, SUSDS, SUSG, SVZCHF, USDF, USDS, USG, USR, WSTUSR, World,
+        ZCHF, whole,
     },
     support::{chain::OWNER, deployed},
 };
@@ -149,7 +150,9 @@ fn makers_own_savings_pay_what_the_model_says() {
 
 #[test]
 fn skys_own_savings_pay_what_the_model_says() {
-    let Some([vat, usds, join, savings]) = deployed::initcodes(["MakerVat", "Usds", "UsdsJoin", "SUsds"]) else { return };
+    let Some([vat, usds, join, savings]) = deployed::initcodes(["MakerVat", "Usds", "UsdsJoin", "SUsds"]) else {
+        return;
+    };
     let mut world = World::new(63, [USDS, SUSDS]);
     world.own(VAT, &vat, &[]);
     world.own(USDS, &usds, &[]);
@@ -258,7 +261,13 @@ fn falcons_own_vault_pays_what_the_model_says() {
     let mut world = World::new(68, [USDF, SUSDF]);
     world.own(OTHER, &silo, &USDF.abi_encode());
     let (vesting, cooldown) = (7 * DAY as u32, DAY as u32);
-    let call = Falcon::initializeCall { asset: USDF, owner: OWNER, silo: OTHER, vesting, cooldown: cooldown.try_into().unwrap() };
+    let call = Falcon::initializeCall {
+        asset: USDF,
+        owner: OWNER,
+        silo: OTHER,
+        vesting,
+        cooldown: cooldown.try_into().unwrap(),
+    };
     world.proxied(SUSDF, &code, &OWNER.abi_encode(), &call);
     world.grant("REWARDER_ROLE");
     world.send(SUSDF, &setCooldownDurationCall { duration: Default::default() });

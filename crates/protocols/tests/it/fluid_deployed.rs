@@ -7,7 +7,10 @@ use braid_protocols::fluid::LIQUIDITY;
 
 use crate::{
     fluid_bytecode::{DEPLOYER, ETHER, POOL, Turns, World, share, word, worlds},
-    support::{chain::{Chain, OWNER}, deployed},
+    support::{
+        chain::{Chain, OWNER},
+        deployed,
+    },
 };
 
 sol! {

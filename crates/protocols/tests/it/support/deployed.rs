@@ -11,7 +11,8 @@ const FOLDER: &str = "BRAID_BYTECODE";
 pub fn initcodes<const N: usize>(names: [&str; N]) -> Option<[Bytes; N]> {
     let folder = std::env::var_os(FOLDER).map(PathBuf::from);
     let found = names.map(|name| {
-        let code = folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(name).with_extension("hex")).ok());
+        let code =
+            folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(name).with_extension("hex")).ok());
         if code.is_none() {
             println!("skipped: {FOLDER} names no folder with {name}.hex");
         }
