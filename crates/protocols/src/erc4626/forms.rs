@@ -231,11 +231,14 @@ impl Read {
     fn streaming(&self, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
         let amount = answers.next::<lastRewardAmountCall>()?.to::<U256>();
         let since = u64::from(answers.next::<lastSyncCall>()?);
-        let accrual = Accrual::Streaming { amount, since, until: u64::from(answers.next::<rewardsCycleEndCall>()?) };
+        let until = u64::from(answers.next::<rewardsCycleEndCall>()?);
+        let accrual = Accrual::Streaming { amount, since, until };
         // the stored part is not public: what there is now, less what has streamed by now
         let streamed = accrual.streamed(self.timestamp).ok_or(self.odd("a reward without a cycle"))?;
         let stored = self.total_assets.checked_sub(streamed).ok_or(self.odd("more streamed than there is"))?;
-        Ok(State { accrual, ..self.over(stored) })
+        // a redemption is taken from what is stored, to which the reward comes with the first trade after its cycle
+        let payable = if self.timestamp < until { stored } else { self.total_assets };
+        Ok(State { accrual, max_withdraw_assets: payable.min(self.held), ..self.over(stored) })
     }
 
     fn distributing(&self, answers: &mut Answers<'_>) -> Result<State, DecodeError> {

@@ -15,6 +15,7 @@ use crate::{
 
 sol! {
     function approve(address spender, uint256 amount) external returns (bool);
+    function deposit(uint256 assets, address receiver) external returns (uint256);
     function balanceOf(address owner) external view returns (uint256);
     function mint(address to, uint256 amount) external;
     function rely(address account) external;
@@ -203,6 +204,8 @@ fn sparks_own_vault_pays_what_the_model_says() {
 fn frax_ethers_own_vault_pays_what_the_model_says() {
     let Some([code]) = deployed::initcodes(["SfrxEth"]) else { return };
     let mut world = World::new(65, [FRXETH, SFRXETH]);
+    // its times have 32 bits
+    world.pause = 4 * DAY;
     world.own(SFRXETH, &code, &(FRXETH, U256::from(7 * DAY)).abi_encode());
     world.fill(whole(100_000));
     world.turns(80, |world, turn| {
@@ -345,6 +348,8 @@ fn yearns_own_vault_pays_what_the_model_says() {
     world.chain.set_code(JOIN, vec![0x60, 0x40, 0x60, 0x00, 0xf3].into());
     world.chain.set_storage(SUSG, 3, U256::from_be_slice(JOIN.as_slice()));
     world.chain.place(VAT, "OzVaultWithOffset", &(USG, U256::ZERO).abi_encode());
+    // others in it, or what it is given while nobody is would be lost to the next
+    world.send(VAT, &depositCall { assets: whole(100_000), receiver: OTHER });
     world.send(SUSG, &Yearn::set_roleCall { account: OWNER, role: U256::from((1 << 14) - 1) });
     world.send(SUSG, &Yearn::set_deposit_limitCall { limit: U256::MAX });
     world.send(SUSG, &Yearn::add_strategyCall { strategy: VAT });

@@ -64,6 +64,8 @@ pub struct World {
     pub random: Random,
     pub now: u64,
     pub coins: [Address; 2],
+    /// The longest pause, in seconds, which some turns come near.
+    pub pause: u64,
     paid: usize,
     refused: usize,
     /// Paid by the chain and refused here.
@@ -79,6 +81,7 @@ impl World {
             random: Random::new(seed),
             now: crate::vault_bytecode::START,
             coins,
+            pause: 20 * DAY,
             paid: 0,
             refused: 0,
             cautious: 0,
@@ -162,7 +165,7 @@ impl World {
         for turn in 0..trades(300) {
             between(self, turn);
             let pool = self.read();
-            let pause = if turn % 7 == 0 { 20 * DAY } else { 600 };
+            let pause = if turn % 7 == 0 { self.pause } else { 600 };
             let seconds = self.random.below(pause);
             let at = self.pass(seconds);
             let (coin_in, amount) = (u8::from(self.random.coin()), self.random.log_uniform(bits));

@@ -1,6 +1,6 @@
 //! ERC-4626 vaults and Lido: what time does to them, and the laws that they obey.
 
-use alloy_primitives::{Bytes, U256, address};
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
@@ -22,6 +22,31 @@ sol! {
     function chi() external view returns (uint256);
     function vsr() external view returns (uint256);
     function rho() external view returns (uint256);
+    function previewRedeem(uint256 shares) external view returns (uint256);
+    function lastRewardAmount() external view returns (uint192);
+    function lastSync() external view returns (uint32);
+    function rewardsCycleEnd() external view returns (uint32);
+}
+
+/// A listed vault as its reader sees it, where each question is answered by a number, or with a revert.
+fn answered(coins: [Address; 2], number: impl Fn(&Call) -> Option<U256>) -> State {
+    let [asset, address] = coins;
+    let found = Discovered { address, product: Product::Erc4626, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 };
+    let mut reader = Product::Erc4626.protocol().reader(&found);
+    let ReadProgress::Calls(calls) = reader.start() else { panic!("nothing is asked") };
+    let answer = |call: &Call| match call.data[..4].try_into().unwrap() {
+        assetCall::SELECTOR => Some(Bytes::from(asset.abi_encode())),
+        getCurrentBlockTimestampCall::SELECTOR => Some(Bytes::from(U256::from(NOW.timestamp).abi_encode())),
+        _ => number(call).map(|number| Bytes::from(number.abi_encode())),
+    };
+    let answers: Vec<_> = calls.iter().map(answer).collect();
+    let ReadProgress::Done(PoolState::Erc4626(state)) = reader.feed(&answers).unwrap() else { panic!("not read") };
+    *state
+}
+
+/// The amount that a preview is asked of.
+fn asked(call: &Call) -> U256 {
+    U256::from_be_slice(&call.data[4..])
 }
 
 const fn at(timestamp: u64) -> ExecutionBlock {
@@ -106,35 +131,52 @@ fn sparks_vault_is_read_though_it_previews_no_more_than_it_has_and_its_cap_is_us
     let weth = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
     let vault = address!("fE6eb3b609a7C8352A241f7F3A21CEA4e9209B8f");
     let chi = RAY * U256::from(5) / U256::from(4);
-    let answer = |call: &Call| {
-        let number = match call.data[..4].try_into().unwrap() {
-            assetCall::SELECTOR => return Some(Bytes::from(weth.abi_encode())),
-            getCurrentBlockTimestampCall::SELECTOR | rhoCall::SELECTOR => U256::from(NOW.timestamp),
+    let state = answered([weth, vault], |call| {
+        Some(match call.data[..4].try_into().unwrap() {
+            rhoCall::SELECTOR => U256::from(NOW.timestamp),
             totalAssetsCall::SELECTOR => units(1_250),
             totalSupplyCall::SELECTOR => units(1_000),
             balanceOfCall::SELECTOR => units(10),
             maxDepositCall::SELECTOR => units(750),
-            previewDepositCall::SELECTOR => U256::from_be_slice(&call.data[4..]) * RAY / chi,
-            convertToAssetsCall::SELECTOR => U256::from_be_slice(&call.data[4..]) * chi / RAY,
+            previewDepositCall::SELECTOR => asked(call) * RAY / chi,
+            convertToAssetsCall::SELECTOR => asked(call) * chi / RAY,
             chiCall::SELECTOR => chi,
             vsrCall::SELECTOR => RAY + RAY / U256::from(1_000_000_000_u64),
             // `previewRedeem` of more than lies there
             _ => return None,
-        };
-        Some(Bytes::from(number.abi_encode()))
-    };
-    let coins = vec![weth, vault];
-    let found = Discovered { address: vault, product: Product::Erc4626, coins, fee_pips: 0, tick_spacing: 0 };
-    let mut reader = Product::Erc4626.protocol().reader(&found);
-    let ReadProgress::Calls(calls) = reader.start() else { panic!("nothing is asked") };
-    let answers: Vec<_> = calls.iter().map(answer).collect();
-    let ReadProgress::Done(PoolState::Erc4626(state)) = reader.feed(&answers).unwrap() else { panic!("not read") };
+        })
+    });
     // 1,250 earn 0.00125 in a thousand seconds
     let later = at(NOW.timestamp + 1_000);
     assert!(state.deposit(&NOW, units(750)).is_ok() && state.deposit(&later, units(750)).is_err());
     let earned = units(1_250) / U256::from(1_000_000);
     assert!(state.deposit(&later, units(750) - earned * U256::from(2)).is_ok());
     assert!(state.deposit(&later, units(750) - earned / U256::from(2)).is_err());
+}
+
+#[test]
+fn no_more_of_frax_ether_is_redeemed_than_is_stored_until_the_reward_is() {
+    let coins =
+        [address!("5E8422345238F34275888049021821E8E08CAa1f"), address!("aC3E018457B222d93114458476f3E3416Abbe38F")];
+    let read = |ends: u64| {
+        answered(coins, |call| {
+            Some(match call.data[..4].try_into().unwrap() {
+                // ninety stored, and half of a reward of twenty has come, or all of one of ten
+                totalAssetsCall::SELECTOR => units(100),
+                totalSupplyCall::SELECTOR => units(100),
+                balanceOfCall::SELECTOR => units(200),
+                maxDepositCall::SELECTOR => U256::MAX,
+                previewDepositCall::SELECTOR | previewRedeemCall::SELECTOR => asked(call),
+                lastRewardAmountCall::SELECTOR => units(if ends > NOW.timestamp { 20 } else { 10 }),
+                lastSyncCall::SELECTOR => U256::from(NOW.timestamp - 1_000),
+                rewardsCycleEndCall::SELECTOR => U256::from(ends),
+                _ => return None,
+            })
+        })
+    };
+    let running = read(NOW.timestamp + 1_000);
+    assert!(running.redeem(&NOW, units(90)).is_ok() && running.redeem(&NOW, units(91)).is_err());
+    assert!(read(NOW.timestamp).redeem(&NOW, units(100)).is_ok());
 }
 
 #[test]
