@@ -3,12 +3,11 @@
 
 use alloy_primitives::{Address, Bytes, U256, address, fixed_bytes, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
-use braid_protocols::erc4626::{MAKER_POT, RAY};
+use braid_protocols::erc4626::RAY;
 
 use crate::{
     listed_vaults::{
-        DAY, FRAX, GHO, SAVINGS, SFRAX, SGHO, STUSR, SUSDF, SUSDS, SUSG, SVZCHF, USDF, USDS, USG, USR, WSTUSR, World,
-        ZCHF, whole,
+        DAY, FRAX, GHO, SAVINGS, SFRAX, SGHO, STUSR, SUSDF, SUSG, SVZCHF, USDF, USG, USR, WSTUSR, World, ZCHF, whole,
     },
     support::{chain::OWNER, deployed},
 };
@@ -18,9 +17,6 @@ sol! {
     function deposit(uint256 assets, address receiver) external returns (uint256);
     function balanceOf(address owner) external view returns (uint256);
     function mint(address to, uint256 amount) external;
-    function rely(address account) external;
-    function drip() external returns (uint256);
-    function suck(address debtor, address holder, uint256 rad) external;
     function grantRole(bytes32 role, address account) external;
     function setCooldownDuration(uint24 duration) external;
     function transferInRewards(uint256 amount) external;
@@ -33,9 +29,6 @@ sol! {
     function setDepositCap(uint256 cap) external;
     function applyChange() external;
     function setReferral(address referrer, uint24 fee) external;
-    interface Address_ { function file(bytes32 what, address to) external; }
-    interface Number { function file(bytes32 what, uint256 to) external; }
-    interface Plain { function initialize() external; }
     interface Resolv { function initialize(string name, string symbol, address of) external; }
     interface Aave { function initialize(address asset, uint160 cap, address owner) external; }
     interface Spark { function initialize(address asset, string name, string symbol, address owner) external; }
@@ -52,26 +45,24 @@ sol! {
     }
 }
 
-const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
-const SDAI: Address = address!("83F20F44975D03b1b09e64809B757c47f942BEeA");
 const USDE: Address = address!("4c9EDD5852cd905f086C759E8383e09bff1E68B3");
 const SUSDE: Address = address!("9D39A5DE30e57443BfF2A8307A4256c8797A3497");
 const FRXETH: Address = address!("5E8422345238F34275888049021821E8E08CAa1f");
 const SFRXETH: Address = address!("aC3E018457B222d93114458476f3E3416Abbe38F");
 const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 const SPETH: Address = address!("fE6eb3b609a7C8352A241f7F3A21CEA4e9209B8f");
-const VAT: Address = Address::repeat_byte(0x71);
-const JOIN: Address = Address::repeat_byte(0x72);
+const STRATEGY: Address = Address::repeat_byte(0x71);
+const FACTORY: Address = Address::repeat_byte(0x72);
 const OTHER: Address = Address::repeat_byte(0x73);
 
 impl World {
     /// Puts a contract's own code at an address.
-    fn own(&mut self, at: Address, code: &Bytes, arguments: &[u8]) {
+    pub fn own(&mut self, at: Address, code: &Bytes, arguments: &[u8]) {
         self.chain.construct(at, code, arguments);
     }
 
     /// The same of code that lies behind a proxy: what its constructor shuts is opened, as it is in the proxy.
-    fn proxied(&mut self, at: Address, code: &Bytes, arguments: &[u8], initialize: &impl SolCall) {
+    pub fn proxied(&mut self, at: Address, code: &Bytes, arguments: &[u8], initialize: &impl SolCall) {
         self.own(at, code, arguments);
         // keccak256("openzeppelin.storage.Initializable") - 1, its last byte zero (EIP-7201)
         let slot = fixed_bytes!("f0c57e16840df040f15088dc2f81fe391c3923bec73e23a9662efc9c229c6a00");
@@ -79,7 +70,7 @@ impl World {
         self.send(at, initialize);
     }
 
-    fn send(&mut self, to: Address, call: &impl SolCall) {
+    pub fn send(&mut self, to: Address, call: &impl SolCall) {
         self.chain.send(to, call).unwrap();
     }
 
@@ -95,15 +86,9 @@ impl World {
     }
 
     /// A rate of up to a tenth or so a year, by the second.
-    fn rate(&mut self) -> U256 {
+    pub fn rate(&mut self) -> U256 {
         RAY + U256::from(self.random.below(3_000_000_000_000_000_000))
     }
-}
-
-fn what(name: &str) -> alloy_primitives::B256 {
-    let mut word = [0; 32];
-    word[..name.len()].copy_from_slice(name.as_bytes());
-    word.into()
 }
 
 #[test]
@@ -118,58 +103,6 @@ fn ethenas_own_vault_pays_what_the_model_says() {
             let amount = world.random.log_uniform(85);
             // not while another is vesting
             drop(world.chain.send(SUSDE, &transferInRewardsCall { amount }));
-        }
-    });
-}
-
-#[test]
-fn makers_own_savings_pay_what_the_model_says() {
-    let names = ["MakerVat", "MakerDai", "MakerDaiJoin", "MakerPot", "SavingsDai"];
-    let Some([vat, dai, join, pot, savings]) = deployed::initcodes(names) else { return };
-    let mut world = World::new(62, [DAI, SDAI]);
-    world.own(VAT, &vat, &[]);
-    world.own(DAI, &dai, &U256::ONE.abi_encode());
-    world.own(JOIN, &join, &(VAT, DAI).abi_encode());
-    world.own(MAKER_POT, &pot, &VAT.abi_encode());
-    for (of, account) in [(VAT, MAKER_POT), (DAI, JOIN)] {
-        world.send(of, &relyCall { account });
-    }
-    world.send(VAT, &suckCall { debtor: OTHER, holder: JOIN, rad: U256::ONE << 220 });
-    world.send(MAKER_POT, &Address_::fileCall { what: what("vow"), to: OTHER });
-    world.send(DAI, &mintCall { to: OWNER, amount: U256::ONE << 110 });
-    world.own(SDAI, &savings, &(JOIN, MAKER_POT).abi_encode());
-    world.send(DAI, &approveCall { spender: SDAI, amount: U256::MAX });
-    world.fill(whole(50_000_000));
-    world.turns(90, |world, turn| {
-        if turn % 12 == 0 {
-            let to = world.rate();
-            world.send(MAKER_POT, &dripCall {});
-            world.send(MAKER_POT, &Number::fileCall { what: what("dsr"), to });
-        }
-    });
-}
-
-#[test]
-fn skys_own_savings_pay_what_the_model_says() {
-    let Some([vat, usds, join, savings]) = deployed::initcodes(["MakerVat", "Usds", "UsdsJoin", "SUsds"]) else {
-        return;
-    };
-    let mut world = World::new(63, [USDS, SUSDS]);
-    world.own(VAT, &vat, &[]);
-    world.own(USDS, &usds, &[]);
-    world.own(JOIN, &join, &(VAT, USDS).abi_encode());
-    world.proxied(SUSDS, &savings, &(JOIN, OTHER).abi_encode(), &Plain::initializeCall {});
-    for (of, account) in [(VAT, SUSDS), (USDS, JOIN)] {
-        world.send(of, &relyCall { account });
-    }
-    world.send(USDS, &mintCall { to: OWNER, amount: U256::ONE << 110 });
-    world.send(USDS, &approveCall { spender: SUSDS, amount: U256::MAX });
-    world.fill(whole(50_000_000));
-    world.turns(90, |world, turn| {
-        if turn % 12 == 0 {
-            let to = world.rate();
-            world.send(SUSDS, &dripCall {});
-            world.send(SUSDS, &Number::fileCall { what: what("ssr"), to });
         }
     });
 }
@@ -345,15 +278,15 @@ fn yearns_own_vault_pays_what_the_model_says() {
     world.chain.set_code(SUSG, proxy.into());
     let (name, symbol, unlock) = (String::from("a"), String::from("b"), U256::from(7 * DAY));
     world.send(SUSG, &Yearn::initializeCall { asset: USG, name, symbol, manager: OWNER, unlock });
-    world.chain.set_code(JOIN, vec![0x60, 0x40, 0x60, 0x00, 0xf3].into());
-    world.chain.set_storage(SUSG, 3, U256::from_be_slice(JOIN.as_slice()));
-    world.chain.place(VAT, "OzVaultWithOffset", &(USG, U256::ZERO).abi_encode());
+    world.chain.set_code(FACTORY, vec![0x60, 0x40, 0x60, 0x00, 0xf3].into());
+    world.chain.set_storage(SUSG, 3, U256::from_be_slice(FACTORY.as_slice()));
+    world.chain.place(STRATEGY, "OzVaultWithOffset", &(USG, U256::ZERO).abi_encode());
     // others in it, or what it is given while nobody is would be lost to the next
-    world.send(VAT, &depositCall { assets: whole(100_000), receiver: OTHER });
+    world.send(STRATEGY, &depositCall { assets: whole(100_000), receiver: OTHER });
     world.send(SUSG, &Yearn::set_roleCall { account: OWNER, role: U256::from((1 << 14) - 1) });
     world.send(SUSG, &Yearn::set_deposit_limitCall { limit: U256::MAX });
-    world.send(SUSG, &Yearn::add_strategyCall { strategy: VAT });
-    world.send(SUSG, &Yearn::update_max_debt_for_strategyCall { strategy: VAT, debt: U256::MAX });
+    world.send(SUSG, &Yearn::add_strategyCall { strategy: STRATEGY });
+    world.send(SUSG, &Yearn::update_max_debt_for_strategyCall { strategy: STRATEGY, debt: U256::MAX });
     world.fill(whole(3_000_000));
     world.turns(80, |world, turn| {
         if turn % 9 == 0 {
@@ -362,12 +295,12 @@ fn yearns_own_vault_pays_what_the_model_says() {
         }
         if turn % 6 == 0 {
             let debt = world.random.log_uniform_between(70, 82);
-            drop(world.chain.send(SUSG, &Yearn::update_debtCall { strategy: VAT, debt }));
+            drop(world.chain.send(SUSG, &Yearn::update_debtCall { strategy: STRATEGY, debt }));
         }
         if turn % 11 == 0 {
             let gain = world.random.log_uniform_between(50, 75);
-            world.give(VAT, gain);
-            world.send(SUSG, &Yearn::process_reportCall { strategy: VAT });
+            world.give(STRATEGY, gain);
+            world.send(SUSG, &Yearn::process_reportCall { strategy: STRATEGY });
         }
     });
 }

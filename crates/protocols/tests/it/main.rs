@@ -18,6 +18,7 @@ mod balancer_bytecode;
 mod balancer_v3_bytecode;
 mod boosted_bytecode;
 mod buffer_bytecode;
+mod deployed_sky;
 mod deployed_vaults;
 mod discovery;
 mod fluid_bytecode;
