@@ -57,7 +57,7 @@ impl World {
 
     /// Another rate at times.
     fn file(&mut self, turn: usize, of: Address, name: &str) {
-        if turn % 12 == 0 {
+        if turn.is_multiple_of(12) {
             let to = self.rate();
             self.send(of, &dripCall {});
             self.send(of, &Number::fileCall { what: what(name), to });
