@@ -65,24 +65,23 @@ function ourTokens() {
 
 /**
  * Our own stand-ins for contracts that no package holds, all named StandIn…, each protocol in a folder of its own; and OpenZeppelin's
- * vault as it comes.
+ * vault and proxy as they come.
  */
 function standIns() {
   const folders = fs.readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).sort();
   const files = folders.flatMap((folder) => fs.readdirSync(path.join(here, folder)).sort().map((file) => path.posix.join(folder, file)));
   const sources = Object.fromEntries(files.filter((f) => f.endsWith('.sol')).map((f) => [f, { content: read(here, f) }]));
-  const settings = { evmVersion: 'paris', optimizer: { enabled: true, runs: 200 } };
-  const openZeppelin = path.join(modules, '@uniswap', 'v4-core', 'lib', 'openzeppelin-contracts', 'contracts');
-  const find = (name) => {
-    const prefix = '@openzeppelin/contracts/';
-    return { contents: name.startsWith(prefix) ? read(openZeppelin, name.slice(prefix.length)) : read(here, name) };
+  const libraries = path.join(modules, '@uniswap', 'v4-core', 'lib');
+  const usual = { '@openzeppelin/contracts/': path.join(libraries, 'openzeppelin-contracts', 'contracts'), '@solmate/': path.join(libraries, 'solmate', 'src'), '': here };
+  const upgradeable = { '@openzeppelin/contracts-upgradeable/': path.join(modules, '@openzeppelin', 'contracts-upgradeable'), '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5') };
+  // what uses transient storage, or OpenZeppelin's upgradeable contracts, is compiled for the fork that they need
+  const group = ({ content }) => (/ transient /.test(content) ? 'transient' : content.includes('contracts-upgradeable/') ? 'upgradeable' : 'usual');
+  const built = (name, evmVersion, roots) => {
+    const own = Object.fromEntries(Object.entries(sources).filter(([, source]) => group(source) === name));
+    return compile(require('solc'), own, { evmVersion, optimizer: { enabled: true, runs: 200 } }, finder(roots));
   };
-  // what uses transient storage is compiled for the fork that brought it; what it imports is taken from the others
-  const later = ([, { content }]) => / transient /.test(content);
-  const group = (keep) => Object.fromEntries(Object.entries(sources).filter((entry) => later(entry) === keep));
-  const cancun = compile(require('solc'), group(true), { ...settings, evmVersion: 'cancun' }, find);
-  const all = { ...cancun, ...compile(require('solc'), group(false), settings, find) };
-  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'BalancerV3Filler', 'AaveV3Keeper'].includes(name)));
+  const all = { ...built('transient', 'cancun', usual), ...built('upgradeable', 'cancun', upgradeable), ...built('usual', 'paris', usual) };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'OpenZeppelinProxy', 'BalancerV3Filler', 'AaveV3Keeper'].includes(name)));
 }
 
 /**

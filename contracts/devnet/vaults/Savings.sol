@@ -2,6 +2,7 @@
 pragma solidity 0.8.28;
 
 import {StandardToken} from "../Token.sol";
+import {Compounding} from "./Compounding.sol";
 
 interface IAsset {
     function transfer(address to, uint256 value) external returns (bool);
@@ -12,7 +13,6 @@ interface IAsset {
 /// @title Stand-in for MakerDAO's pot on the local chain
 /// @notice A rate that compounds every second. `chi` and `dsr` in ray, `rho` in unix seconds, as deployed.
 contract StandInPot {
-    uint256 private constant RAY = 1e27;
     uint256 public dsr;
     uint256 public chi;
     uint256 public rho;
@@ -35,16 +35,7 @@ contract StandInPot {
 
     /// @return the rate at this block's time, without writing it
     function now_() public view returns (uint256) {
-        return block.timestamp > rho ? _power(dsr, block.timestamp - rho) * chi / RAY : chi;
-    }
-
-    /// @dev By squaring; each product is rounded to the nearest.
-    function _power(uint256 base, uint256 exponent) private pure returns (uint256 result) {
-        result = exponent % 2 == 0 ? RAY : base;
-        for (exponent /= 2; exponent != 0; exponent /= 2) {
-            base = (base * base + RAY / 2) / RAY;
-            if (exponent % 2 != 0) result = (result * base + RAY / 2) / RAY;
-        }
+        return Compounding.grown(chi, dsr, block.timestamp - rho);
     }
 }
 

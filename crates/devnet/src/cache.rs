@@ -32,6 +32,7 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("world/fluid.rs"),
     include_str!("world/history.rs"),
     include_str!("world/liquidity.rs"),
+    include_str!("world/listed.rs"),
     include_str!("world/morpho.rs"),
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),

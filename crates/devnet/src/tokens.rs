@@ -21,7 +21,7 @@ pub enum Kind {
     FalseOnFailure,
     /// A vault, or staked ether: more than a token, and made with the vaults.
     Vault,
-    /// One of Aave's wrapped tokens, made with Aave, whose balances lie where OpenZeppelin's upgradeable tokens have them.
+    /// A vault whose balances lie where OpenZeppelin's upgradeable tokens have them, Aave's wrapped tokens among them.
     Wrapped,
     /// A pool's share: made with the pool, for whoever puts something in.
     PoolShare,
@@ -126,6 +126,23 @@ pub const TOKENS: &[Token] = &[
     token("waEthUSDT", "Wrapped Aave Ethereum USDT", crate::addresses::WA_USDT, 6, 1.141, (Kind::Wrapped, 0)),
     token("waEthWETH", "Wrapped Aave Ethereum WETH", crate::addresses::WA_WETH, 18, 3_154.0, (Kind::Wrapped, 0)),
     token("v2USDC", "Vault V2 of USDC (stand-in)", crate::addresses::VAULT_V2_USDC, 18, 1.0, (Kind::Vault, 0)),
+    token("USDS", "USDS Stablecoin", address!("0xdC035D45d973E3EC169d2276DDab16f1e407384F"), 18, 1.0, standard(2)),
+    token("frxETH", "Frax Ether", address!("0x5E8422345238F34275888049021821E8E08CAa1f"), 18, 2_995.0, standard(0)),
+    token("USDf", "Falcon USD", address!("0xFa2B947eEc368f42195f24F36d2aF29f7c24CeC2"), 18, 0.999, standard(0)),
+    token("USR", "Resolv USD", address!("0x66a1E37c9b0eAddca17d3662D6c05F4DECf3e110"), 18, 1.0, standard(0)),
+    token("GHO", "Gho Token", address!("0x40D16FC0246aD3160Ccc09B8D0D3A2cD28aE6C2f"), 18, 0.999, standard(2)),
+    token("ZCHF", "Frankencoin", address!("0xB58E61C3098d85632Df34EecfB899A1Ed80921cB"), 18, 1.24, standard(0)),
+    token("USG", "USG", address!("0xB1c2Db5d6cA03FCe73dBd304d320bF76C55Ae1B1"), 18, 1.0, standard(0)),
+    token("sUSDS", "Savings USDS (stand-in)", address!("0xa3931d71877C0E7a3148CB7Eb4463524FEc27fbD"), 18, 1.09, (Kind::Vault, 0)),
+    token("spUSDC", "Spark Savings USDC (stand-in)", address!("0x28B3a8fb53B741A8Fd78c0fb9A6B2393d896a43d"), 6, 1.09, (Kind::Vault, 0)),
+    token("sfrxETH", "Staked Frax Ether (stand-in)", address!("0xaC3E018457B222d93114458476f3E3416Abbe38F"), 18, 3_000.0, (Kind::Vault, 3)),
+    token("sUSDC", "Spark USDC Vault (stand-in)", address!("0xBc65ad17c5C0a2A4D159fa5a503f4992c7B545FE"), 18, 1.09, (Kind::Vault, 0)),
+    token("sUSDf", "Staked USDf (stand-in)", address!("0xc8CF6D7991f15525488b2A83Df53468D682Ba4B0"), 18, 1.0, (Kind::Wrapped, 0)),
+    token("sFRAX", "Staked FRAX (stand-in)", address!("0xA663B02CF0a4b149d2aD41910CB81e23e1c41c32"), 18, 1.0, (Kind::Vault, 3)),
+    token("wstUSR", "Wrapped stUSR (stand-in)", address!("0x1202F5C7b4B9E47a1A484E8B270be34dbbC75055"), 18, 1.05, (Kind::Wrapped, 0)),
+    token("sGHO", "sGho (stand-in)", address!("0xE1753F2e00940cC31213dd92013cF019DFE4ca1d"), 18, 1.0, (Kind::Wrapped, 0)),
+    token("svZCHF", "Savings Vault ZCHF (stand-in)", address!("0xE5F130253fF137f9917C0107659A4c5262abf6b0"), 18, 1.24, (Kind::Vault, 0)),
+    token("sUSG", "Savings USG (stand-in)", address!("0xF17D6f98A5C6EAA99d149079984119e0A4EF6900"), 18, 1.0, (Kind::Vault, 0)),
     token("gtUSDCp", "Gauntlet USDC Prime (stand-in)", crate::addresses::GAUNTLET_USDC_PRIME, 18, 1.0, (Kind::Vault, 0)),
 ];
 

@@ -63,6 +63,7 @@ fn savings() -> erc4626::State {
         max_withdraw_assets: U256::MAX,
         reserve: None,
         cap: None,
+        form: None,
     }
 }
 

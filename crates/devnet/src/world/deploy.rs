@@ -149,7 +149,7 @@ async fn enable_lowest_fee(rpc: &Rpc) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-async fn set_code(rpc: &Rpc, address: Address, code: &Bytes) -> Result<(), DevnetError> {
+pub(super) async fn set_code(rpc: &Rpc, address: Address, code: &Bytes) -> Result<(), DevnetError> {
     rpc.call("anvil_setCode", json!([address, code])).await.map(|_| ())
 }
 

@@ -9,6 +9,7 @@ mod deploy;
 mod fluid;
 mod history;
 mod liquidity;
+mod listed;
 mod morpho;
 pub mod pools;
 mod shape;
@@ -55,6 +56,7 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     vaults::fill(rpc).await?;
     morpho::borrow(rpc).await?;
     aave::build(rpc, bundle).await?;
+    listed::build(rpc, bundle).await?;
     balancer::open(rpc).await?;
     vault_v2::fill(rpc).await?;
     balancer_v3::open(rpc).await?;

@@ -119,6 +119,9 @@ pub const POOLS: &[PoolSpec] = &[
     v3("SHIB", "WETH", 3_000, 2_000), v3("SHIB", "WETH", 10_000, 400), v2("SHIB", "WETH", 6_000), sushi("SHIB", "WETH", 600),
     v3("COMP", "WETH", 3_000, 1_200), v2("COMP", "WETH", 300), sushi("COMP", "WETH", 150),
     v3("ENS", "WETH", 3_000, 1_000), v2("ENS", "WETH", 250),
+    // what the vaults of the list take
+    peg("USDS", "USDC", 100, 3_000), peg("frxETH", "WETH", 500, 2_000), peg("USDf", "USDT", 100, 1_500), peg("USR", "USDC", 100, 1_500),
+    peg("GHO", "USDC", 500, 2_000), v3("ZCHF", "USDC", 500, 800), peg("USG", "USDC", 500, 600),
 ];
 
 #[cfg(test)]

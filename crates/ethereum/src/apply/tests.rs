@@ -106,6 +106,7 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
         max_withdraw_assets: most,
         reserve: None,
         cap: None,
+        form: None,
     };
     let state = |held: [u64; 2]| buffer::State {
         wrapped,

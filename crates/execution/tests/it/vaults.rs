@@ -9,6 +9,7 @@ use braid_execution::{Authorization, Order, TokenAmount, gas, proxy};
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::Product;
+use braid_protocols::erc4626::{Form, LISTED, Listed};
 use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
 use serde_json::json;
 
@@ -22,7 +23,7 @@ struct Case(&'static str, &'static str, u128, &'static [Product]);
 
 const E18: u128 = 1_000_000_000_000_000_000;
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 35] = [
     Case("ETH", "stETH", 7 * E18 + 123_456_789, &[Product::LidoSteth]),
     Case("stETH", "wstETH", 5 * E18 + 987_654_321, &[Product::LidoWsteth]),
     Case("wstETH", "stETH", 3 * E18 + 13, &[Product::LidoWsteth]),
@@ -39,6 +40,25 @@ const CASES: [Case; 16] = [
     Case("waEthUSDT", "USDT", 987_654_321_987, &[Product::Erc4626]),
     Case("WETH", "waEthWETH", 11 * E18 + 1_000_003, &[Product::Erc4626]),
     Case("waEthWETH", "WETH", 1_700 * E18 + 77, &[Product::Erc4626]),
+    Case("USDS", "sUSDS", 54_321 * E18 + 99, &[Product::Erc4626]),
+    Case("sUSDS", "USDS", 12_345 * E18 + 7, &[Product::Erc4626]),
+    Case("USDC", "spUSDC", 1_234_567_891, &[Product::Erc4626]),
+    Case("spUSDC", "USDC", 987_654_321, &[Product::Erc4626]),
+    Case("frxETH", "sfrxETH", 7 * E18 + 13, &[Product::Erc4626]),
+    Case("sfrxETH", "frxETH", 5 * E18 + 77, &[Product::Erc4626]),
+    Case("USDC", "sUSDC", 7_654_321_987, &[Product::Erc4626]),
+    Case("sUSDC", "USDC", 3_456 * E18 + 1_000_003, &[Product::Erc4626]),
+    Case("USDf", "sUSDf", 2_345 * E18 + 11, &[Product::Erc4626]),
+    Case("FRAX", "sFRAX", 8_765 * E18 + 3, &[Product::Erc4626]),
+    Case("sFRAX", "FRAX", 4_321 * E18 + 17, &[Product::Erc4626]),
+    Case("USR", "wstUSR", 6_543 * E18 + 19, &[Product::Erc4626]),
+    Case("wstUSR", "USR", 3_210 * E18 + 23, &[Product::Erc4626]),
+    Case("GHO", "sGHO", 9_876 * E18 + 29, &[Product::Erc4626]),
+    Case("sGHO", "GHO", 5_432 * E18 + 31, &[Product::Erc4626]),
+    Case("ZCHF", "svZCHF", 1_357 * E18 + 37, &[Product::Erc4626]),
+    Case("svZCHF", "ZCHF", 2_468 * E18 + 41, &[Product::Erc4626]),
+    Case("USG", "sUSG", 3_579 * E18 + 43, &[Product::Erc4626]),
+    Case("sUSG", "USG", 4_680 * E18 + 47, &[Product::Erc4626]),
 ];
 
 fn address(symbol: &str) -> Address {
@@ -166,7 +186,7 @@ async fn vaults_pay_what_was_quoted_for_the_second() {
     let mut off = Vec::new();
     for day in 0..2_u8 {
         for (place, case) in (0_u8..).zip(&CASES) {
-            let fresh = Address::repeat_byte(0x70 + 16 * day + place);
+            let fresh = Address::repeat_byte(0x40 + 64 * day + place);
             swap(&mut chain, case, fresh).await;
             let (modelled, used) = swap(&mut chain, case, OTHER).await;
             let error = modelled as f64 / used as f64 - 1.0;
@@ -187,15 +207,26 @@ async fn vaults_pay_what_was_quoted_for_the_second() {
 async fn a_vault_that_makes_holders_wait_is_no_way_out() {
     let chain = Chain::start().await;
     let id = |symbol| chain.market.tokens().id(address(symbol)).unwrap();
-    let request = Request {
-        inputs: vec![(id("sUSDe"), U256::from(E18))],
-        outputs: vec![(id("USDe"), 10_000)],
-        max_hops: 3,
-        filter: only(&[Product::Erc4626]),
-        gas_price_wei: 0,
-        max_steps: 8,
-        at: chain.market.block().next(),
-    };
-    let answer = solve(&Prepared::new(Arc::clone(&chain.market)), &request);
-    assert!(matches!(answer, Err(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity)), "{answer:?}");
+    for (share, asset) in [("sUSDe", "USDe"), ("sUSDf", "USDf")] {
+        let request = Request {
+            inputs: vec![(id(share), U256::from(E18))],
+            outputs: vec![(id(asset), 10_000)],
+            max_hops: 3,
+            filter: only(&[Product::Erc4626]),
+            gas_price_wei: 0,
+            max_steps: 8,
+            at: chain.market.block().next(),
+        };
+        let answer = solve(&Prepared::new(Arc::clone(&chain.market)), &request);
+        assert!(matches!(answer, Err(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity)), "{answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_form_of_the_list_is_on_the_local_chain() {
+    let chain = Chain::start().await;
+    let is_there = |listed: &&Listed| chain.market.pool_id(listed.vault).is_some();
+    let there: Vec<Form> = LISTED.iter().filter(is_there).map(|listed| listed.form).collect();
+    let missing: Vec<&Listed> = LISTED.iter().filter(|listed| !there.contains(&listed.form)).collect();
+    assert!(missing.is_empty(), "no vault of these forms: {missing:#?}");
 }

@@ -201,6 +201,7 @@ fn vault(entry: &Value, tokens: &Tokens) -> Result<erc4626::State, Reason> {
         max_withdraw_assets: U256::MAX,
         reserve: None,
         cap: None,
+        form: None,
     })
 }
 

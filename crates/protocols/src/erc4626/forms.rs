@@ -12,11 +12,12 @@ use crate::{
 };
 use asked::{
     Module, apiVersionCall, auto_allocateCall, chiCall, cooldownDurationCall, currentRatePPMCall, currentTicksCall,
-    deposit_limit_moduleCall, dsrCall, fullProfitUnlockDateCall, lastDistributionTimestampCall, lastProfitUpdateCall,
-    lastRewardAmountCall, lastRewardsDistributionCall, lastSyncCall, maxDistributionPerSecondPerAssetCall,
-    nextRatePPMCall, pausedCall, pocketCall, profitUnlockingRateCall, psmCall, rewardsCycleDataCall,
-    rewardsCycleEndCall, rhoCall, savingsCall, ssrCall, stUSRAddressCall, storedTotalAssetsCall, totalIdleCall,
-    totalSharesCall, unlockedSharesCall, vestingAmountCall, vestingPeriodCall, vsrCall, withdraw_limit_moduleCall,
+    deposit_limit_moduleCall, depositCapCall, dsrCall, fullProfitUnlockDateCall, lastDistributionTimestampCall,
+    lastProfitUpdateCall, lastRewardAmountCall, lastRewardsDistributionCall, lastSyncCall,
+    maxDistributionPerSecondPerAssetCall, nextRatePPMCall, pausedCall, pocketCall, profitUnlockingRateCall, psmCall,
+    rewardsCycleDataCall, rewardsCycleEndCall, rhoCall, savingsCall, ssrCall, stUSRAddressCall, storedTotalAssetsCall,
+    totalIdleCall, totalSharesCall, unlockedSharesCall, vestingAmountCall, vestingPeriodCall, vsrCall,
+    withdraw_limit_moduleCall,
 };
 
 /// How long a reward of Ethena's vests, in seconds. Source: `StakedUSDe.VESTING_PERIOD`.
@@ -67,7 +68,12 @@ impl Form {
         match self {
             Self::Holdings => vec![],
             Self::SkySavings => vec![ask(vault, &chiCall {}), ask(vault, &ssrCall {}), ask(vault, &rhoCall {})],
-            Self::SparkSavings => vec![ask(vault, &chiCall {}), ask(vault, &vsrCall {}), ask(vault, &rhoCall {})],
+            Self::SparkSavings => vec![
+                ask(vault, &chiCall {}),
+                ask(vault, &vsrCall {}),
+                ask(vault, &rhoCall {}),
+                ask(vault, &depositCapCall {}),
+            ],
             Self::MakerPot => {
                 vec![ask(MAKER_POT, &chiCall {}), ask(MAKER_POT, &dsrCall {}), ask(MAKER_POT, &rhoCall {})]
             }
@@ -158,11 +164,6 @@ impl Form {
         // what these pay out is minted, but for Spark's
         if self != Self::SparkSavings {
             state.max_withdraw_assets = U256::MAX;
-        } else if !read.max_deposit_assets.is_zero() {
-            // what it takes is what its cap leaves, which interest uses up
-            let most_assets = read.max_deposit_assets.saturating_add(read.total_assets);
-            state.cap = Some(Cap { most_assets, total_shares: read.total_shares });
-            state.max_deposit_assets = U256::MAX;
         }
         if self == Self::SkyThroughPsm {
             // both ways are one to one, or the previews do not agree
@@ -181,6 +182,12 @@ impl Form {
         let since = read.time(answers.next::<rhoCall>()?)?;
         state.conversion = Conversion::Rate { rate, one };
         state.accrual = Accrual::Compounding { per_second_ray, since };
+        if self == Self::SparkSavings {
+            // its `maxDeposit` is what the cap left at the block that was read
+            let most_assets = answers.next::<depositCapCall>()?;
+            state.cap = Some(Cap { most_assets, total_shares: read.total_shares });
+            state.max_deposit_assets = U256::MAX;
+        }
         Ok(state)
     }
 
@@ -225,6 +232,7 @@ impl Read {
             max_withdraw_assets: self.held,
             reserve: None,
             cap: None,
+            form: None,
         }
     }
 

@@ -1,60 +1,59 @@
 //! What deposits and redemptions cost, in gas units, as part of a route that the proxy runs: the vault's own work and the
 //! transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 //!
-//! Measured on the local chain's vaults (OpenZeppelin's code for a ratio, Aave's own for its wrapped tokens, stand-ins for savings, which do
-//! less than the deployed contracts); `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts. Those of the vaults with
-//! rules of their own, which the local chain does not have, are what their stand-ins in an EVM take more than OpenZeppelin's vault there, and
-//! what the deployed contracts do beside: proxies, events, minted interest. No receipt was compared.
+//! Measured on the local chain's vaults (OpenZeppelin's code for a ratio, Aave's own for its wrapped tokens, stand-ins for the rest of the list,
+//! which say at their heads what they leave out); `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts.
 
-use super::{Accrual, Conversion, RAY, State};
+use super::{Accrual, Conversion, Form, State};
 
-/// A deposit into a vault and a redemption from it.
-type Both = [u64; 2];
+/// What a vault's calls cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// A deposit and a redemption.
+    pub steps: [u64; 2],
+    /// A preview, whoever asks.
+    pub preview: u64,
+}
 
-/// Of a vault that keeps a ratio.
-pub const RATIO_GAS_UNITS: Both = [39_300, 39_100];
-/// On top, for a reward that vests or streams.
-pub const REWARD_GAS_UNITS: u64 = 2_000;
+const fn costs(steps: [u64; 2], preview: u64) -> Costs {
+    Costs { steps, preview }
+}
+
+/// Of a vault that keeps a ratio. A preview reads three cold words of two contracts.
+pub const RATIO: Costs = costs([39_300, 39_100], 10_000);
+/// Of a ratio with a reward that vests or streams.
+pub const REWARDED: Costs = costs([41_300, 41_100], 12_000);
 /// At a rate that compounds: the rate is written anew.
-pub const RATE_GAS_UNITS: Both = [60_300, 53_600];
-/// Of one of Aave's wrapped tokens: the reserve is brought up to date and its rates are worked out.
-pub const LENT_GAS_UNITS: Both = [192_400, 178_300];
-/// Of a cycle's reward, which is written.
-pub const DISTRIBUTING_GAS_UNITS: Both = [57_700, 57_300];
-/// Of a wrapper, with the token that it wraps.
-pub const WRAPPED_GAS_UNITS: Both = [74_000, 68_000];
-/// Of an index that is written, or only read.
-pub const INDEX_GAS_UNITS: Both = [58_000, 58_500];
-/// Of savings elsewhere, with interest that is minted.
-pub const TICKING_GAS_UNITS: Both = [94_000, 88_000];
-/// Of shares that go.
-pub const UNLOCKING_GAS_UNITS: Both = [59_500, 57_000];
-/// At a rate that compounds behind Sky's exchange and its joins, counted by the words that they write.
-pub const EXCHANGED_GAS_UNITS: Both = [230_000, 230_000];
-
-/// What a preview costs whoever asks: of a ratio, three cold words of two contracts.
-pub const RATIO_PREVIEW_GAS_UNITS: u64 = 10_000;
-/// Of a rate that compounds.
-pub const RATE_PREVIEW_GAS_UNITS: u64 = 23_200;
-/// Of one of Aave's wrapped tokens: two proxies, and the reserve's rate and index.
-pub const LENT_PREVIEW_GAS_UNITS: u64 = 28_500;
-/// What a trade with it costs less after a preview in the same transaction.
+pub const RATE: Costs = costs([60_300, 53_600], 23_200);
+/// Of one of Aave's wrapped tokens: the reserve is brought up to date and its rates are worked out; a preview goes by two proxies.
+pub const LENT: Costs = costs([192_400, 178_300], 28_500);
+/// What a trade with one of Aave's wrapped tokens costs less after a preview in the same transaction.
 pub const LENT_PREVIEWED_GAS_UNITS: u64 = 14_000;
-/// Of a cycle's reward.
-pub const DISTRIBUTING_PREVIEW_GAS_UNITS: u64 = 15_600;
-/// Of a wrapper.
-pub const WRAPPED_PREVIEW_GAS_UNITS: u64 = 23_600;
-/// Of an index.
-pub const INDEX_PREVIEW_GAS_UNITS: u64 = 12_400;
-/// Of savings elsewhere.
-pub const TICKING_PREVIEW_GAS_UNITS: u64 = 19_500;
-/// Of shares that go.
-pub const UNLOCKING_PREVIEW_GAS_UNITS: u64 = 17_700;
-/// Behind Sky's exchange.
-pub const EXCHANGED_PREVIEW_GAS_UNITS: u64 = 36_000;
+
+impl Form {
+    const fn costs(self) -> Costs {
+        match self {
+            Self::Holdings => RATIO,
+            Self::MakerPot => RATE,
+            Self::EthenaStaking => REWARDED,
+            // everybody's interest is made and taken first
+            Self::SkySavings => costs([112_000, 109_000], 22_000),
+            Self::SparkSavings => costs([62_000, 56_000], 22_000),
+            // and the exchange with both joins
+            Self::SkyThroughPsm => costs([266_000, 248_500], 42_000),
+            Self::FalconStaking => costs([53_800, 54_700], 24_800),
+            Self::FraxStaking => costs([44_300, 43_700], 11_500),
+            Self::FraxSavings => costs([56_900, 56_500], 19_300),
+            Self::ResolvWrapper => costs([85_500, 76_800], 30_200),
+            Self::AaveSavings => costs([58_700, 59_400], 15_800),
+            Self::FrankencoinSavings => costs([97_500, 87_600], 27_800),
+            Self::YearnVault => costs([63_000, 60_600], 22_000),
+        }
+    }
+}
 
 impl State {
-    /// What a trade costs less after a preview in the same transaction; of ratios and savings, whoever asks first counts that.
+    /// What a trade costs less after a preview in the same transaction; of all but Aave's wrapped tokens, whoever asks first counts that.
     pub const fn previewed_gas_units(&self) -> u64 {
         match self.accrual {
             Accrual::Linear { .. } => LENT_PREVIEWED_GAS_UNITS,
@@ -63,32 +62,23 @@ impl State {
     }
 
     /// What a preview costs whoever asks.
-    pub fn preview_gas_units(&self) -> u64 {
-        self.costs().1
+    pub const fn preview_gas_units(&self) -> u64 {
+        self.costs().preview
     }
 
     /// What a deposit or a redemption costs.
-    pub fn gas_units(&self, deposits: bool) -> u64 {
-        let [deposit, redemption] = self.costs().0;
+    pub const fn gas_units(&self, deposits: bool) -> u64 {
+        let [deposit, redemption] = self.costs().steps;
         if deposits { deposit } else { redemption }
     }
 
-    fn costs(&self) -> (Both, u64) {
-        match (&self.conversion, &self.accrual) {
-            (_, Accrual::Linear { .. }) => (LENT_GAS_UNITS, LENT_PREVIEW_GAS_UNITS),
-            (_, Accrual::Distributing { .. }) => (DISTRIBUTING_GAS_UNITS, DISTRIBUTING_PREVIEW_GAS_UNITS),
-            (_, Accrual::Simple { .. } | Accrual::Straight { .. }) => (INDEX_GAS_UNITS, INDEX_PREVIEW_GAS_UNITS),
-            (_, Accrual::Unlocking { .. }) => (UNLOCKING_GAS_UNITS, UNLOCKING_PREVIEW_GAS_UNITS),
-            (Conversion::Price { .. }, _) => (TICKING_GAS_UNITS, TICKING_PREVIEW_GAS_UNITS),
-            (Conversion::Wrapped { .. }, _) => (WRAPPED_GAS_UNITS, WRAPPED_PREVIEW_GAS_UNITS),
-            (Conversion::Rate { one, .. }, Accrual::Compounding { .. }) if *one != RAY => {
-                (EXCHANGED_GAS_UNITS, EXCHANGED_PREVIEW_GAS_UNITS)
-            }
-            (Conversion::Rate { .. }, _) => (RATE_GAS_UNITS, RATE_PREVIEW_GAS_UNITS),
-            (Conversion::Ratio { .. }, Accrual::Vesting { .. } | Accrual::Streaming { .. }) => {
-                (RATIO_GAS_UNITS.map(|gas| gas + REWARD_GAS_UNITS), RATIO_PREVIEW_GAS_UNITS + REWARD_GAS_UNITS)
-            }
-            (Conversion::Ratio { .. }, _) => (RATIO_GAS_UNITS, RATIO_PREVIEW_GAS_UNITS),
+    const fn costs(&self) -> Costs {
+        match (self.form, &self.conversion, &self.accrual) {
+            (Some(form), ..) => form.costs(),
+            (None, _, Accrual::Linear { .. }) => LENT,
+            (None, Conversion::Rate { .. }, _) => RATE,
+            (None, _, Accrual::Vesting { .. } | Accrual::Streaming { .. }) => REWARDED,
+            (None, ..) => RATIO,
         }
     }
 }

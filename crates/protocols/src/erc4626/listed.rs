@@ -1,10 +1,11 @@
 //! Vaults that no factory announces.
 
 use alloy_primitives::{Address, address};
+use serde::{Deserialize, Serialize};
 
 /// Where the numbers of a vault's conversion are read. What its own previews say of it is compared when it is read, and a vault
 /// that says something else is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     /// The vault's shares are of the assets that lie in it: OpenZeppelin's and solmate's vaults without a strategy.
     Holdings,
@@ -12,7 +13,7 @@ pub enum Form {
     SkySavings,
     /// The same from `chi`, `dsr` and `rho` of MakerDAO's pot.
     MakerPot,
-    /// The same from `chi`, `vsr` and `rho` of the vault itself; what is paid out lies in the vault.
+    /// The same from `chi`, `vsr` and `rho` of the vault itself, with a cap on all assets; what is paid out lies in the vault.
     SparkSavings,
     /// A rate that compounds every second, from `chi`, `ssr` and `rho` of Sky's savings, in USDC, which Sky's exchange makes of USDS one to
     /// one, as far as it has any, and back.

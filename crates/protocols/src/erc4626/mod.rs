@@ -54,8 +54,10 @@ pub struct State {
     pub max_withdraw_assets: U256,
     /// Where the vault lends on, if it is one of Aave's wrapped tokens.
     pub reserve: Option<Reserve>,
-    /// What bounds deposits beside `max_deposit_assets`, as interest uses it up. A vault with one counts what it can pay in shares.
+    /// What bounds deposits beside `max_deposit_assets`, as interest uses it up.
     pub cap: Option<Cap>,
+    /// The rules by which it was read, if it is a vault of the list: what its steps cost.
+    pub form: Option<Form>,
 }
 
 /// What all assets of a vault may come to.

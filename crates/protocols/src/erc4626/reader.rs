@@ -96,7 +96,7 @@ impl VaultReader {
             answers.next::<previewRedeemCall>()?
         };
         let read = Read { vault, timestamp, total_assets, total_shares, held, max_deposit_assets };
-        let state = form.state(&read, answers)?;
+        let state = State { form: Some(form), ..form.state(&read, answers)? };
         let now = ExecutionBlock { number: 0, timestamp };
         let agrees = |state: &State| {
             state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)

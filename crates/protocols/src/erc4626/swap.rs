@@ -41,9 +41,10 @@ impl State {
         Self { max_deposit_assets: U256::ZERO, max_redeem_shares: U256::ZERO, ..self }
     }
 
-    /// Whether the vault counts in shares what can be redeemed.
+    /// Whether the vault counts in shares what can be redeemed: Aave's do, and not Spark's, whose rate compounds.
     const fn counts_shares(&self) -> bool {
-        self.reserve.is_some() || self.cap.is_some()
+        let compounds = matches!(self.accrual, Accrual::Compounding { .. });
+        self.reserve.is_some() || (self.cap.is_some() && !compounds)
     }
 
     /// The most that a deposit brings at a time, at the rate of then.

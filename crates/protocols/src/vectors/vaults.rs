@@ -59,6 +59,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
         max_withdraw_assets,
         reserve: None,
         cap: None,
+        form: None,
     };
     Ok(Box::new(Vault { state, at: entry.block() }))
 }

@@ -23,8 +23,8 @@ function harness() {
   return Object.fromEntries(['Coin', 'Harness'].map((name) => [name, { initcode: `0x${compiled[name].evm.bytecode.object}` }]));
 }
 
-/** Vaults of others with constructors of ours, and stand-ins over their libraries. */
-function vaults(...files) {
+/** Vaults of others with constructors of ours. */
+function vaults(file) {
   const libraries = path.join(contracts, 'node_modules', '@uniswap', 'v4-core', 'lib');
   const roots = { '@openzeppelin/contracts/': 'openzeppelin-contracts/contracts', '@solmate/': 'solmate/src' };
   const find = (name) => {
@@ -34,23 +34,21 @@ function vaults(...files) {
   };
   const input = {
     language: 'Solidity',
-    sources: Object.fromEntries(files.map((file) => [file, { content: fs.readFileSync(path.join(here, file), 'utf8') }])),
+    sources: { [file]: { content: fs.readFileSync(path.join(here, file), 'utf8') } },
     settings: { evmVersion: 'cancun', optimizer: { enabled: true, runs: 200 }, outputSelection: { '*': { '*': ['evm.bytecode.object'] } } },
   };
   const output = JSON.parse(require('solc').compile(JSON.stringify(input), { import: find }));
   const errors = (output.errors ?? []).filter((e) => e.severity === 'error');
   if (errors.length > 0) throw new Error(errors.map((e) => e.formattedMessage).join('\n'));
-  const compiled = files.flatMap((file) => Object.entries(output.contracts[file]));
-  return Object.fromEntries(compiled.map(([name, contract]) => [name, { initcode: `0x${contract.evm.bytecode.object}` }]));
+  return Object.fromEntries(Object.entries(output.contracts[file]).map(([name, contract]) => [name, { initcode: `0x${contract.evm.bytecode.object}` }]));
 }
 
 try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bytecode.mjs OUT.json');
   execFileSync(process.execPath, ['--no-warnings', path.join(contracts, 'devnet', 'bundle.mjs'), out], { stdio: 'inherit' });
-  const listed = fs.readdirSync(path.join(here, 'listed')).sort().map((file) => `listed/${file}`);
   const bundle = JSON.parse(fs.readFileSync(out, 'utf8'));
-  fs.writeFileSync(out, JSON.stringify({ ...bundle, ...harness(), ...vaults('Vaults.sol', ...listed) }));
+  fs.writeFileSync(out, JSON.stringify({ ...bundle, ...harness(), ...vaults('Vaults.sol') }));
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

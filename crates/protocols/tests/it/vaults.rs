@@ -68,6 +68,7 @@ fn vault(conversion: Conversion, accrual: Accrual) -> State {
         max_withdraw_assets: U256::MAX,
         reserve: None,
         cap: None,
+        form: None,
     }
 }
 

@@ -172,6 +172,7 @@ impl WrappedReader {
                 borrow_rate_ray: U256::from(reserve.currentVariableBorrowRate),
             }),
             cap: None,
+            form: None,
         };
         let now = ExecutionBlock { number: 0, timestamp };
         let agrees = state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)

@@ -7,6 +7,7 @@ sol! {
     function chi() external view returns (uint256);
     function ssr() external view returns (uint256);
     function vsr() external view returns (uint256);
+    function depositCap() external view returns (uint256);
     function dsr() external view returns (uint256);
     function rho() external view returns (uint256);
     function vestingAmount() external view returns (uint256);

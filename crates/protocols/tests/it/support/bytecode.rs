@@ -42,7 +42,6 @@ fn load() -> BTreeMap<String, Value> {
         crate_root.join("tests/contracts/Vaults.sol"),
         contracts.join("package-lock.json"),
     ];
-    inputs.extend(files_under(&crate_root.join("tests/contracts/listed")));
     inputs.extend(files_under(&contracts.join("devnet")));
     let texts: Vec<Vec<u8>> = inputs.iter().map(|path| std::fs::read(path).unwrap()).collect();
     let key = keccak256(texts.concat());

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.28;
 
-import {ERC20 as OzErc20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
-import {ERC4626 as OzVault, IERC20} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.sol";
+import {ERC4626Upgradeable, IERC20} from "@openzeppelin/contracts-upgradeable/token/ERC20/extensions/ERC4626Upgradeable.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
-// A second writing of the rules, over the libraries that the deployed contracts use.
-
-/// @title Stand-in for Aave's sGHO, in both of its releases
-contract StandInSavingsGho is OzVault {
+/// @title Stand-in for Aave's sGHO, in both of its releases, behind a proxy
+/// @notice A second writing of the rules, over the library that the deployed one uses. Anybody may set what the deployed one asks for roles for;
+/// `paused` lies in the first slot and not in a place of the library's.
+contract StandInSavingsGho is ERC4626Upgradeable {
     bytes32 private constant PLACE = 0x52190d4bcaca04cac5a7c2ae78ea3854d285be3b91819fb1b3ed9862d9a9a400;
     uint256 private constant YEAR = 365 days;
     bool private immutable second;
     bool public paused;
+
+    event ExchangeRateUpdated(uint256 timestamp, uint256 index);
 
     struct First {
         uint176 yieldIndex;
@@ -31,9 +32,14 @@ contract StandInSavingsGho is OzVault {
         uint16 pendingTargetRate;
     }
 
-    constructor(address gho, bool second_, uint256 cap) OzErc20("", "") OzVault(IERC20(gho)) {
+    constructor(bool second_) {
         second = second_;
-        if (second_) (_second().yieldIndex, _second().lastUpdate) = (1e27, uint40(block.timestamp));
+    }
+
+    function initialize(address gho, uint256 cap) external initializer {
+        __ERC20_init("sGho (stand-in)", "sGHO");
+        __ERC4626_init(IERC20(gho));
+        if (second) (_second().yieldIndex, _second().lastUpdate) = (1e27, uint40(block.timestamp));
         else (_first().yieldIndex, _first().lastUpdate) = (1e27, uint64(block.timestamp));
         setCap(cap);
     }
@@ -94,7 +100,11 @@ contract StandInSavingsGho is OzVault {
     }
 
     function _write() private {
-        (_first().yieldIndex, _first().lastUpdate) = (uint176(_index()), uint64(block.timestamp));
+        First storage s = _first();
+        if (s.lastUpdate == block.timestamp) return;
+        uint176 index = uint176(_index());
+        (s.yieldIndex, s.lastUpdate) = (index, uint64(block.timestamp));
+        emit ExchangeRateUpdated(block.timestamp, index);
     }
 
     function _index() private view returns (uint256) {

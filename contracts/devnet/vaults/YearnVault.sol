@@ -6,22 +6,47 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.sol
 
 // A second writing of the rules, over the libraries that the deployed contracts use.
 
-/// @title Stand-in for a vault of Yearn's release 3.0.4, whose one strategy is the test
+/// @title Stand-in for a vault of Yearn's release 3.0.4, behind a proxy, whose one strategy is who asks
+/// @notice The words that the deployed one reads and writes, in Solidity, which costs something else than Vyper. Anybody may set what the deployed
+/// one asks for roles for.
 contract StandInYearnVault is OzErc20 {
-    IERC20 public immutable asset;
+    IERC20 public asset;
     string public constant apiVersion = "3.0.4";
+    uint256 private entered;
+    bool private shutdown;
     bool public auto_allocate;
     address public deposit_limit_module;
     address public withdraw_limit_module;
-    uint256 public depositLimit = type(uint256).max;
+    uint256 public depositLimit;
     uint256 public totalIdle;
     uint256 public totalDebt;
     uint256 public profitUnlockingRate;
     uint256 public lastProfitUpdate;
     uint256 public fullProfitUnlockDate;
 
-    constructor(address asset_) OzErc20("", "") {
-        asset = IERC20(asset_);
+    event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+    event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares);
+
+    modifier once() {
+        require(entered == 3, "again");
+        entered = 2;
+        _;
+        entered = 3;
+    }
+
+    constructor() OzErc20("", "") {}
+
+    function initialize(address asset_) external {
+        require(entered == 0, "once");
+        (asset, depositLimit, entered) = (IERC20(asset_), type(uint256).max, 3);
+    }
+
+    function name() public pure override returns (string memory) {
+        return "Savings USG (stand-in)";
+    }
+
+    function symbol() public pure override returns (string memory) {
+        return "sUSG";
     }
 
     function set(bool allocates, address deposits, address withdrawals, uint256 limit) external {
@@ -81,25 +106,36 @@ contract StandInYearnVault is OzErc20 {
         return totalSupply() == 0 ? shares : shares * totalAssets() / totalSupply();
     }
 
-    function deposit(uint256 assets, address receiver) external returns (uint256 shares) {
+    function convertToAssets(uint256 shares) external view returns (uint256) {
+        return previewRedeem(shares);
+    }
+
+    function deposit(uint256 assets, address receiver) external once returns (uint256 shares) {
+        require(!shutdown && deposit_limit_module == address(0), "closed");
         shares = previewDeposit(assets);
         require(assets <= maxDeposit(receiver) && assets > 0 && shares > 0, "limit");
         asset.transferFrom(msg.sender, address(this), assets);
         totalIdle += assets;
         _mint(receiver, shares);
+        emit Deposit(msg.sender, receiver, assets, shares);
+        require(!auto_allocate, "nowhere to allocate to");
     }
 
-    function redeem(uint256 shares, address receiver, address owner) external returns (uint256 assets) {
+    function redeem(uint256 shares, address receiver, address owner) external once returns (uint256 assets) {
+        require(withdraw_limit_module == address(0), "closed");
         assets = previewRedeem(shares);
         require(shares > 0 && assets > 0, "nothing");
-        _burn(owner, shares);
-        if (assets > totalIdle) {
+        if (owner != msg.sender) _spendAllowance(owner, msg.sender, shares);
+        uint256 idle = totalIdle;
+        if (assets > idle) {
             // the strategy gives back what is missing
-            uint256 missing = assets - totalIdle;
+            uint256 missing = assets - idle;
             asset.transferFrom(tx.origin, address(this), missing);
-            (totalIdle, totalDebt) = (assets, totalDebt - missing);
+            (idle, totalDebt) = (assets, totalDebt - missing);
         }
-        totalIdle -= assets;
+        _burn(owner, shares);
+        totalIdle = idle - assets;
         asset.transfer(receiver, assets);
+        emit Withdraw(msg.sender, receiver, owner, assets, shares);
     }
 }

@@ -7,7 +7,15 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 // A second writing of the rules, over the libraries that the deployed contracts use.
 
-/// @title Stand-in for Frankencoin's savings: pays its interest out of what the test puts here
+/// @title Stand-in for the reserve that Frankencoin's interest is paid from
+contract StandInFrankencoinReserve {
+    constructor(address zchf, address savings) {
+        IERC20(zchf).approve(savings, type(uint256).max);
+    }
+}
+
+/// @title Stand-in for Frankencoin's savings
+/// @notice Interest comes from the reserve's stock, which the deployed token moves itself. Anybody may set the rate and a referrer.
 contract StandInFrankencoinSavings {
     struct Account {
         uint192 saved;
@@ -17,18 +25,25 @@ contract StandInFrankencoinSavings {
     }
 
     IERC20 private immutable zchf;
+    address private immutable reserve;
     uint24 public currentRatePPM;
     uint24 public nextRatePPM;
     uint64 private anchor;
-    uint256 private anchored;
+    uint64 private anchored;
     mapping(address => Account) public savings;
 
-    constructor(address zchf_, uint24 rate) {
-        (zchf, currentRatePPM, nextRatePPM, anchored) = (IERC20(zchf_), rate, rate, block.timestamp);
+    event Saved(address indexed account, uint192 amount);
+    event InterestCollected(address indexed account, uint256 interest, uint256 referrerFee);
+    event Withdrawn(address indexed account, uint192 amount);
+    event Loss(address indexed minter, uint256 amount, uint256 reserve);
+
+    constructor(address zchf_, address reserve_, uint24 rate) {
+        (zchf, reserve, currentRatePPM, nextRatePPM) = (IERC20(zchf_), reserve_, rate, rate);
+        anchored = uint64(block.timestamp);
     }
 
     function setRate(uint24 rate) external {
-        (anchor, anchored) = (currentTicks(), block.timestamp);
+        (anchor, anchored) = (currentTicks(), uint64(block.timestamp));
         (currentRatePPM, nextRatePPM) = (rate, rate);
     }
 
@@ -59,6 +74,7 @@ contract StandInFrankencoinSavings {
         uint256 wait = uint256(account.saved) * (account.ticks - ticks) + uint256(amount) * currentRatePPM * 3 days;
         account.saved += amount;
         account.ticks = ticks + uint64(wait / account.saved);
+        emit Saved(msg.sender, amount);
     }
 
     function withdraw(address target, uint192 amount) external {
@@ -70,6 +86,7 @@ contract StandInFrankencoinSavings {
             account.saved -= amount;
         }
         zchf.transfer(target, amount);
+        emit Withdrawn(msg.sender, amount);
     }
 
     function _refresh(address owner) private returns (Account storage account) {
@@ -77,8 +94,17 @@ contract StandInFrankencoinSavings {
         uint64 ticks = currentTicks();
         if (ticks <= account.ticks) return account;
         uint192 interest = accruedInterest(owner);
-        if (account.referrer != address(0)) interest -= uint192(uint256(interest) * account.referralFeePPM / 1000000);
-        account.saved += interest;
+        if (interest > 0) {
+            zchf.transferFrom(reserve, address(this), interest);
+            emit Loss(address(this), interest, zchf.balanceOf(reserve));
+            uint192 fee = 0;
+            if (account.referrer != address(0)) {
+                fee = uint192(uint256(interest) * account.referralFeePPM / 1000000);
+                zchf.transfer(account.referrer, fee);
+            }
+            account.saved += interest - fee;
+            emit InterestCollected(owner, interest, fee);
+        }
         account.ticks = ticks;
     }
 }
@@ -87,14 +113,20 @@ contract StandInFrankencoinSavings {
 contract StandInSavingsZchf is OzVault {
     StandInFrankencoinSavings public immutable savings;
 
-    constructor(address zchf, address savings_) OzErc20("", "") OzVault(IERC20(zchf)) {
+    event InterestClaimed(uint256 interest, uint256 referralFee, uint256 totalClaimed);
+
+    uint256 public totalClaimed;
+
+    constructor(address zchf, address savings_) OzErc20("Savings Vault ZCHF (stand-in)", "svZCHF") OzVault(IERC20(zchf)) {
         savings = StandInFrankencoinSavings(savings_);
+        // the deployed token lets its modules take what they ask for
+        IERC20(zchf).approve(savings_, type(uint256).max);
     }
 
     function totalAssets() public view override returns (uint256) {
-        (uint192 saved,, address referrer, uint32 fee) = savings.savings(address(this));
-        uint256 interest = savings.accruedInterest(address(this));
-        return saved + interest - (referrer == address(0) ? 0 : interest * fee / 1000000);
+        (uint256 interest,) = _interest();
+        (uint192 saved,,,) = savings.savings(address(this));
+        return saved + interest;
     }
 
     function price() public view returns (uint256) {
@@ -110,13 +142,33 @@ contract StandInSavingsZchf is OzVault {
     }
 
     function _deposit(address caller, address receiver, uint256 assets, uint256 shares) internal override {
+        _claim();
         IERC20(asset()).transferFrom(caller, address(this), assets);
         savings.save(uint192(assets));
         _mint(receiver, shares);
+        emit Deposit(caller, receiver, assets, shares);
     }
 
-    function _withdraw(address, address receiver, address owner, uint256 assets, uint256 shares) internal override {
+    function _withdraw(address caller, address receiver, address owner, uint256 assets, uint256 shares) internal override {
+        _claim();
+        if (caller != owner) _spendAllowance(owner, caller, shares);
         _burn(owner, shares);
         savings.withdraw(receiver, uint192(assets));
+        emit Withdraw(caller, receiver, owner, assets, shares);
+    }
+
+    /// @return what came since the last visit, and of it what is a referrer's
+    function _interest() private view returns (uint256, uint256) {
+        uint256 interest = savings.accruedInterest(address(this));
+        (,, address referrer, uint32 part) = savings.savings(address(this));
+        uint256 fee = referrer == address(0) ? 0 : interest * part / 1000000;
+        return (interest - fee, fee);
+    }
+
+    function _claim() private {
+        (uint256 interest, uint256 fee) = _interest();
+        if (interest == 0 || totalSupply() == 0) return;
+        totalClaimed += interest;
+        emit InterestClaimed(interest, fee, totalClaimed);
     }
 }
