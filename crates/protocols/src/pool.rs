@@ -181,8 +181,9 @@ impl Pool {
 
     /// What a step uses and the transaction gets back at its end, for slots that it writes from zero and back. It is not in a step's
     /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
-    pub fn refunded_gas_units(&self) -> u64 {
+    pub fn refunded_gas_units(&self, coin_in: u8) -> u64 {
         match &self.state {
+            PoolState::Erc4626(state) => state.refunded_gas_units(coin_in == erc4626::ASSET_COIN),
             PoolState::FluidFToken(state) => fluid::ftoken::gas::refunded_gas_units(state),
             _ => 0,
         }

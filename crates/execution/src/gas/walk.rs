@@ -173,7 +173,7 @@ impl<'a> Walker<'a> {
                 let (holder, coins, at) = (pool.holder(), [step.coin_in, step.coin_out], self.market.block().next());
                 let own = self.warm.step(pool, coins, &at, step.amount_in, step.gas_units);
                 self.meter.work(own.saturating_sub(TRANSFERS_GAS_UNITS));
-                self.meter.lend(pool.refunded_gas_units());
+                self.meter.lend(pool.refunded_gas_units(step.coin_in));
                 match pool.step_code(step.coin_in, step.coin_out).funding {
                     _ if place.prepaid => {}
                     Funding::Straight => self.pay_out_of_ledger(token_in, step.amount_in, holder),

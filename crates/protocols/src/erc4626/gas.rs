@@ -6,17 +6,29 @@
 
 use super::{Accrual, Conversion, Form, State};
 
-/// What a vault's calls cost.
+/// What a vault's calls cost, a deposit and a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// A deposit and a redemption.
+    /// After what is refunded.
     pub steps: [u64; 2],
+    /// What is used and refunded besides: words that are written from zero and back (EIP-3529).
+    pub refunded: [u64; 2],
     /// A preview, whoever asks.
     pub preview: u64,
 }
 
 const fn costs(steps: [u64; 2], preview: u64) -> Costs {
-    Costs { steps, preview }
+    Costs { steps, refunded: [0, 0], preview }
+}
+
+/// So much is refunded for a word that is written from zero and back.
+const WORD_REFUNDED_GAS_UNITS: u64 = 19_900;
+
+impl Costs {
+    /// With so many words that are written from zero and back.
+    const fn passing(self, words: [u64; 2]) -> Self {
+        Self { refunded: [words[0] * WORD_REFUNDED_GAS_UNITS, words[1] * WORD_REFUNDED_GAS_UNITS], ..self }
+    }
 }
 
 /// Of a vault that keeps a ratio. A preview reads three cold words of two contracts.
@@ -36,18 +48,19 @@ impl Form {
             Self::Holdings => RATIO,
             Self::MakerPot => RATE,
             Self::EthenaStaking => REWARDED,
-            // everybody's interest is made and taken first
-            Self::SkySavings => costs([112_000, 109_000], 22_000),
-            Self::SparkSavings => costs([62_000, 56_000], 22_000),
-            // and the exchange with both joins
-            Self::SkyThroughPsm => costs([266_000, 248_500], 42_000),
-            Self::FalconStaking => costs([53_800, 54_700], 24_800),
-            Self::FraxStaking => costs([44_300, 43_700], 11_500),
-            Self::FraxSavings => costs([56_900, 56_500], 19_300),
-            Self::ResolvWrapper => costs([85_500, 76_800], 30_200),
-            Self::AaveSavings => costs([58_700, 59_400], 15_800),
-            Self::FrankencoinSavings => costs([97_500, 87_600], 27_800),
-            Self::YearnVault => costs([63_000, 60_600], 22_000),
+            // everybody's interest is made and taken first, by way of the vault's own dai
+            Self::SkySavings => costs([109_500, 108_500], 22_000).passing([1, 1]),
+            Self::SparkSavings => costs([61_000, 55_300], 22_000),
+            // and the exchange with both joins: what passes is the exchange's dai inside and outside, and dollars of either kind
+            Self::SkyThroughPsm => costs([236_000, 234_000], 42_000).passing([5, 4]),
+            Self::FalconStaking => costs([53_100, 54_000], 24_800),
+            Self::FraxStaking => costs([42_000, 42_000], 11_500),
+            Self::FraxSavings => costs([54_300, 54_900], 19_300),
+            // a deposit passes the vault on its way
+            Self::ResolvWrapper => costs([85_000, 75_800], 30_200).passing([1, 0]),
+            Self::AaveSavings => costs([57_000, 58_700], 15_800),
+            Self::FrankencoinSavings => costs([97_000, 86_200], 27_800).passing([1, 0]),
+            Self::YearnVault => costs([62_700, 61_200], 22_000),
         }
     }
 }
@@ -69,6 +82,12 @@ impl State {
     /// What a deposit or a redemption costs.
     pub const fn gas_units(&self, deposits: bool) -> u64 {
         let [deposit, redemption] = self.costs().steps;
+        if deposits { deposit } else { redemption }
+    }
+
+    /// What such a step uses and the transaction gets back at its end.
+    pub const fn refunded_gas_units(&self, deposits: bool) -> u64 {
+        let [deposit, redemption] = self.costs().refunded;
         if deposits { deposit } else { redemption }
     }
 

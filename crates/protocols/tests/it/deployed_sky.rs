@@ -5,7 +5,11 @@ use alloy_sol_types::{SolValue, sol};
 use braid_protocols::erc4626::MAKER_POT;
 
 use crate::{
-    listed_vaults::{POCKET, PSM, SUSDC, SUSDS, USDC, USDS, World, whole},
+    listed_vaults::{
+        World,
+        sky::{POCKET, PSM, SUSDC, SUSDS, USDC, USDS},
+        whole,
+    },
     support::{chain::OWNER, deployed},
 };
 

@@ -7,7 +7,11 @@ use braid_protocols::erc4626::RAY;
 
 use crate::{
     listed_vaults::{
-        DAY, FRAX, GHO, SAVINGS, SFRAX, SGHO, STUSR, SUSDF, SUSG, SVZCHF, USDF, USG, USR, WSTUSR, World, ZCHF, whole,
+        DAY, FRAX, SFRAX, STUSR, SUSDF, USDF, USR, WSTUSR, World,
+        aave::{GHO, SGHO},
+        frankencoin::{SAVINGS, SVZCHF, ZCHF},
+        whole,
+        yearn::{SUSG, USG},
     },
     support::{chain::OWNER, deployed},
 };
