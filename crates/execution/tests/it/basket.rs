@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
 /// Tokens that only vaults, pools whose rates follow from vaults, and pools of the products below trade.
-const VAULTS_ALONE: [&str; 12] = [
+const VAULTS_ALONE: [&str; 22] = [
     "stETH",
     "sDAI",
     "pufETH",
@@ -27,6 +27,16 @@ const VAULTS_ALONE: [&str; 12] = [
     "waEthUSDC",
     "waEthUSDT",
     "waEthWETH",
+    "sUSDS",
+    "spUSDC",
+    "sfrxETH",
+    "sUSDC",
+    "sUSDf",
+    "sFRAX",
+    "wstUSR",
+    "sGHO",
+    "svZCHF",
+    "sUSG",
 ];
 /// Products whose amounts depend on the second, or on another pool.
 const VAULT_PRODUCTS: [Product; 10] = [

@@ -66,7 +66,7 @@ fn sparks_dollars_go_through_skys_exchange_one_to_one_or_not_at_all() {
     world.fill(U256::from(300_000_000_000_000_u64));
     world.turns(84, |world, _| {
         // what the exchange has of either varies, and is little at times
-        let (dai, usdc) = (world.random.log_uniform_between(70, 95), world.random.log_uniform_between(30, 55));
+        let (dai, usdc) = (world.random.log_uniform_between(76, 95), world.random.log_uniform_between(36, 55));
         world.chain.set_balance(DAI, LITE_PSM, dai);
         world.chain.set_balance(USDC, POCKET, usdc);
     });
