@@ -83,19 +83,20 @@ contract StandInSparkVault is ERC20, IVaultEvents {
     }
 
     function totalAssets() public view returns (uint256) {
-        return previewRedeem(totalSupply());
+        return convertToAssets(totalSupply());
     }
 
-    function convertToAssets(uint256 shares) external view returns (uint256) {
-        return previewRedeem(shares);
+    function convertToAssets(uint256 shares) public view returns (uint256) {
+        return shares * _now() / 1e27;
     }
 
     function previewDeposit(uint256 assets) external view returns (uint256) {
         return assets * 1e27 / _now();
     }
 
-    function previewRedeem(uint256 shares) public view returns (uint256) {
-        return shares * _now() / 1e27;
+    function previewRedeem(uint256 shares) external view returns (uint256 assets) {
+        assets = convertToAssets(shares);
+        require(assets <= IERC20(asset).balanceOf(address(this)), "liquidity");
     }
 
     function _now() private view returns (uint256) {

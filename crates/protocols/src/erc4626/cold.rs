@@ -5,9 +5,9 @@ use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    LISTED, Listed,
+    Form, LISTED, Listed,
     named::UnlistedReader,
-    reader::{PROBE, VaultReader, assetCall, previewDepositCall, previewRedeemCall},
+    reader::{PROBE, VaultReader, assetCall, previewDepositCall},
 };
 use crate::{
     Call, DecodeError, Discovered, Foretold, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader,
@@ -125,7 +125,7 @@ impl Protocol for Erc4626 {
         let (assets, shares) = (PROBE, PROBE);
         let says = |call: Call, answer: Result<U256, SwapError>| Some(Foretold { call, answer: answer.ok()? });
         let deposit = ask(pool.address, &previewDepositCall { assets }).call;
-        let redeem = ask(pool.address, &previewRedeemCall { shares }).call;
+        let redeem = state.form.unwrap_or(Form::Holdings).asks_for_assets(pool.address, shares).call;
         let both = [says(deposit, state.preview_deposit(at, assets)), says(redeem, state.preview_redeem(at, shares))];
         both.into_iter().flatten().collect()
     }

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes};
 
-use super::{Accrual, Form, Listed, State, aave::WrappedReader, reader::VaultReader};
+use super::{Form, Listed, aave::WrappedReader, reader::VaultReader};
 use crate::{DecodeError, Discovered, Pool, PoolState, ReadProgress, StateReader, answers::Question};
 
 /// Bytes of an ABI word.
@@ -13,18 +13,6 @@ const TOLD_BY_THEMSELVES: [Form; 5] =
     [Form::YearnVault, Form::FraxSavings, Form::FraxStaking, Form::FalconStaking, Form::SparkSavings];
 
 impl Form {
-    /// The form of a vault that was named, by what was made of its answers.
-    const fn of(state: &State) -> Self {
-        match state.accrual {
-            Accrual::Unlocking { .. } => Self::YearnVault,
-            Accrual::Distributing { .. } => Self::FraxSavings,
-            Accrual::Streaming { .. } => Self::FraxStaking,
-            Accrual::Vesting { .. } => Self::FalconStaking,
-            Accrual::Compounding { .. } => Self::SparkSavings,
-            _ => Self::Holdings,
-        }
-    }
-
     /// The question by which a form is known.
     fn known_by(self, vault: Address, asset: Address) -> Option<Question> {
         self.questions(vault, asset).into_iter().next()
@@ -60,7 +48,10 @@ impl UnlistedReader {
         let fresh = Self::new(pool);
         let stage = match &was.state {
             PoolState::Erc4626(state) if state.reserve.is_some() => Stage::Wrapped(WrappedReader::again(pool, was)),
-            PoolState::Erc4626(state) => Stage::Vault(fresh.of_form(Form::of(state))),
+            PoolState::Erc4626(state) => match state.form {
+                Some(form) => Stage::Vault(fresh.of_form(form)),
+                None => return fresh,
+            },
             _ => return fresh,
         };
         Self { stage, ..fresh }

@@ -53,12 +53,6 @@ impl VaultReader {
         Self::new(Listed { vault, asset, form: Form::Holdings })
     }
 
-    /// Whether a preview of more than lies in the vault reverts, so that the conversion is asked, by which such a vault pays.
-    /// Source: `SparkVault.previewRedeem`.
-    fn previews_what_lies_there(&self) -> bool {
-        self.listed.form == Form::SparkSavings
-    }
-
     fn questions(&self) -> Vec<Question> {
         let Listed { vault, asset, form } = self.listed;
         let mut asked = vec![
@@ -70,11 +64,7 @@ impl VaultReader {
             ask(vault, &maxDepositCall { receiver: ANYBODY }),
             ask(vault, &previewDepositCall { assets: PROBE }),
         ];
-        asked.push(if self.previews_what_lies_there() {
-            ask(vault, &convertToAssetsCall { shares: PROBE })
-        } else {
-            ask(vault, &previewRedeemCall { shares: PROBE })
-        });
+        asked.push(form.asks_for_assets(vault, PROBE));
         asked.extend(form.questions(vault, asset));
         asked
     }
@@ -90,11 +80,8 @@ impl VaultReader {
         let held = answers.next::<balanceOfCall>()?;
         let max_deposit_assets = answers.next::<maxDepositCall>()?;
         let shares_for_probe = answers.next::<previewDepositCall>()?;
-        let assets_for_probe = if self.previews_what_lies_there() {
-            answers.next::<convertToAssetsCall>()?
-        } else {
-            answers.next::<previewRedeemCall>()?
-        };
+        // either answers a word
+        let assets_for_probe = answers.next::<previewRedeemCall>()?;
         let read = Read { vault, timestamp, total_assets, total_shares, held, max_deposit_assets };
         let state = State { form: Some(form), ..form.state(&read, answers)? };
         let now = ExecutionBlock { number: 0, timestamp };
@@ -104,6 +91,17 @@ impl VaultReader {
         };
         let agreed = state.candidates(form).find(agrees);
         agreed.ok_or(impossible(vault, "previews that follow no rule that is modelled, or fees"))
+    }
+}
+
+impl Form {
+    /// Asks what shares are worth. Where a preview of more than lies in the vault reverts, the conversion is asked, by which such a vault
+    /// pays. Source: `SparkVault.previewRedeem`.
+    pub(super) fn asks_for_assets(self, vault: Address, shares: U256) -> Question {
+        match self {
+            Self::SparkSavings => ask(vault, &convertToAssetsCall { shares }),
+            _ => ask(vault, &previewRedeemCall { shares }),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Vaults that are on no list, each at an address that nobody knows: what they are, their own answers tell.
 
 use alloy_primitives::{Address, U256};
-use alloy_sol_types::{SolValue, sol};
+use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
     PoolState, Product, ReadProgress,
@@ -22,16 +22,35 @@ sol! {
     function transferInRewards(uint256 amount) external;
     function report(uint256 gain, uint256 time) external;
     function visit() external;
+    interface Staked { function initialize(address asset) external; }
+    interface Resolv { function initialize(address asset, address staked) external; }
+    interface Falcon { function initialize(address asset, uint32 period) external; }
+    interface Spark { function initialize(address asset, uint192 chi, uint256 vsr, uint256 cap) external; }
 }
 
 const ASSET: Address = Address::repeat_byte(0x45);
 const VAULT: Address = Address::repeat_byte(0x46);
+/// A rate that has grown, and what it grows by in a second.
+const RATE_RAY: u128 = 1_090_658_613_438_076_468_123_456_789;
+const GROWTH_RAY: u128 = 1_000_000_001_243_680_656_318_820_312;
 const WEEK: u64 = 7 * 86_400;
 
 /// The vault of a name on a chain, with a first deposit.
 fn placed(name: &str, arguments: &[u8]) -> Chain {
     let mut chain = with_asset(ASSET);
     chain.place(VAULT, name, arguments);
+    filled(chain)
+}
+
+/// The same of one that stands behind a proxy, and is told then what it is.
+fn told(name: &str, what: &impl SolCall) -> Chain {
+    let mut chain = with_asset(ASSET);
+    chain.place(VAULT, name, &[]);
+    chain.send(VAULT, what).unwrap();
+    filled(chain)
+}
+
+fn filled(mut chain: Chain) -> Chain {
     chain.send(VAULT, &depositCall { assets: whole(1_000_003), receiver: OWNER }).unwrap();
     chain
 }
@@ -82,7 +101,7 @@ fn shares_of_what_lies_in_a_vault_are_told_whatever_the_library() {
 /// Read in the second in which the reward came, when there is an asset for each share and previews do not tell the virtual ones.
 #[test]
 fn a_reward_that_vests_is_told_with_its_period() {
-    let mut chain = placed("StandInStakedUsdf", &(ASSET, WEEK).abi_encode());
+    let mut chain = told("StandInStakedUsdf", &Falcon::initializeCall { asset: ASSET, period: WEEK as u32 });
     chain.send(VAULT, &setCooldownDurationCall { duration: Default::default() }).unwrap();
     chain.send(VAULT, &transferInRewardsCall { amount: whole(54_321) }).unwrap();
     pays_as_modelled(&mut chain, 94, |accrual| matches!(accrual, Accrual::Vesting { duration_seconds: WEEK, .. }));
@@ -101,9 +120,17 @@ fn a_cycle_of_rewards_is_told() {
     assert!(matches!(state.accrual, Accrual::Distributing { .. }), "{state:?}");
 }
 
+/// Spark's preview reverts above what lies in the vault, so that another view is asked, by which it pays.
+#[test]
+fn a_rate_that_compounds_is_told() {
+    let (chi, vsr, cap) = (RATE_RAY.try_into().unwrap(), U256::from(GROWTH_RAY), whole(1 << 40));
+    let mut chain = told("StandInSparkVault", &Spark::initializeCall { asset: ASSET, chi, vsr, cap });
+    pays_as_modelled(&mut chain, 96, |accrual| matches!(accrual, Accrual::Compounding { .. }));
+}
+
 #[test]
 fn a_profit_that_unlocks_is_told() {
-    let mut chain = placed("StandInYearnVault", &ASSET.abi_encode());
+    let mut chain = told("StandInYearnVault", &Staked::initializeCall { asset: ASSET });
     chain.send(VAULT, &reportCall { gain: whole(4_321), time: U256::from(WEEK) }).unwrap();
     pays_as_modelled(&mut chain, 95, |accrual| matches!(accrual, Accrual::Unlocking { .. }));
 }
@@ -122,8 +149,11 @@ fn a_vault_that_does_not_tell_all_of_its_rule_is_left_out_with_the_question() {
 #[test]
 fn assets_that_lie_elsewhere_are_no_rule() {
     let mut chain = with_asset(ASSET);
-    chain.place(Address::repeat_byte(0x47), "StandInStUsr", &ASSET.abi_encode());
-    chain.place(VAULT, "StandInWstUsr", &(ASSET, Address::repeat_byte(0x47)).abi_encode());
+    let staked = Address::repeat_byte(0x47);
+    chain.place(staked, "StandInStUsr", &[]);
+    chain.send(staked, &Staked::initializeCall { asset: ASSET }).unwrap();
+    chain.place(VAULT, "StandInWstUsr", &[]);
+    chain.send(VAULT, &Resolv::initializeCall { asset: ASSET, staked }).unwrap();
     chain.send(VAULT, &depositCall { assets: whole(1_000), receiver: OWNER }).unwrap();
     let vault = discovered(Product::Erc4626, VAULT, [ASSET, VAULT]);
     let refused = try_read_state(&mut chain, Product::Erc4626.protocol(), &vault).unwrap_err().to_string();
@@ -132,7 +162,7 @@ fn assets_that_lie_elsewhere_are_no_rule() {
 
 #[test]
 fn a_named_vault_is_asked_for_its_asset_and_read_again_in_one_round() {
-    let mut chain = placed("StandInYearnVault", &ASSET.abi_encode());
+    let mut chain = told("StandInYearnVault", &Staked::initializeCall { asset: ASSET });
     let (record, named) = (Product::Erc4626.protocol(), Erc4626::named(VAULT));
     let answer = chain.answer(record.unnamed_coin(&named).unwrap()).unwrap();
     assert_eq!(Address::from_word(alloy_primitives::B256::from_slice(&answer)), ASSET);
