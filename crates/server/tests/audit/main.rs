@@ -1,17 +1,21 @@
 //! The self-audit on a real chain: models that hold, a pool that lies, a token that begins to tax, and both when they are
 //! mended.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
+
+mod layer;
+mod named;
 
 use std::sync::Arc;
 
-use braid_devnet::addresses::PUFETH;
 use braid_devnet::{Devnet, Options, accounts, tokens};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
-use braid_primitives::{Address, B256, Bytes, U256, WETH};
+use braid_primitives::{Address, Bytes, U256, WETH};
 use braid_server::audit::Verdict;
 use braid_server::{App, Config, MarketFeed, Parts, SystemClock, router};
 use braid_store::{KeyStore, QuoteStore};
 use serde_json::{Value, json};
+
+use layer::{BALANCE_OF, GET_RESERVES, Layer, TRANSFER, TRANSFER_FROM};
 
 const KEY: &str = "test-key";
 
@@ -121,89 +125,6 @@ impl World {
         self.chain.set_code(account, &layer.code(beneath)).await.unwrap();
         code
     }
-}
-
-type Selector = [u8; 4];
-const TRANSFER: Selector = [0xa9, 0x05, 0x9c, 0xbb];
-const TRANSFER_FROM: Selector = [0x23, 0xb8, 0x72, 0xdd];
-const APPROVE: Selector = [0x09, 0x5e, 0xa7, 0xb3];
-const DEPOSIT: Selector = [0x6e, 0x55, 0x3f, 0x65];
-const PREVIEW_DEPOSIT: Selector = [0xef, 0x8b, 0x30, 0xf7];
-const PREVIEW_REDEEM: Selector = [0x4c, 0xda, 0xd5, 0x06];
-const BALANCE_OF: Selector = [0x70, 0xa0, 0x82, 0x31];
-const GET_RESERVES: Selector = [0x09, 0x02, 0xf1, 0xac];
-
-/// Code that passes every call on to other code, on its own storage.
-#[derive(Default)]
-struct Layer {
-    /// Calls that fail.
-    refuses: Vec<Selector>,
-    /// Words of the calldata, by their offset, that are passed on a hundredth less.
-    told_less: Vec<(Selector, u8)>,
-    /// Words of the calldata that are passed on a unit less.
-    told_a_unit_less: Vec<(Selector, u8)>,
-    /// Words of the answer that are given a hundredth less.
-    tells_less: Vec<(Selector, u8)>,
-    /// Words of the answer from which the seconds since a time are taken.
-    tells_less_since: Vec<(Selector, u8, u64)>,
-}
-
-impl Layer {
-    fn code(&self, beneath: Address) -> Bytes {
-        let mut code = Vec::new();
-        for selector in &self.refuses {
-            when(&mut code, selector, &[0x5f, 0x5f, 0xfd]);
-        }
-        // the calldata to memory
-        code.extend([0x36, 0x5f, 0x5f, 0x37]);
-        for (selector, at) in &self.told_less {
-            when(&mut code, selector, &less(*at));
-        }
-        for (selector, at) in &self.told_a_unit_less {
-            when(&mut code, selector, &a_unit_less(*at));
-        }
-        // delegatecall(gas, beneath, 0, calldatasize, 0, 0), and the answer to memory
-        code.extend([0x5f, 0x5f, 0x36, 0x5f, 0x73]);
-        code.extend(beneath);
-        code.extend([0x5a, 0xf4, 0x3d, 0x5f, 0x5f, 0x3e]);
-        // a failure stays one
-        let [high, low] = u16::try_from(code.len() + 7).unwrap().to_be_bytes();
-        code.extend([0x61, high, low, 0x57, 0x3d, 0x5f, 0xfd, 0x5b]);
-        for (selector, at) in &self.tells_less {
-            when(&mut code, selector, &less(*at));
-        }
-        for (selector, at, since) in &self.tells_less_since {
-            when(&mut code, selector, &less_since(*at, *since));
-        }
-        code.extend([0x3d, 0x5f, 0xf3]);
-        code.into()
-    }
-}
-
-/// Runs a body for calls of a selector, and jumps over it for others.
-fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
-    code.extend([0x5f, 0x35, 0x60, 0xe0, 0x1c, 0x63]);
-    code.extend(selector);
-    let [high, low] = u16::try_from(code.len() + 6 + body.len()).unwrap().to_be_bytes();
-    code.extend([0x14, 0x15, 0x61, high, low, 0x57]);
-    code.extend(body);
-    code.push(0x5b);
-}
-
-/// `memory[at] = memory[at] * 99 / 100`
-fn less(at: u8) -> [u8; 13] {
-    [0x60, at, 0x51, 0x60, 99, 0x02, 0x60, 100, 0x90, 0x04, 0x60, at, 0x52]
-}
-
-/// `memory[at] = memory[at] - (now - since)`
-fn less_since(at: u8, since: u64) -> Vec<u8> {
-    // push8 since, timestamp, sub: now - since; push1 at, mload, sub; push1 at, mstore
-    [&[0x67][..], &since.to_be_bytes(), &[0x42, 0x03, 0x60, at, 0x51, 0x03, 0x60, at, 0x52]].concat()
-}
-
-/// `memory[at] = memory[at] - 1`
-fn a_unit_less(at: u8) -> [u8; 9] {
-    [0x60, 1, 0x60, at, 0x51, 0x03, 0x60, at, 0x52]
 }
 
 fn units(symbol: &str, whole: u64) -> U256 {
@@ -444,94 +365,5 @@ async fn a_token_that_cannot_be_checked_is_left_out_with_a_word_to_the_user() {
         world.next_block().await;
     }
     let (status, quote) = world.quote(to, units("WETH", 1), between).await;
-    assert_eq!(status, 200, "{quote:#}");
-}
-
-/// Where nobody knows a vault.
-const NAMED: Address = Address::repeat_byte(0x76);
-
-/// A chain with OpenZeppelin's vault of wrapped ether at an address that is on no list, and a service that was told of it.
-async fn with_a_named_vault() -> World {
-    let chain = Devnet::start(Options::default()).await.unwrap();
-    let code: Bytes = chain.rpc().get("eth_getCode", json!([PUFETH, "latest"])).await.unwrap();
-    chain.set_code(NAMED, &code).await.unwrap();
-    chain.fund(WETH, accounts::TAKER, units("WETH", 100)).await.unwrap();
-    let (vault, taker) = (NAMED.into_word(), accounts::TAKER.into_word());
-    send(&chain, WETH, APPROVE, &[vault, units("WETH", 70).into()]).await;
-    send(&chain, NAMED, DEPOSIT, &[units("WETH", 70).into(), taker]).await;
-    send(&chain, WETH, TRANSFER, &[vault, units("WETH", 7).into()]).await;
-    World::on(chain, FollowerConfig { vaults: [NAMED].into(), ..FollowerConfig::default() }).await
-}
-
-/// A call by the taker, mined.
-async fn send(chain: &Devnet, to: Address, selector: Selector, words: &[B256]) {
-    let call = json!({"from": accounts::TAKER, "to": to, "data": calldata(selector, words)});
-    let receipt = chain.rpc().call("eth_sendTransactionSync", json!([call])).await.unwrap();
-    assert_eq!(receipt["status"], "0x1", "{receipt:#}");
-}
-
-fn calldata(selector: Selector, words: &[B256]) -> Bytes {
-    [&selector[..], words.concat().as_slice()].concat().into()
-}
-
-impl World {
-    fn is_in_the_market(&self, pool: Address) -> bool {
-        self.feed.latest().unwrap().head.market.pool_id(pool).is_some()
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_named_vault_is_quoted_once_the_evm_paid_what_its_model_says() {
-    let world = with_a_named_vault().await;
-    assert!(world.is_in_the_market(NAMED));
-    let sell = units("WETH", 3);
-    let (status, problem) = world.quote(WETH, sell, NAMED).await;
-    assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
-    assert!(problem["detail"].as_str().unwrap().contains(&NAMED.to_checksum(None)), "{problem:#}");
-
-    let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
-    assert_eq!((probe.pool, verdict), (NAMED, Verdict::Agrees), "a named vault comes first");
-    let call = json!({"to": NAMED, "data": calldata(PREVIEW_DEPOSIT, &[sell.into()])});
-    let preview: U256 = world.chain.rpc().get("eth_call", json!([call, "latest"])).await.unwrap();
-    let (status, quote) = world.quote(WETH, sell, NAMED).await;
-    assert_eq!(status, 200, "{quote:#}");
-    assert_eq!(quote["data"]["estimated_outputs"][0]["expected_amount"], preview.to_string(), "{quote:#}");
-    let again = world.app.audit.turn(&world.app, None).await.unwrap();
-    assert_eq!((again.0.pool, again.1), (NAMED, Verdict::Agrees), "as any pool that a quote used");
-    assert!(world.get("/metrics").await.contains("braid_audit_proven_vaults 1\n"));
-}
-
-/// In the block that it is read at such a vault says what a plain one says, and in the next one less.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
-    let mut world = with_a_named_vault().await;
-    world.next_block().await;
-    let now = world.feed.latest().unwrap().head.block().timestamp;
-    for preview in [PREVIEW_DEPOSIT, PREVIEW_REDEEM] {
-        let honest = world.code(NAMED).await;
-        let moves = Layer { tells_less_since: vec![(preview, 0, now)], ..Layer::default() };
-        world.put_over(NAMED, moves).await;
-        assert!(world.is_in_the_market(NAMED));
-        let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
-        let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
-        assert_eq!(probe.pool, NAMED);
-        assert!(difference.why.contains("a preview in 12 s would be"), "{}", difference.why);
-        assert_eq!(world.held(), [NAMED]);
-        let (status, problem) = world.quote(WETH, units("WETH", 3), NAMED).await;
-        assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
-
-        world.chain.set_code(NAMED, &honest).await.unwrap();
-        world.app.audit.quarantine.lift(NAMED);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_named_contract_that_is_no_vault_is_left_out_and_everything_else_goes_on() {
-    let chain = Devnet::start(Options::default()).await.unwrap();
-    let nobody = Address::repeat_byte(0x77);
-    let config = FollowerConfig { vaults: [token("LINK"), nobody].into(), ..FollowerConfig::default() };
-    let world = World::on(chain, config).await;
-    assert!(![token("LINK"), nobody].into_iter().any(|named| world.is_in_the_market(named)));
-    let (status, quote) = world.quote(token("LINK"), units("LINK", 20), token("USDC")).await;
     assert_eq!(status, 200, "{quote:#}");
 }
