@@ -10,13 +10,22 @@ abstract contract Vectors is Test {
     /// Reads a family of pools; false, with a plain message, where it is absent.
     function _open(string memory family) internal returns (bool) {
         string memory path = string.concat("../../shared/vectors/", family, ".json");
-        if (!vm.exists(path)) {
+        if (!_isThere(path)) {
             emit log_string(string.concat("skipped: no vectors at ", path));
             vm.skip(true);
             return false;
         }
         _file = vm.readFile(path);
         return true;
+    }
+
+    /// Where the folder is not there either, forge takes the path for one that nobody may look at.
+    function _isThere(string memory path) private returns (bool) {
+        try vm.exists(path) returns (bool there) {
+            return there;
+        } catch {
+            return false;
+        }
     }
 
     /// Reads a file of this repository.
