@@ -10,6 +10,7 @@
 
 mod aave;
 mod answers;
+mod apart;
 pub mod balancer;
 pub mod continuous;
 pub mod curve;

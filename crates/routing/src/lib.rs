@@ -5,6 +5,7 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod apart;
 mod arrival;
 mod awake;
 pub mod baseline;
@@ -35,6 +36,7 @@ mod valuation;
 mod walk;
 mod witness;
 
+pub use apart::priced_apart;
 pub use arrival::arrives;
 pub use error::SolveError;
 pub use prepare::Prepared;

@@ -13,8 +13,8 @@ use braid_execution::{
 };
 use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256, WETH};
-use braid_protocols::{Pool, PoolState, Product, morpho::MORPHO_BLUE};
-use braid_routing::{PoolFilter, Prepared, Request, Route, SolveError, solve};
+use braid_protocols::Product;
+use braid_routing::{PoolFilter, Prepared, Request, Route, SolveError, priced_apart, solve};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -171,37 +171,6 @@ impl Holdings {
     }
 }
 
-/// Whether two steps of a route go through pools that depend on one thing and are priced apart, so that the second may be a wei off:
-/// Morpho's vaults and their buffers share markets, a buffer and the vault behind it the vault, and so do a vault and a pool of Curve's with its shares (`docs/protocols/vaults.md`, `balancer.md`).
-fn priced_apart(chain: &Chain, route: &Route) -> bool {
-    let mut seen: BTreeMap<Address, Address> = BTreeMap::new();
-    let pools = route.steps.iter().filter_map(|step| chain.market.pool(step.pool));
-    let mut shared = pools.flat_map(|pool| places(chain, pool).into_iter().map(|place| (place, pool.address)));
-    shared.any(|(place, pool)| *seen.entry(place).or_insert(pool) != pool)
-}
-
-/// What a pool depends on beside itself.
-fn places(chain: &Chain, pool: &Pool) -> Vec<Address> {
-    match &pool.state {
-        PoolState::Erc4626(_) | PoolState::FluidFToken(_) => vec![pool.address],
-        PoolState::Metamorpho(_) | PoolState::VaultV2(_) => vec![pool.address, MORPHO_BLUE],
-        PoolState::BalancerV3Buffer(state)
-            if matches!(state.vault.product, Product::Erc4626 | Product::FluidFToken) =>
-        {
-            vec![state.wrapped]
-        }
-        PoolState::BalancerV3Buffer(state) => vec![state.wrapped, MORPHO_BLUE],
-        // a pool may ask the vaults of its coins for their worth, after a step that moved it
-        PoolState::Curve(_) => {
-            let coins = pool.coins.iter().filter_map(|coin| chain.market.tokens().get(*coin));
-            let vault =
-                |at: &Address| chain.market.pools().iter().any(|p| p.address == *at && p.product == Product::Erc4626);
-            coins.map(|token| token.address).filter(vault).collect()
-        }
-        _ => vec![],
-    }
-}
-
 /// Why a wish was not swapped.
 enum NotSwapped {
     NoRoute(SolveError),
@@ -223,7 +192,7 @@ async fn supply(chain: &mut Chain, wish: &Wish) {
 async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) -> Result<Measured, NotSwapped> {
     let solution = solve(prepared, &wish.request(chain)).map_err(NotSwapped::NoRoute)?;
     let route = &solution.route;
-    if priced_apart(chain, route) {
+    if !priced_apart(&chain.market, route).is_empty() {
         return Err(NotSwapped::PricedApart);
     }
     let made = route.amounts_out[0];
