@@ -21,6 +21,7 @@ sol! {
     function convertToAssets(uint256 shares) external view returns (uint256);
     function chi() external view returns (uint256);
     function vsr() external view returns (uint256);
+    function depositCap() external view returns (uint256);
     function rho() external view returns (uint256);
     function previewRedeem(uint256 shares) external view returns (uint256);
     function lastRewardAmount() external view returns (uint192);
@@ -139,6 +140,7 @@ fn sparks_vault_is_read_though_it_previews_no_more_than_it_has_and_its_cap_is_us
             totalSupplyCall::SELECTOR => units(1_000),
             balanceOfCall::SELECTOR => units(10),
             maxDepositCall::SELECTOR => units(750),
+            depositCapCall::SELECTOR => units(2_000),
             previewDepositCall::SELECTOR => asked(call) * RAY / chi,
             convertToAssetsCall::SELECTOR => asked(call) * chi / RAY,
             chiCall::SELECTOR => chi,
