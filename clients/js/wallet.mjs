@@ -23,11 +23,14 @@ export class Wallet {
     return receipt;
   }
 
+  /** Sends what is missing; the last receipt, if anything was. */
   async approve(approvals) {
+    let last = null;
     for (const approval of approvals) {
       if (approval.satisfied) continue;
-      for (const call of approval.transactions) await this.send(call);
+      for (const call of approval.transactions) last = await this.send(call);
     }
+    return last;
   }
 
   /** Signs the quote's typed data as it stands. */

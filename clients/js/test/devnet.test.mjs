@@ -186,7 +186,9 @@ test("an agent swaps with the tools of the tool server and a wallet of its own",
 
     const quote = await call("quote", { ...swap, outputs: [{ token: WETH, ratio_bps: 10_000 }] });
     assert.ok(quote.why.length > 0 && quote.certificate.gap_bps < 50);
-    await wallet.approve(quote.permit2.approvals);
+    const approved = await wallet.approve(quote.permit2.approvals);
+    // a simulation is of the block that the service knows
+    if (approved) await follow(approved.blockNumber);
     const permit2_signature = await wallet.sign(quote.permit2);
     const built = await call("build_transaction", { quote_id: quote.quote_id, permit2_signature });
     assert.equal(built.simulation.status, "success");
