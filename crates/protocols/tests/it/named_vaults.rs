@@ -120,6 +120,13 @@ fn a_cycle_of_rewards_is_told() {
     assert!(matches!(state.accrual, Accrual::Distributing { .. }), "{state:?}");
 }
 
+#[test]
+fn a_reward_that_streams_is_told() {
+    let mut chain = placed("StandInSfrxEth", &(ASSET, WEEK).abi_encode());
+    chain.set_balance(ASSET, VAULT, whole(1_012_345));
+    pays_as_modelled(&mut chain, 97, |accrual| matches!(accrual, Accrual::Streaming { .. }));
+}
+
 /// Spark's preview reverts above what lies in the vault, so that another view is asked, by which it pays.
 #[test]
 fn a_rate_that_compounds_is_told() {
