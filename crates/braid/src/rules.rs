@@ -74,7 +74,15 @@ impl RuleArgs {
         };
         let vaults: BTreeSet<Address> = self.vaults.iter().copied().collect();
         if vaults.len() > MOST_VAULTS {
-            return Err(eyre!("{} vaults are named, and at most {MOST_VAULTS} can be: see --vault", vaults.len()));
+            return Err(eyre!(
+                "{} vaults are named, and at most {MOST_VAULTS} can be: name fewer with --vault",
+                vaults.len()
+            ));
+        }
+        if self.guesses_vaults() && !products.contains(&Product::Erc4626) {
+            return Err(eyre!(
+                "--vault and --find-vaults take ERC-4626 vaults, which --deny-protocol or --allow-protocol leaves out: follow erc4626"
+            ));
         }
         Ok(FollowerConfig {
             products,

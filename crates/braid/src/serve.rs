@@ -100,8 +100,8 @@ async fn serve_until_told(args: &Args) -> Result<()> {
     let pools = args.rules.follower()?;
     if args.rules.guesses_vaults() && !config(args).audit.is_on() {
         return Err(eyre!(
-            "--vault and --find-vaults need the self-audit, which --audit-every-ms 0 or --audit-per-block 0 turns off: such a \
-            vault is quoted once it was checked"
+            "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
+            --audit-every-ms and --audit-per-block above 0, or leave these options out"
         ));
     }
     let (keys, quotes) = stores(args)?;

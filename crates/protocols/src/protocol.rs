@@ -193,10 +193,10 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Whether only a pool's own answers told what it is: nothing is quoted through it before an EVM was seen to answer as
-    /// [`foretold`](Self::foretold).
-    fn is_guessed(&self, _pool: &Pool) -> bool {
-        false
+    /// What a pool was guessed to be, in a word, where only its own answers told: nothing is quoted through it as such before an EVM was
+    /// seen to answer as [`foretold`](Self::foretold).
+    fn guessed_as(&self, _pool: &Pool) -> Option<&'static str> {
+        None
     }
 
     /// What a guessed pool would answer in a later block if nobody touched it until then, by its model. What moves with time in a way

@@ -37,11 +37,11 @@ impl Synchronizer {
         if !self.config.find_vaults || suggested.is_empty() {
             return found;
         }
-        let pools = market.pools().iter();
-        let mut room = MOST_FOUND.saturating_sub(pools.filter(|pool| self.is_found(pool)).count());
+        let in_market = market.pools().iter().filter(|pool| self.is_found(pool)).count();
+        let seen = self.known.count_of(Product::Erc4626);
+        let room = MOST_FOUND.saturating_sub(in_market).min(MOST_SEEN.saturating_sub(seen));
         for pool in suggested {
-            if room > 0 && self.known.get(pool.address).is_none() && self.known.count_of(pool.product) < MOST_SEEN {
-                room -= 1;
+            if found.len() < room && self.known.get(pool.address).is_none() {
                 found.push(pool.address);
                 self.known.insert(pool, block);
             }
@@ -51,7 +51,7 @@ impl Synchronizer {
 
     /// Whether a pool is in the market only because it was seen to trade.
     pub(super) fn is_found(&self, pool: &Pool) -> bool {
-        pool.product.protocol().is_guessed(pool) && !self.config.vaults.contains(&pool.address)
+        pool.product.protocol().guessed_as(pool).is_some() && !self.config.vaults.contains(&pool.address)
     }
 
     /// What a factory says of a vault outdoes its name.

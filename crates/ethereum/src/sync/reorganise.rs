@@ -68,6 +68,7 @@ impl Synchronizer {
         tracing::warn!(from = tip.number, to = block.number, hash = %block.hash, "the chain was reorganised");
         self.note_roll_back(block.number);
         self.known.forget_above(block.number);
+        self.learn_named_vaults();
         self.known.reconcile(&market);
         self.await_missing(&market);
         // What was read for this block may have been read of a replaced one (see `doubt`).
@@ -85,6 +86,7 @@ impl Synchronizer {
         };
         tracing::warn!(number = head.number, common, "the chain was replaced deeper than markets are kept");
         self.known.forget_above(common);
+        self.learn_named_vaults();
         self.note_roll_back(common);
         if let Some((base, touched)) = self.touched_above(common) {
             let strangers: Vec<Address> =

@@ -116,8 +116,10 @@ impl Protocol for Erc4626 {
         deposit.then(|| Self::named(log.address))
     }
 
-    fn is_guessed(&self, pool: &Pool) -> bool {
-        matches!(&pool.state, PoolState::Erc4626(state) if state.reserve.is_none()) && listed(pool.address).is_none()
+    fn guessed_as(&self, pool: &Pool) -> Option<&'static str> {
+        let PoolState::Erc4626(state) = &pool.state else { return None };
+        let guessed = state.reserve.is_none() && listed(pool.address).is_none();
+        guessed.then(|| state.form.map_or("a vault", Form::word))
     }
 
     fn foretold(&self, pool: &Pool, at: &ExecutionBlock) -> Vec<Foretold> {

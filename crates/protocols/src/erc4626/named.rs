@@ -13,6 +13,19 @@ const TOLD_BY_THEMSELVES: [Form; 5] =
     [Form::YearnVault, Form::FraxSavings, Form::FraxStaking, Form::FalconStaking, Form::SparkSavings];
 
 impl Form {
+    /// The form in a word.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Holdings => "holdings",
+            Self::YearnVault => "unlocking",
+            Self::FraxSavings => "distributing",
+            Self::FraxStaking => "streaming",
+            Self::FalconStaking => "vesting",
+            Self::SparkSavings => "compounding",
+            _ => "listed",
+        }
+    }
+
     /// The question by which a form is known.
     fn known_by(self, vault: Address, asset: Address) -> Option<Question> {
         self.questions(vault, asset).into_iter().next()

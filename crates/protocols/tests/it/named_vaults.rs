@@ -177,7 +177,7 @@ fn a_named_vault_is_asked_for_its_asset_and_read_again_in_one_round() {
     assert_eq!(record.unnamed_coin(&vault), None);
 
     let pool = read(&mut chain, &vault);
-    assert!(record.is_guessed(&pool));
+    assert_eq!(record.guessed_as(&pool), Some("unlocking"));
     let mut again = record.reader_again(&vault, &pool);
     let ReadProgress::Calls(calls) = again.start() else { panic!("a round") };
     let answers: Vec<_> = calls.into_iter().map(|call| chain.answer(call)).collect();

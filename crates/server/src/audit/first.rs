@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_primitives::{PoolId, TokenId, U256};
+use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256, WETH};
 use braid_routing::PoolFilter;
 use braid_store::quarantine::TokenAtFault;
 use tokio::task::JoinSet;
@@ -28,13 +28,18 @@ impl Audit {
         Some(token)
     }
 
+    /// Whether a token is known to move as amounts say. Ether does, and WETH is its wrapper.
+    pub fn is_sound_token(&self, token: Address) -> bool {
+        token == NATIVE_ETHER || token == WETH || self.tokens.is_sound(&token)
+    }
+
     /// The token with most pools of those that are not known, but for what waits to be tried again and what is set aside.
     fn next_token(&self, market: &Market) -> Option<TokenId> {
         let block = market.block().number;
         let open = market.tokens().iter().filter(|(_, token)| {
             let token = token.address;
-            !self.tokens.is_sound(token)
-                && self.tokens.is_due(token, block)
+            !self.is_sound_token(token)
+                && self.tokens.is_due(&token, block)
                 && self.quarantine.fault_of(token).is_none()
         });
         let ranked = open.map(|(id, _)| (market.pools_of(id).len(), Reverse(id)));
@@ -43,7 +48,7 @@ impl Audit {
 
     /// Leaves out every pool of a token that is not known to be sound.
     pub fn leave_out_unknown_tokens(&self, market: &Market, filter: &mut PoolFilter) {
-        for (id, _) in market.tokens().iter().filter(|(_, token)| !self.tokens.is_sound(token.address)) {
+        for (id, _) in market.tokens().iter().filter(|(_, token)| !self.is_sound_token(token.address)) {
             for pool in market.pools_of(id) {
                 filter.exclude_pool(*pool);
             }
@@ -54,7 +59,7 @@ impl Audit {
     pub async fn check_first(&self, app: &Arc<App>, market: &Arc<Market>, wanted: Wanted, deadline: Instant) {
         let block = market.block().number;
         let due =
-            |token: TokenId| market.tokens().get(token).is_some_and(|token| self.tokens.is_due(token.address, block));
+            |token: TokenId| market.tokens().get(token).is_some_and(|token| self.tokens.is_due(&token.address, block));
         let mut checks = JoinSet::new();
         for (token, pools) in wanted.into_iter().filter(|(token, _)| due(*token)) {
             checks.spawn(check(Arc::clone(app), Arc::clone(market), token, pools));
@@ -92,7 +97,7 @@ async fn check(app: Arc<App>, market: Arc<Market>, token: TokenId, pools: Vec<Po
             let Some(probe) = probe(&market, token, &pools) else { return };
             let why = format!("{address} {does}");
             let difference = Difference { why, token: Some(TokenAtFault { token: address, does }) };
-            app.audit.tokens.is_found_at_fault(address);
+            app.audit.tokens.is_found_at_fault(&address);
             app.audit.quarantine.hold(probe, &difference, block.number);
         }
     }

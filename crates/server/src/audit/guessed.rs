@@ -1,8 +1,9 @@
 //! Pools of which only their own answers told what they are: vaults that somebody named. No quote uses one before the EVM agreed.
 
+use braid_execution::MAX_AMOUNT;
 use braid_market::Market;
 use braid_primitives::{Address, ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::Pool;
+use braid_protocols::{Pool, SwapError};
 use braid_routing::PoolFilter;
 use braid_simulation::evm::{Overlay, view_in};
 use braid_simulation::{Fork, SimulationError};
@@ -34,7 +35,7 @@ impl Audit {
 
     fn unproven<'a>(&'a self, published: &'a Published) -> impl Iterator<Item = (PoolId, &'a Pool)> {
         let pools = published.guessed.iter().filter_map(|id| Some((*id, published.head.market.pool(*id)?)));
-        pools.filter(|(_, pool)| !self.guessed.is_sound(pool.address))
+        pools.filter(|(_, pool)| guess(pool).is_some_and(|guess| !self.guessed.is_sound(&guess)))
     }
 
     /// Pools of some tokens that were guessed and are not proven.
@@ -45,53 +46,73 @@ impl Audit {
 
     /// Whether a pool was guessed and is not proven.
     pub(super) fn is_unproven(&self, market: &Market, pool: Address) -> bool {
-        is_guessed(market, pool) && !self.guessed.is_sound(pool)
+        guess_of(market, pool).is_some_and(|guess| !self.guessed.is_sound(&guess))
     }
 
-    /// A swap in either direction of a guessed pool that should be checked now.
-    pub(super) fn next_guess(&self, published: &Published) -> Option<[Probe; 2]> {
+    /// A small swap of a guessed pool that should be checked now.
+    pub(super) fn next_guess(&self, published: &Published) -> Option<Probe> {
         let market = &published.head.market;
-        let block = market.block().number;
-        let due =
-            |pool: &Pool| self.guessed.is_due(pool.address, block) && !self.quarantine.holds(market, pool.address);
+        let due = |pool: &Pool| {
+            let due = guess(pool).is_some_and(|guess| self.guessed.is_due(&guess, market.block().number));
+            due && !self.quarantine.holds(market, pool.address)
+        };
         let (_, pool) = self.unproven(published).find(|(_, pool)| due(pool))?;
-        Some([0, 1].map(|lap| of_the_round(published, pool, lap)))
+        Some(of_the_round(published, pool, 0))
     }
 
-    /// Notes what a check says of a guessed pool; of others nothing.
-    pub(super) fn take_guess(&self, market: &Market, pool: Address, verdict: &Verdict) {
-        if !is_guessed(market, pool) {
-            return;
-        }
+    /// Notes what a check says of a guessed pool; of others nothing. `proves` where the check was of all that there is to check.
+    pub(super) fn take_guess(&self, market: &Market, pool: Address, verdict: &Verdict, proves: bool) {
+        let Some(guess) = guess_of(market, pool) else { return };
         match verdict {
+            Verdict::Agrees if !proves => {}
             Verdict::Agrees => {
-                if self.guessed.is_found_sound(pool) {
-                    tracing::info!(%pool, "a vault that was named does what its model says: quotes may use it");
+                if self.guessed.is_found_sound(guess) {
+                    tracing::info!(%pool, form = guess.1, "a vault on no list does what its model says: quotes may use it");
                 }
             }
-            Verdict::Differs(_) => self.guessed.is_found_at_fault(pool),
-            Verdict::Unknown(why) => self.guessed.is_not_known(pool, why.clone(), market.block().number),
+            Verdict::Differs(_) => self.guessed.is_found_at_fault(&guess),
+            Verdict::Unknown(why) => self.guessed.is_not_known(guess, why.clone(), market.block().number),
         }
     }
 }
 
-fn is_guessed(market: &Market, pool: Address) -> bool {
-    let pool = market.pool_id(pool).and_then(|id| market.pool(id));
-    pool.is_some_and(|pool| pool.product.protocol().is_guessed(pool))
+fn guess(pool: &Pool) -> Option<(Address, &'static str)> {
+    Some((pool.address, pool.product.protocol().guessed_as(pool)?))
 }
 
-/// Makes swaps of one pool: it agrees if one of them does and none differs.
-pub(super) fn check_all(fork: &Fork, market: &Market, probes: &[Probe]) -> Verdict {
-    let mut told = Verdict::Unknown("there is nothing to try".into());
-    for probe in probes {
-        match check::check(fork, market, probe) {
-            Verdict::Differs(difference) => return Verdict::Differs(difference),
-            Verdict::Unknown(why) if told != Verdict::Agrees => told = Verdict::Unknown(why),
-            Verdict::Agrees => told = Verdict::Agrees,
-            Verdict::Unknown(_) => {}
+fn guess_of(market: &Market, pool: Address) -> Option<(Address, &'static str)> {
+    guess(market.pool_id(pool).and_then(|id| market.pool(id))?)
+}
+
+/// Makes swaps of a pool of two coins both ways, a small one and half of the most that the model lets through: it agrees if there is one and
+/// each pays what the model says.
+pub(super) fn check_all(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
+    let Some(pool) = market.pool_id(probe.pool).and_then(|id| market.pool(id)) else {
+        return Verdict::Unknown("the market does not have the pool".into());
+    };
+    let at = market.block().next();
+    let back = Probe { coin_in: probe.coin_out, coin_out: probe.coin_in, ..*probe };
+    let mut told = Verdict::Unknown("the model pays nothing either way".into());
+    for probe in [*probe, back].into_iter().flat_map(|probe| probes(pool, &at, probe)) {
+        told = check::check(fork, market, &probe);
+        if told != Verdict::Agrees {
+            break;
         }
     }
     told
+}
+
+/// Swaps one way that the model pays for: of about so much, and of half of the most.
+fn probes(pool: &Pool, at: &ExecutionBlock, probe: Probe) -> Vec<Probe> {
+    let swap = |amount_in| pool.swap(at, probe.coin_in, probe.coin_out, amount_in);
+    let most = match swap(MAX_AMOUNT) {
+        Err(SwapError::LimitExceeded { limit, .. }) => limit,
+        Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed,
+        _ => U256::ZERO,
+    };
+    let amounts = [probe.amount_in, most / U256::from(2)];
+    let pays = |amount_in: &U256| swap(*amount_in).is_ok_and(|swap| !swap.amount_out.is_zero());
+    amounts.into_iter().filter(pays).map(|amount_in| Probe { amount_in, ..probe }).collect()
 }
 
 /// What a pool answers otherwise than its model foretells, now or later, as if nobody touched it until then.
@@ -101,7 +122,7 @@ pub(super) fn check_all(fork: &Fork, market: &Market, probes: &[Probe]) -> Verdi
 pub(super) fn unforetold(fork: &Fork, market: &Market, pool: &Pool) -> Result<Option<Difference>, SimulationError> {
     let now = market.block();
     let record = pool.product.protocol();
-    if !record.is_guessed(pool) {
+    if record.guessed_as(pool).is_none() {
         return Ok(None);
     }
     let mut overlay = Overlay::new(fork);

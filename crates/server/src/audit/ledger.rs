@@ -1,21 +1,26 @@
 //! What is known to be sound, of tokens or of vaults that somebody named. A quote goes through no other.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use braid_primitives::{Address, NATIVE_ETHER, WETH};
 
 /// Most blocks between two tries of what could not be checked.
 const LONGEST_WAIT_BLOCKS: u64 = 64;
 
-/// What is known, by address.
-#[derive(Debug, Default)]
-pub struct Ledger(Mutex<State>);
+/// What is known.
+#[derive(Debug)]
+pub struct Ledger<K>(Mutex<State<K>>);
 
-#[derive(Debug, Default)]
-struct State {
-    sound: HashSet<Address>,
-    unknown: HashMap<Address, Unknown>,
+#[derive(Debug)]
+struct State<K> {
+    sound: HashSet<K>,
+    unknown: HashMap<K, Unknown>,
+}
+
+impl<K> Default for Ledger<K> {
+    fn default() -> Self {
+        Self(Mutex::new(State { sound: HashSet::new(), unknown: HashMap::new() }))
+    }
 }
 
 /// What could not be checked.
@@ -27,48 +32,48 @@ struct Unknown {
     due_at: u64,
 }
 
-impl Ledger {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<K: Eq + Hash> Ledger<K> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether something is known to be sound. Ether is, and WETH is its wrapper.
-    pub fn is_sound(&self, what: Address) -> bool {
-        what == NATIVE_ETHER || what == WETH || self.state().sound.contains(&what)
+    /// Whether something is known to be sound.
+    pub fn is_sound(&self, what: &K) -> bool {
+        self.state().sound.contains(what)
     }
 
     /// Whether what could not be checked should be tried at a block.
-    pub fn is_due(&self, what: Address, block: u64) -> bool {
-        self.state().unknown.get(&what).is_none_or(|unknown| unknown.due_at <= block)
+    pub fn is_due(&self, what: &K, block: u64) -> bool {
+        self.state().unknown.get(what).is_none_or(|unknown| unknown.due_at <= block)
     }
 
-    /// How many are known to be sound, besides ether and WETH.
+    /// How many are known to be sound.
     pub fn count(&self) -> usize {
         self.state().sound.len()
     }
 
     /// Why something is not known to be sound.
-    pub fn why(&self, what: Address) -> String {
-        let why = self.state().unknown.get(&what).map(|unknown| unknown.why.clone());
+    pub fn why(&self, what: &K) -> String {
+        let why = self.state().unknown.get(what).map(|unknown| unknown.why.clone());
         why.unwrap_or_else(|| "its check takes longer than a quote waits".into())
     }
 
     /// Notes that something is sound; whether that is news.
-    pub(super) fn is_found_sound(&self, what: Address) -> bool {
+    pub(super) fn is_found_sound(&self, what: K) -> bool {
         let mut state = self.state();
         state.unknown.remove(&what);
         state.sound.insert(what)
     }
 
     /// Notes that something is not: nothing is known of it until it is checked again.
-    pub(super) fn is_found_at_fault(&self, what: Address) {
+    pub(super) fn is_found_at_fault(&self, what: &K) {
         let mut state = self.state();
-        state.unknown.remove(&what);
-        state.sound.remove(&what);
+        state.unknown.remove(what);
+        state.sound.remove(what);
     }
 
     /// Notes that something could not be checked: it is tried again after 1, 2, 4, … blocks.
-    pub(super) fn is_not_known(&self, what: Address, why: String, block: u64) {
+    pub(super) fn is_not_known(&self, what: K, why: String, block: u64) {
         let mut state = self.state();
         let tries = state.unknown.get(&what).map_or(0, |unknown| unknown.tries);
         let blocks = 1u64.checked_shl(tries).unwrap_or(LONGEST_WAIT_BLOCKS).min(LONGEST_WAIT_BLOCKS);
@@ -83,18 +88,18 @@ mod tests {
 
     #[test]
     fn what_could_not_be_checked_is_tried_ever_more_seldom_until_it_is_known() {
-        let (known, what) = (Ledger::default(), Address::repeat_byte(1));
-        assert!(known.is_due(what, 0) && !known.is_sound(what));
+        let (known, what) = (Ledger::default(), 1);
+        assert!(known.is_due(&what, 0) && !known.is_sound(&what));
         let mut block = 100;
         for wait in [1, 2, 4, 8, 16, 32, 64, 64] {
             known.is_not_known(what, "the node is gone".into(), block);
-            assert!(!known.is_due(what, block + wait - 1) && known.is_due(what, block + wait));
+            assert!(!known.is_due(&what, block + wait - 1) && known.is_due(&what, block + wait));
             block += wait;
         }
-        assert_eq!(known.why(what), "the node is gone");
+        assert_eq!(known.why(&what), "the node is gone");
         known.is_found_sound(what);
-        assert!(known.is_sound(what));
-        known.is_found_at_fault(what);
-        assert!(!known.is_sound(what));
+        assert!(known.is_sound(&what));
+        known.is_found_at_fault(&what);
+        assert!(!known.is_sound(&what));
     }
 }

@@ -40,9 +40,9 @@ pub struct Audit {
     /// Pools that no quote uses.
     pub quarantine: Quarantine,
     /// What is known of tokens.
-    pub tokens: Ledger,
-    /// What is known of guessed pools.
-    pub guessed: Ledger,
+    pub tokens: Ledger<Address>,
+    /// What is known of guessed pools, each as what it was guessed to be.
+    pub guessed: Ledger<(Address, &'static str)>,
     counts: [AtomicU64; 3],
     /// The block of the last checks, and how many there were.
     spent: Mutex<(u64, u32)>,
@@ -64,8 +64,8 @@ impl Audit {
         [0, 1, 2].map(|kind: usize| self.counts.get(kind).map_or(0, |count| count.load(Ordering::Relaxed)))
     }
 
-    /// Makes one check: of a guessed pool of which nothing is known, else of the pools in quarantine one that is due, else of the queue. `None` when there was nothing to check,
-    /// or nothing to check with.
+    /// Makes one check: of a guessed pool of which nothing is known, else of the pools in quarantine one that is due, else of the
+    /// queue. `None` when there was nothing to check, or nothing to check with.
     pub async fn turn(&self, app: &App, doubt: Option<&mpsc::Sender<Address>>) -> Option<(Probe, Verdict)> {
         let published = app.feed.current(&app.config).ok()?;
         let node = app.node.as_ref()?;
@@ -74,10 +74,12 @@ impl Audit {
         let guess = self.next_guess(&published);
         let due = guess.is_none().then(|| self.quarantine.due(block.number)).flatten();
         let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
-        let probe = guess.map(|[probe, _]| probe).or(due).or_else(|| {
+        let probe = guess.or(due).or_else(|| {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             queue.next(&published, |pool| self.quarantine.holds(&market, pool) || self.is_unproven(&market, pool))
         })?;
+        // one swap does not prove what was guessed, in quarantine or not
+        let proves = self.is_unproven(&market, probe.pool);
         if market.pool_id(probe.pool).is_none() {
             self.quarantine.lift(probe.pool);
             return None;
@@ -85,14 +87,14 @@ impl Audit {
         let fork = app.forks.of(node, &block);
         let job = {
             let market = Arc::clone(&market);
-            move || match (guess, at_fault) {
-                (Some(probes), _) => guessed::check_all(&fork, &market, &probes),
-                (None, Some(token)) => check::check_again(&fork, &market, &probe, token),
-                (None, None) => check::check(&fork, &market, &probe),
+            move || match at_fault {
+                _ if proves => guessed::check_all(&fork, &market, &probe),
+                Some(token) => check::check_again(&fork, &market, &probe, token),
+                None => check::check(&fork, &market, &probe),
             }
         };
         let verdict = app.simulating.run(job).await.unwrap_or_else(|problem| Verdict::Unknown(problem.detail));
-        self.take_guess(&market, probe.pool, &verdict);
+        self.take_guess(&market, probe.pool, &verdict, proves);
         self.take(probe, &verdict, block.number, doubt);
         Some((probe, verdict))
     }
@@ -108,7 +110,7 @@ impl Audit {
             }
             Verdict::Differs(difference) => {
                 if let Some(fault) = &difference.token {
-                    self.tokens.is_found_at_fault(fault.token);
+                    self.tokens.is_found_at_fault(&fault.token);
                 }
                 self.quarantine.hold(probe, difference, block);
                 // If it is our state that is wrong, reading the pool again mends it.

@@ -44,7 +44,7 @@ fn unknown(app: &App, draft: &Draft) -> Wanted {
     let known = draft.published.head.market.tokens();
     for step in &draft.solution.route.steps {
         for token in [step.token_in, step.token_out] {
-            if known.get(token).is_some_and(|token| !app.audit.tokens.is_sound(token.address)) {
+            if known.get(token).is_some_and(|token| !app.audit.is_sound_token(token.address)) {
                 wanted.entry(token).or_default().push(step.pool);
             }
         }
@@ -68,13 +68,13 @@ pub async fn settle(app: &Arc<App>, mut draft: Draft) -> Result<Draft, Problem> 
         let market = Arc::clone(&published.head.market);
         app.audit.check_first(app, &market, wanted.clone(), deadline).await;
         let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
-        let unsound: Vec<_> = addresses.filter(|(_, token)| !app.audit.tokens.is_sound(*token)).collect();
+        let unsound: Vec<_> = addresses.filter(|(_, token)| !app.audit.is_sound_token(*token)).collect();
         if unsound.is_empty() {
             break;
         }
         super::resolve::check_faults(&app.audit.quarantine, &draft.request)?;
         let unchecked = unsound.iter().filter(|(_, token)| app.audit.quarantine.fault_of(*token).is_none());
-        left_out.extend(unchecked.map(|(_, token)| (*token, app.audit.tokens.why(*token))));
+        left_out.extend(unchecked.map(|(_, token)| (*token, app.audit.tokens.why(token))));
         check_unchecked(&left_out, &draft.request)?;
         let mut aside = aside(app, &published);
         for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)) {

@@ -13,6 +13,8 @@ pub const GET_RESERVES: Selector = [0x09, 0x02, 0xf1, 0xac];
 pub struct Layer {
     /// Calls that fail.
     pub refuses: Vec<Selector>,
+    /// Calls that fail where a word of the calldata, by its offset, is above a number.
+    pub refuses_above: Vec<(Selector, u8, u128)>,
     /// Words of the calldata, by their offset, that are passed on a hundredth less.
     pub told_less: Vec<(Selector, u8)>,
     /// Words of the calldata that are passed on a unit less.
@@ -28,6 +30,10 @@ impl Layer {
         let mut code = Vec::new();
         for selector in &self.refuses {
             when(&mut code, selector, &[0x5f, 0x5f, 0xfd]);
+        }
+        for (selector, at, most) in &self.refuses_above {
+            let body = revert_above(code.len() + HEAD, *at, *most);
+            when(&mut code, selector, &body);
         }
         // the calldata to memory
         code.extend([0x36, 0x5f, 0x5f, 0x37]);
@@ -55,6 +61,9 @@ impl Layer {
     }
 }
 
+/// Bytes that [`when`] puts before a body.
+const HEAD: usize = 16;
+
 /// Runs a body for calls of a selector, and jumps over it for others.
 fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
     code.extend([0x5f, 0x35, 0x60, 0xe0, 0x1c, 0x63]);
@@ -63,6 +72,14 @@ fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
     code.extend([0x14, 0x15, 0x61, high, low, 0x57]);
     code.extend(body);
     code.push(0x5b);
+}
+
+/// `if (calldata[at] > most) revert()`, in code that begins at a place.
+fn revert_above(place: usize, at: u8, most: u128) -> Vec<u8> {
+    let [high, low] = u16::try_from(place + 29).unwrap().to_be_bytes();
+    // push16 most, push1 at, calldataload, gt, iszero, push2 end, jumpi, push0, push0, revert, end
+    let test = [0x60, at, 0x35, 0x11, 0x15, 0x61, high, low, 0x57, 0x5f, 0x5f, 0xfd, 0x5b];
+    [&[0x6f][..], &most.to_be_bytes(), &test].concat()
 }
 
 /// `memory[at] = memory[at] * 99 / 100`

@@ -295,9 +295,9 @@ async fn every_token_of_the_chain_is_found_sound_those_with_most_pools_first() {
     }
     assert_eq!(world.app.audit.quarantine.records(), []);
     for (id, token) in market.tokens().iter().filter(|(id, _)| !market.pools_of(*id).is_empty()) {
-        let (address, why) = (token.address, world.app.audit.tokens.why(token.address));
+        let (address, why) = (token.address, world.app.audit.tokens.why(&token.address));
         assert!(
-            world.app.audit.tokens.is_sound(address),
+            world.app.audit.is_sound_token(address),
             "{} of {} pools: {why}",
             token.symbol,
             market.pools_of(id).len()

@@ -12,6 +12,7 @@ use crate::{World, token, units};
 
 const APPROVE: Selector = [0x09, 0x5e, 0xa7, 0xb3];
 const DEPOSIT: Selector = [0x6e, 0x55, 0x3f, 0x65];
+const REDEEM: Selector = [0xba, 0x08, 0x76, 0x52];
 const PREVIEW_DEPOSIT: Selector = [0xef, 0x8b, 0x30, 0xf7];
 const PREVIEW_REDEEM: Selector = [0x4c, 0xda, 0xd5, 0x06];
 
@@ -91,6 +92,42 @@ async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
         world.chain.set_code(NAMED, &honest).await.unwrap();
         world.app.audit.quarantine.lift(NAMED);
     }
+}
+
+/// Deposits go through, and previews say what the model says: one way does not prove the other, now or when it is tried again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
+    let mut world = with_a_named_vault().await;
+    let honest = world.put_over(NAMED, Layer { refuses: vec![REDEEM], ..Layer::default() }).await;
+    world.next_block().await;
+    for _ in 0..3 {
+        let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
+        let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
+        assert!(probe.pool == NAMED && difference.why.contains("reverts"), "{}", difference.why);
+        assert_eq!(world.held(), [NAMED]);
+        let (status, _) = world.quote(WETH, units("WETH", 3), NAMED).await;
+        assert_eq!(status, 422);
+        while world.app.audit.quarantine.due(world.feed.latest().unwrap().head.block().number).is_none() {
+            world.next_block().await;
+        }
+    }
+    world.chain.set_code(NAMED, &honest).await.unwrap();
+    world.next_block().await;
+    world.audit_until(0).await;
+    let (status, quote) = world.quote(WETH, units("WETH", 3), NAMED).await;
+    assert_eq!(status, 200, "{quote:#}");
+}
+
+/// Small redemptions go through, and no preview tells of a limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_vault_that_gives_back_little_at_once_is_set_aside() {
+    let mut world = with_a_named_vault().await;
+    let most = units("WETH", 1).to::<u128>();
+    world.put_over(NAMED, Layer { refuses_above: vec![(REDEEM, 4, most)], ..Layer::default() }).await;
+    world.next_block().await;
+    let (_, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
+    let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
+    assert!(difference.why.contains("reverts"), "{}", difference.why);
 }
 
 #[tokio::test(flavor = "multi_thread")]
