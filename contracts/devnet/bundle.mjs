@@ -72,7 +72,8 @@ function standIns() {
   const files = folders.flatMap((folder) => fs.readdirSync(path.join(here, folder)).sort().map((file) => path.posix.join(folder, file)));
   const sources = Object.fromEntries(files.filter((f) => f.endsWith('.sol')).map((f) => [f, { content: read(here, f) }]));
   const libraries = path.join(modules, '@uniswap', 'v4-core', 'lib');
-  const usual = { '@openzeppelin/contracts/': path.join(libraries, 'openzeppelin-contracts', 'contracts'), '@solmate/': path.join(libraries, 'solmate', 'src'), '': here };
+  const uniswapV4 = { '@uniswap/v4-core/': path.join(modules, '@uniswap', 'v4-core'), '@uniswap/v4-periphery/': path.join(modules, '@uniswap', 'v4-periphery') };
+  const usual = { ...uniswapV4, '@openzeppelin/contracts/': path.join(libraries, 'openzeppelin-contracts', 'contracts'), '@solmate/': path.join(libraries, 'solmate', 'src'), '': here };
   const upgradeable = { '@openzeppelin/contracts-upgradeable/': path.join(modules, '@openzeppelin', 'contracts-upgradeable'), '@openzeppelin/contracts/': path.join(modules, 'openzeppelin-5') };
   // what uses transient storage, or OpenZeppelin's upgradeable contracts, is compiled for the fork that they need
   const group = ({ content }) => (/ transient /.test(content) ? 'transient' : content.includes('contracts-upgradeable/') ? 'upgradeable' : 'usual');
@@ -142,6 +143,12 @@ function uniswap() {
     TickLens: v3('v3-periphery', 'lens/TickLens'),
     SwapRouter02: v3('swap-router-contracts', 'SwapRouter02'),
   };
+}
+
+/** PancakeSwap V3's factory and pool ship their creation bytecode; who deploys pools, manages positions and routes is ours (`pancakeswap/`). */
+function pancakeswap() {
+  const v3 = (name) => ({ initcode: hex(json('@pancakeswap', 'v3-core', 'artifacts', 'contracts', `${name}.sol`, `${name}.json`).bytecode) });
+  return { PancakeV3Factory: v3('PancakeV3Factory'), PancakeV3Pool: v3('PancakeV3Pool') };
 }
 
 /** Balancer's second vault and the factories of several generations ship their creation bytecode. */
@@ -315,7 +322,7 @@ function preinstalls() {
 try {
   const [out] = process.argv.slice(2);
   if (out === undefined) throw new Error('usage: node bundle.mjs OUT.json');
-  const bundle = { ...uniswap(), ...balancerV2(), ...balancerV3(), ...aaveV3(), ...morpho(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
+  const bundle = { ...uniswap(), ...pancakeswap(), ...balancerV2(), ...balancerV3(), ...aaveV3(), ...morpho(), ...preinstalls(), ...ourTokens(), ...standIns(), ...sushiV2(), ...weth9() };
   fs.writeFileSync(out, JSON.stringify(bundle));
 } catch (error) {
   // Old compilers replace the handler of uncaught errors: say it ourselves.

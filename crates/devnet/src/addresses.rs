@@ -51,6 +51,17 @@ pub const SUSHI_V3_ROUTER: Address = address!("0x2E6cd2d30aa43f40aa81619ff4b6E0a
 /// SushiSwap V3's quoter.
 pub const SUSHI_V3_QUOTER: Address = address!("0x64e8802FE490fa7cc61d3463958199161Bb608A7");
 
+/// PancakeSwap V3's factory.
+pub const PANCAKE_V3_FACTORY: Address = address!("0x0BFbCF9fa4f9C56B0F40a671Ad40E0805A091865");
+/// Deploys PancakeSwap V3's pools for the factory.
+pub const PANCAKE_V3_POOL_DEPLOYER: Address = address!("0x41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9");
+/// PancakeSwap V3's position manager.
+pub const PANCAKE_V3_POSITION_MANAGER: Address = address!("0x46A15B0b27311cedF172AB29E4f4766fbE7F4364");
+/// PancakeSwap V3's router.
+pub const PANCAKE_V3_ROUTER: Address = address!("0x1b81D678ffb9C0263b24A97847620C99d213eB14");
+/// `keccak256` of the creation code of a PancakeSwap V3 pool.
+pub const PANCAKE_V3_INIT_CODE_HASH: B256 = b256!("0x6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2");
+
 /// `keccak256` of the code that mainnet holds at [`WETH9`].
 pub const WETH9_CODE_HASH: B256 = b256!("0xd0a06b12ac47863b5c7be4185c2deaad1c61557033f56c7d4ea74429cbb25e23");
 

@@ -91,6 +91,10 @@ async fn contracts_sit_at_their_mainnet_addresses() {
         at::TICK_LENS,
         at::SUSHI_V3_FACTORY,
         at::SUSHI_V3_POSITION_MANAGER,
+        at::PANCAKE_V3_FACTORY,
+        at::PANCAKE_V3_POOL_DEPLOYER,
+        at::PANCAKE_V3_POSITION_MANAGER,
+        at::PANCAKE_V3_ROUTER,
     ] {
         assert!(!code(&chain, address).await.is_empty(), "{address}");
     }
@@ -220,10 +224,14 @@ async fn every_pool_is_where_create2_puts_it_and_has_liquidity_at_its_price() {
                 let held = chain.rpc().view(pool, &IPool::getReservesCall {}).await.unwrap();
                 (pool, held.reserve1.to::<u128>() as f64 / held.reserve0.to::<u128>() as f64)
             }
-            Venue::UniswapV3 | Venue::SushiV3 => {
+            Venue::UniswapV3 | Venue::SushiV3 | Venue::PancakeV3 => {
                 let pool = chain.rpc().view(factory, &IFactory::getPoolCall { a, b, fee }).await.unwrap();
                 let salt = keccak256((a, b, fee).abi_encode());
-                assert_eq!(pool, factory.create2(salt, at::UNISWAP_V3_INIT_CODE_HASH), "{spec:?}");
+                let (deployer, init_code_hash) = match spec.venue {
+                    Venue::PancakeV3 => (at::PANCAKE_V3_POOL_DEPLOYER, at::PANCAKE_V3_INIT_CODE_HASH),
+                    _ => (factory, at::UNISWAP_V3_INIT_CODE_HASH),
+                };
+                assert_eq!(pool, deployer.create2(salt, init_code_hash), "{spec:?}");
                 assert!(chain.rpc().view(pool, &IPool::liquidityCall {}).await.unwrap() > 0, "{spec:?}");
                 let sqrt = chain.rpc().view(pool, &IPool::slot0Call {}).await.unwrap().sqrtPriceX96;
                 (pool, (f64::from(U256::from(sqrt)) / 2_f64.powi(96)).powi(2))
@@ -294,6 +302,7 @@ async fn factory_events_are_there_to_be_discovered() {
         (Venue::SushiV2, "PairCreated(address,address,address,uint256)"),
         (Venue::UniswapV3, "PoolCreated(address,address,uint24,int24,address)"),
         (Venue::SushiV3, "PoolCreated(address,address,uint24,int24,address)"),
+        (Venue::PancakeV3, "PoolCreated(address,address,uint24,int24,address)"),
     ] {
         let filter = json!([{"fromBlock": "0x0", "address": venue.factory(), "topics": [keccak256(event)]}]);
         let logs: Vec<Value> = chain.rpc().get("eth_getLogs", filter).await.unwrap();

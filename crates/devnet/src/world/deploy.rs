@@ -26,12 +26,14 @@ pub(super) type Placement = (&'static str, Address, Vec<u8>);
 pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     check_init_code(bundle, "UniswapV2Pair", at::UNISWAP_V2_INIT_CODE_HASH)?;
     check_init_code(bundle, "UniswapV3Pool", at::UNISWAP_V3_INIT_CODE_HASH)?;
+    check_init_code(bundle, "PancakeV3Pool", at::PANCAKE_V3_INIT_CODE_HASH)?;
     for (name, address) in
         [("Permit2", at::PERMIT2), ("Multicall3", at::MULTICALL3), ("Create2Deployer", at::CREATE2_DEPLOYER)]
     {
         set_code(rpc, address, &runtime(bundle, name)?).await?;
     }
     let mut placements = protocols();
+    placements.extend(pancakeswap(bundle)?);
     placements.extend(
         TOKENS
             .iter()
@@ -91,6 +93,21 @@ fn protocols() -> Vec<Placement> {
         ("QuoterV2", at::SUSHI_V3_QUOTER, (at::SUSHI_V3_FACTORY, WETH9).abi_encode_params()),
         ("SwapRouter", at::SUSHI_V3_ROUTER, (at::SUSHI_V3_FACTORY, WETH9).abi_encode_params()),
     ]
+}
+
+/// PancakeSwap V3. Its deployer, position manager and router are stand-ins, of which no package has the code.
+fn pancakeswap(bundle: &Bundle) -> Result<[Placement; 4], DevnetError> {
+    let factory = at::PANCAKE_V3_FACTORY.abi_encode();
+    Ok([
+        ("PancakeV3Factory", at::PANCAKE_V3_FACTORY, at::PANCAKE_V3_POOL_DEPLOYER.abi_encode()),
+        (
+            "StandInPancakeV3PoolDeployer",
+            at::PANCAKE_V3_POOL_DEPLOYER,
+            (initcode(bundle, "PancakeV3Pool")?.clone(),).abi_encode_params(),
+        ),
+        ("StandInPancakeV3Periphery", at::PANCAKE_V3_POSITION_MANAGER, factory.clone()),
+        ("StandInPancakeV3Periphery", at::PANCAKE_V3_ROUTER, factory),
+    ])
 }
 
 fn token(token: &Token) -> Placement {

@@ -14,7 +14,7 @@ use crate::{
     DevnetError,
     abi::{ISwapRouter, IV2Router},
     accounts::MAKER,
-    addresses::{SUSHI_V2_ROUTER, SUSHI_V3_ROUTER, SWAP_ROUTER, UNISWAP_V2_ROUTER},
+    addresses::{PANCAKE_V3_ROUTER, SUSHI_V2_ROUTER, SUSHI_V3_ROUTER, SWAP_ROUTER, UNISWAP_V2_ROUTER},
     rpc::{Rpc, Tx},
 };
 
@@ -28,7 +28,8 @@ const SECONDS_BETWEEN: u64 = 12;
 const PLENTY: U256 = U256::from_limbs([0, 1 << 63, 0, 0]);
 
 /// The contracts that trade for the maker.
-pub(super) const ROUTERS: [Address; 4] = [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER];
+pub(super) const ROUTERS: [Address; 5] =
+    [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER, PANCAKE_V3_ROUTER];
 
 /// Trades in every pool: down, up, and back to the price that it was opened at.
 pub(super) async fn trade(rpc: &Rpc, pools: &[OpenPool]) -> Result<(), DevnetError> {
@@ -44,6 +45,7 @@ pub(super) async fn trade(rpc: &Rpc, pools: &[OpenPool]) -> Result<(), DevnetErr
                     Venue::SushiV2 => batch.send(&what, pair_swap(pool, SUSHI_V2_ROUTER, leg)).await?,
                     Venue::UniswapV3 => batch.send(&what, pool_swap(pool, SWAP_ROUTER, leg)).await?,
                     Venue::SushiV3 => batch.send(&what, pool_swap(pool, SUSHI_V3_ROUTER, leg)).await?,
+                    Venue::PancakeV3 => batch.send(&what, pool_swap(pool, PANCAKE_V3_ROUTER, leg)).await?,
                 }
             }
             batch.mine().await?;

@@ -88,7 +88,11 @@ async fn address_of(rpc: &Rpc, pool: &OpenPool) -> Result<Address, DevnetError> 
 pub(super) async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for token in TOKENS {
-        let managers = [crate::addresses::UNISWAP_V3_POSITION_MANAGER, crate::addresses::SUSHI_V3_POSITION_MANAGER];
+        let managers = [
+            crate::addresses::UNISWAP_V3_POSITION_MANAGER,
+            crate::addresses::SUSHI_V3_POSITION_MANAGER,
+            crate::addresses::PANCAKE_V3_POSITION_MANAGER,
+        ];
         for spender in managers.into_iter().chain(super::history::ROUTERS) {
             let call = IErc20::approveCall { spender, value: U256::MAX };
             batch.send(token.symbol, Tx::call(MAKER, token.address, &call).gas(100_000)).await?;

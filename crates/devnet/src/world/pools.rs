@@ -14,6 +14,8 @@ pub enum Venue {
     UniswapV3,
     /// SushiSwap V3, at the pool's fee.
     SushiV3,
+    /// PancakeSwap V3, at the pool's fee.
+    PancakeV3,
 }
 
 impl Venue {
@@ -25,6 +27,7 @@ impl Venue {
             Self::SushiV2 => addresses::SUSHI_V2_FACTORY,
             Self::UniswapV3 => addresses::UNISWAP_V3_FACTORY,
             Self::SushiV3 => addresses::SUSHI_V3_FACTORY,
+            Self::PancakeV3 => addresses::PANCAKE_V3_FACTORY,
         }
     }
 
@@ -35,6 +38,7 @@ impl Venue {
             Self::UniswapV2 | Self::SushiV2 => None,
             Self::UniswapV3 => Some(addresses::UNISWAP_V3_POSITION_MANAGER),
             Self::SushiV3 => Some(addresses::SUSHI_V3_POSITION_MANAGER),
+            Self::PancakeV3 => Some(addresses::PANCAKE_V3_POSITION_MANAGER),
         }
     }
 }
@@ -83,6 +87,10 @@ const fn at_sushi(spec: PoolSpec) -> PoolSpec {
     PoolSpec { venue: Venue::SushiV3, ..spec }
 }
 
+const fn at_pancake(spec: PoolSpec) -> PoolSpec {
+    PoolSpec { venue: Venue::PancakeV3, ..spec }
+}
+
 /// Every pool. Hubs first, then the long tail.
 #[rustfmt::skip]
 pub const POOLS: &[PoolSpec] = &[
@@ -122,6 +130,9 @@ pub const POOLS: &[PoolSpec] = &[
     // what the vaults of the list take
     peg("USDS", "USDC", 100, 3_000), peg("frxETH", "WETH", 500, 2_000), peg("USDf", "USDT", 100, 1_500), peg("USR", "USDC", 100, 1_500),
     peg("GHO", "USDC", 500, 2_000), v3("ZCHF", "USDC", 500, 800), peg("USG", "USDC", 500, 600),
+    // PancakeSwap, at each of its fees
+    at_pancake(peg("USDC", "USDT", 100, 1_500)), at_pancake(v3("WETH", "USDT", 500, 1_200)), at_pancake(v3("USDC", "WETH", 2_500, 300)),
+    at_pancake(v3("WBTC", "WETH", 2_500, 900)), at_pancake(v3("LINK", "WETH", 10_000, 120)),
 ];
 
 #[cfg(test)]

@@ -118,6 +118,7 @@ pub(crate) const fn tick_spacing(fee_pips: u32) -> i32 {
     match fee_pips {
         100 => 1,
         500 => 10,
+        2_500 => 50,
         3_000 => 60,
         _ => 200,
     }
