@@ -108,6 +108,10 @@ contract Symbolic is Test {
             assert(false);
         } catch {}
         vm.prank(caller);
+        try proxy.pancakeV3SwapCallback(a, b, abi.encode(x, y, z)) {
+            assert(false);
+        } catch {}
+        vm.prank(caller);
         try proxy.balancerV3UnlockCallback(abi.encode(x, y, z)) {
             assert(false);
         } catch {}

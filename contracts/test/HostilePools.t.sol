@@ -11,7 +11,8 @@ import {
     ICallback,
     MessengerPool,
     Reentrant,
-    SessionPool
+    SessionPool,
+    TwoNamesPool
 } from "./support/Hostile.sol";
 import {IToken, Market} from "./support/Market.sol";
 import {Program} from "./support/Program.sol";
@@ -63,6 +64,15 @@ contract HostilePoolsTest is Market {
     function test_stranger_calling_the_callback_before_any_order_is_refused() public {
         vm.expectRevert(_unexpected(address(this), keccak256(abi.encode(address(this))), 0));
         ICallback(address(proxy)).uniswapV3SwapCallback(1, 1, "");
+        vm.expectRevert(_unexpected(address(this), keccak256(abi.encode(address(this))), 0));
+        ICallback(address(proxy)).pancakeV3SwapCallback(1, 1, "");
+    }
+
+    /// One guard stands behind both names: a payment that one has made cannot be asked for by the other.
+    function test_pool_that_calls_back_by_both_names_is_refused() public {
+        TwoNamesPool pool = new TwoNamesPool(address(proxy));
+        bytes memory inner = _unexpected(address(pool), _commitment(address(pool)), 0);
+        _refuse(_viaV3(address(pool)), _poolFailed(address(pool), inner));
     }
 
     function test_stranger_calling_the_callback_after_an_order_in_the_same_transaction_is_refused() public {

@@ -7,7 +7,7 @@ import {Run, Runs} from "../Run.sol";
 import {Terms} from "../Terms.sol";
 import {Wrapping} from "./Wrapping.sol";
 
-/// Pools of Uniswap V3 and SushiSwap V3. Operands: pool:address. Ether is wrapped first.
+/// Pools of Uniswap V3, SushiSwap V3 and PancakeSwap V3. Operands: pool:address. Ether is wrapped first.
 abstract contract UniswapV3 is Wrapping {
     using Runs for Run;
 
@@ -95,8 +95,17 @@ abstract contract UniswapV3 is Wrapping {
         }
     }
 
-    /// The pool asks for its input: the positive delta, in atomic units.
+    /// Answers a pool of Uniswap or SushiSwap that asks for its input: the positive delta, in atomic units.
     function uniswapV3SwapCallback(int256 amount0Delta, int256 amount1Delta, bytes calldata terms) external {
+        _paySwap(amount0Delta, amount1Delta, terms);
+    }
+
+    /// Answers a pool of PancakeSwap, the same way.
+    function pancakeV3SwapCallback(int256 amount0Delta, int256 amount1Delta, bytes calldata terms) external {
+        _paySwap(amount0Delta, amount1Delta, terms);
+    }
+
+    function _paySwap(int256 amount0Delta, int256 amount1Delta, bytes calldata terms) private {
         uint256 at = _consumeCallback(terms);
         uint256 owed = uint256(amount0Delta > 0 ? amount0Delta : amount1Delta);
         uint256 amount = Terms.amountOf(at);

@@ -6,6 +6,7 @@ import {TestToken} from "./TestToken.sol";
 
 interface ICallback {
     function uniswapV3SwapCallback(int256, int256, bytes calldata) external;
+    function pancakeV3SwapCallback(int256, int256, bytes calldata) external;
 }
 
 /// A V3-shaped pool whose answer and callbacks the test chooses. It brings back the terms that it was given, or others.
@@ -52,6 +53,21 @@ contract HostileV3Pool {
             }
         }
         return (answer0, answer1);
+    }
+}
+
+/// A V3-shaped pool that asks for its input by Uniswap's callback, then again by PancakeSwap's.
+contract TwoNamesPool {
+    ICallback private immutable proxy;
+
+    constructor(address proxy_) {
+        proxy = ICallback(proxy_);
+    }
+
+    function swap(address, bool, int256 amount, uint160, bytes calldata terms) external returns (int256, int256) {
+        proxy.uniswapV3SwapCallback(amount, amount, terms);
+        proxy.pancakeV3SwapCallback(amount, amount, terms);
+        return (0, 0);
     }
 }
 
