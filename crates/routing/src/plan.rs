@@ -6,8 +6,8 @@
 //! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::{After, Pool, Product, Swap, SwapError};
+use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
+use braid_protocols::{Product, RouteState, Swap, SwapError};
 
 use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
@@ -74,7 +74,7 @@ struct Replay<'a> {
     wrapper: Option<PoolId>,
     balances: Vec<(TokenId, U256)>,
     /// What the route did so far to the pools that it used.
-    used: Vec<(Address, After)>,
+    state: RouteState,
     steps: Vec<Step>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Replay<'a> {
             at: request.at,
             wrapper,
             balances: request.inputs.clone(),
-            used: Vec::new(),
+            state: RouteState::default(),
             steps: Vec::new(),
         })
     }
@@ -125,9 +125,8 @@ impl<'a> Replay<'a> {
 
     fn step(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
         let swap = self.swap(edge, amount_in)?;
-        match self.known(edge.pool).and_then(|at| self.used.get_mut(at)) {
-            Some((_, after)) => *after = swap.after,
-            None => self.used.extend(self.place(edge.pool).map(|place| (place, swap.after))),
+        if let Some(pool) = self.market.pool(edge.pool) {
+            self.state.record(pool, swap.after);
         }
         self.set_balance(edge.from, self.balance(edge.from).saturating_sub(amount_in));
         let held = self.balance(edge.to);
@@ -233,23 +232,11 @@ impl<'a> Replay<'a> {
         Some(Edge { pool: pair.pool, coin_in, coin_out, from, to })
     }
 
-    /// Where a pool's state lies, which others may share.
-    fn place(&self, pool: PoolId) -> Option<Address> {
-        self.market.pool(pool).map(Pool::shares_state_at)
-    }
-
-    fn known(&self, pool: PoolId) -> Option<usize> {
-        let place = self.place(pool)?;
-        self.used.iter().position(|(used, _)| *used == place)
-    }
-
     /// What a pool pays as the route has left it.
     fn swap(&self, edge: &Edge, amount_in: U256) -> Result<Swap, SwapError> {
         let unknown = SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out };
         let pool = self.market.pool(edge.pool).ok_or(unknown)?;
-        let before =
-            self.known(edge.pool).and_then(|at| self.used.get(at)).map_or(&After::Unchanged, |(_, after)| after);
-        pool.swap_after(&self.at, before, edge.coin_in, edge.coin_out, amount_in)
+        self.state.swap(pool, &self.at, edge.coin_in, edge.coin_out, amount_in)
     }
 
     fn finish(self) -> Result<Route, PlanError> {

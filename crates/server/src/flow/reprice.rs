@@ -2,7 +2,7 @@
 
 use braid_market::Market;
 use braid_primitives::{Address, ExecutionBlock, TokenId, U256};
-use braid_protocols::After;
+use braid_protocols::RouteState;
 use braid_routing::{Route, Step};
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub fn reprice(
     inputs: &[(TokenId, U256)],
     outputs: &[TokenId],
 ) -> Result<Route, RepriceError> {
-    let mut ledger = Ledger { held: inputs.to_vec(), used: Vec::new() };
+    let mut ledger = Ledger { held: inputs.to_vec(), state: RouteState::default() };
     let steps = steps.iter().map(|step| run(market, at, step, &mut ledger)).collect::<Result<Vec<_>, _>>()?;
     Ok(Route { steps, amounts_out: outputs.iter().map(|token| ledger.held(*token)).collect() })
 }
@@ -65,9 +65,8 @@ fn run(market: &Market, at: &ExecutionBlock, step: &StoredStep, ledger: &mut Led
         return Err(RepriceError::NothingAtHand(step.pool));
     }
     let refused = |error| RepriceError::Refused { pool: step.pool, error };
-    let place = pool.shares_state_at();
-    let swap = pool.swap_after(at, ledger.after(place), step.coin_in, step.coin_out, amount_in).map_err(refused)?;
-    ledger.leave(place, swap.after);
+    let swap = ledger.state.swap(pool, at, step.coin_in, step.coin_out, amount_in).map_err(refused)?;
+    ledger.state.record(pool, swap.after);
     ledger.take(token_in, amount_in);
     ledger.give(token_out, swap.amount_out);
     let StoredStep { coin_in, coin_out, share, .. } = *step;
@@ -93,10 +92,10 @@ fn taken(balance: U256, share: u32) -> U256 {
     balance.saturating_mul(U256::from(share)) >> 32
 }
 
-/// What is at hand of each token, and what the route did so far to the states that it used, by where they lie.
+/// Holds what is at hand of each token, and what the steps so far changed.
 struct Ledger {
     held: Vec<(TokenId, U256)>,
-    used: Vec<(Address, After)>,
+    state: RouteState,
 }
 
 impl Ledger {
@@ -114,41 +113,6 @@ impl Ledger {
         match self.held.iter_mut().find(|(id, _)| *id == token) {
             Some((_, held)) => *held = held.saturating_add(amount),
             None => self.held.push((token, amount)),
-        }
-    }
-
-    fn after(&self, place: Address) -> &After {
-        self.used.iter().find(|(used, _)| *used == place).map_or(&After::Unchanged, |(_, after)| after)
-    }
-
-    fn leave(&mut self, place: Address, after: After) {
-        match self.used.iter_mut().find(|(used, _)| *used == place) {
-            Some((_, known)) => *known = after,
-            None => self.used.push((place, after)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn share_zero_is_all_that_is_left() {
-        assert_eq!(taken(U256::from(7), 0), U256::from(7));
-        assert_eq!(taken(U256::from(7), 1 << 31), U256::from(3));
-    }
-
-    proptest! {
-        #[test]
-        fn branches_never_spend_more_than_there_is(balance: u128, shares: [u32; 4]) {
-            let mut left = U256::from(balance);
-            for share in shares {
-                let amount = taken(left, share);
-                prop_assert!(amount <= left);
-                left -= amount;
-            }
         }
     }
 }
