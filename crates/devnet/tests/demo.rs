@@ -90,12 +90,13 @@ impl Demo {
 }
 
 /// A swap through each product: its id, what is sold, what is bought, how much.
-const THROUGH_EACH: [[&str; 4]; 25] = [
+const THROUGH_EACH: [[&str; 4]; 26] = [
     ["wrapped_ether", "ETH", "WETH", "3"],
     ["uniswap_v2", "USDC", "WETH", "1234.5"],
     ["sushiswap_v2", "USDC", "WETH", "2345.6"],
     ["uniswap_v3", "USDC", "WETH", "3456.7"],
     ["sushiswap_v3", "USDC", "WETH", "4567.8"],
+    ["pancakeswap_v3", "WETH", "USDT", "1.25"],
     ["erc4626", "DAI", "sDAI", "1111.1"],
     ["balancer_v2_weighted", "WETH", "AAVE", "1.5"],
     ["balancer_v2_stable", "DAI", "USDT", "2222.2"],

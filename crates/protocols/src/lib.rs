@@ -20,6 +20,7 @@ pub mod fluid;
 pub mod lens;
 pub mod lido;
 pub mod morpho;
+pub mod pancakeswap;
 pub mod pool;
 pub mod protocol;
 pub mod registry;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Protocol,
     balancer::{v2, v3},
-    curve, erc4626, fluid, lido, morpho, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
+    curve, erc4626, fluid, lido, morpho, pancakeswap, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
 };
 
 macro_rules! products {
@@ -54,6 +54,8 @@ products! {
     UniswapV3 { id: "uniswap_v3", family: "uniswap", name: "Uniswap V3", record: &uniswap_v3::UNISWAP_V3 },
     /// SushiSwap V3 pools.
     SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: &sushiswap::SUSHISWAP_V3 },
+    /// PancakeSwap V3 pools.
+    PancakeswapV3 { id: "pancakeswap_v3", family: "pancakeswap", name: "PancakeSwap V3", record: &pancakeswap::PANCAKESWAP_V3 },
     /// Vaults of the list, by the ERC-4626 calls.
     Erc4626 { id: "erc4626", family: "erc4626", name: "ERC-4626 vaults", record: &erc4626::Erc4626 },
     /// Balancer V2's weighted pools.

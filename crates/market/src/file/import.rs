@@ -10,7 +10,10 @@ mod curve;
 use std::{collections::BTreeMap, sync::Arc};
 
 use braid_primitives::{Address, B256, Block, Token, TokenId, U256};
-use braid_protocols::{Pool, PoolState, Product, erc4626, fluid::dex, pool::MAX_COINS, uniswap_v2, uniswap_v3};
+use braid_protocols::{
+    Pool, PoolState, Product, erc4626, fluid::dex, pancakeswap, pool::MAX_COINS, uniswap_v2, uniswap_v3,
+    uniswap_v3::gas::Costs,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -123,7 +126,10 @@ fn wrapped_ether() -> Pool {
 fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
     let (product, state) = match text(entry, "kind") {
         "uniswap_v2" => (v2_product(text(entry, "dex")), PoolState::UniswapV2(v2(entry)?)),
-        "uniswap_v3" => (v3_product(text(entry, "dex")), PoolState::UniswapV3(v3(entry)?)),
+        "uniswap_v3" => {
+            let (product, costs) = v3_product(text(entry, "dex"));
+            (product, PoolState::UniswapV3(v3(entry, costs)?))
+        }
         "erc4626" => (Product::Erc4626, PoolState::Erc4626(Box::new(vault(entry, tokens)?))),
         "balancer_weighted" => balancer::weighted(entry, tokens)?,
         "balancer_stable" => balancer::stable(entry)?,
@@ -157,8 +163,13 @@ fn v2_product(dex: &str) -> Product {
     if dex == Product::SushiswapV2.id() { Product::SushiswapV2 } else { Product::UniswapV2 }
 }
 
-fn v3_product(dex: &str) -> Product {
-    if dex == Product::SushiswapV3.id() { Product::SushiswapV3 } else { Product::UniswapV3 }
+/// The product of a concentrated-liquidity pool, and what its swaps cost.
+fn v3_product(dex: &str) -> (Product, Costs) {
+    match dex {
+        _ if dex == Product::SushiswapV3.id() => (Product::SushiswapV3, Costs::UNISWAP),
+        _ if dex == Product::PancakeswapV3.id() => (Product::PancakeswapV3, pancakeswap::COSTS),
+        _ => (Product::UniswapV3, Costs::UNISWAP),
+    }
 }
 
 fn reserves(entry: &Value) -> Result<(u128, u128), Reason> {
@@ -173,7 +184,7 @@ fn v2(entry: &Value) -> Result<uniswap_v2::State, Reason> {
     Ok(uniswap_v2::State { reserve0, reserve1, fee_bps: number(entry, "fee_bps")? })
 }
 
-fn v3(entry: &Value) -> Result<uniswap_v3::State, Reason> {
+fn v3(entry: &Value, costs: Costs) -> Result<uniswap_v3::State, Reason> {
     Ok(uniswap_v3::State {
         sqrt_price_x96: number(entry, "sqrt_price_x96")?,
         tick: number(entry, "tick")?,
@@ -181,6 +192,7 @@ fn v3(entry: &Value) -> Result<uniswap_v3::State, Reason> {
         fee_pips: number(entry, "fee_pips")?,
         tick_spacing: number(entry, "tick_spacing")?,
         ticks: ticks(entry)?,
+        costs,
     })
 }
 

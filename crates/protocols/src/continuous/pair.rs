@@ -79,7 +79,7 @@ fn concentrated(state: &uniswap_v3::State) -> PairCurve {
     let rising = stretches(state, &stops(state, false), |root| 1.0 / root.max(start), false);
     PairCurve {
         directions: [Direction::new(gamma, start, &falling), Direction::new(gamma, 1.0 / start, &rising)],
-        gas_units: uniswap_v3::gas::SWAP_GAS_UNITS as f64,
+        gas_units: f64::from(state.costs.swap_gas_units),
     }
 }
 
@@ -102,7 +102,7 @@ fn stops(state: &uniswap_v3::State, falling: bool) -> Vec<Stop> {
     let (below, above) = state.ticks.split_at(split);
     let at_tick = |tick: &uniswap_v3::Tick| Stop {
         tick: tick.index,
-        gas_units: uniswap_v3::gas::TICK_GAS_UNITS,
+        gas_units: u64::from(state.costs.tick_gas_units),
         net: tick.liquidity_net,
         sqrt_price_x96: Some(tick.sqrt_price_x96),
     };
@@ -111,22 +111,23 @@ fn stops(state: &uniswap_v3::State, falling: bool) -> Vec<Stop> {
     let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
     // Leaving the tick that the price is in writes the oracle.
     let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
-    stops.push(bare(moved, uniswap_v3::gas::TICK_MOVED_GAS_UNITS));
+    stops.push(bare(moved, u64::from(state.costs.tick_moved_gas_units)));
+    let word_edge = u64::from(state.costs.word_gas_units);
     let spacing = state.tick_spacing.max(1);
     let compressed = state.tick.div_euclid(spacing);
     let word = (if falling { compressed } else { compressed + 1 }).div_euclid(WORD);
     for k in 0..WORD_EDGES {
         let edge = if falling { (word - k) * WORD } else { (word + k) * WORD + WORD - 1 };
-        stops.push(bare(edge.saturating_mul(spacing), uniswap_v3::gas::WORD_GAS_UNITS));
+        stops.push(bare(edge.saturating_mul(spacing), word_edge));
     }
     let last = if falling { below.first() } else { above.last() };
     let last = last.map_or(state.tick, |tick| tick.index);
     stops.retain(|stop| if falling { stop.tick >= last } else { stop.tick <= last });
     // A word's edge on an initialised tick is that tick.
     stops.sort_by_key(|stop| (if falling { -stop.tick } else { stop.tick }, stop.sqrt_price_x96.is_none()));
-    let edge = uniswap_v3::gas::WORD_GAS_UNITS;
-    stops
-        .dedup_by(|later, first| later.tick == first.tick && later.gas_units == edge && first.sqrt_price_x96.is_some());
+    stops.dedup_by(|later, first| {
+        later.tick == first.tick && later.gas_units == word_edge && first.sqrt_price_x96.is_some()
+    });
     stops
 }
 

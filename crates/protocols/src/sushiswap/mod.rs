@@ -26,4 +26,6 @@ pub static SUSHISWAP_V3: uniswap_v3::PoolProtocol = uniswap_v3::PoolProtocol {
         topic0: uniswap_v3::POOL_CREATED,
         deployment_block: 16_955_547,
     }],
+    logs: uniswap_v3::Logs::UNISWAP,
+    costs: uniswap_v3::gas::Costs::UNISWAP,
 };

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Log, address, b256};
 use alloy_sol_types::{SolEvent, sol};
 
-use super::{MAX_FEE_PIPS, MAX_TICK_SPACING, lens::LensReader, logs, reader::PoolReader};
+use super::{MAX_FEE_PIPS, MAX_TICK_SPACING, gas::Costs, lens::LensReader, logs::Logs, reader::PoolReader};
 use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
 
 sol! {
@@ -18,6 +18,8 @@ pub(crate) const POOL_CREATED: B256 = b256!("783cca1c0412dd0d695e784568c96da2e9c
 pub struct PoolProtocol {
     pub(crate) product: Product,
     pub(crate) sources: &'static [Source],
+    pub(crate) logs: Logs,
+    pub(crate) costs: Costs,
 }
 
 /// Uniswap V3 on mainnet.
@@ -30,6 +32,8 @@ pub static UNISWAP_V3: PoolProtocol = PoolProtocol {
         topic0: POOL_CREATED,
         deployment_block: 12_369_621,
     }],
+    logs: Logs::UNISWAP,
+    costs: Costs::UNISWAP,
 };
 
 impl Protocol for PoolProtocol {
@@ -60,21 +64,21 @@ impl Protocol for PoolProtocol {
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
-        logs::TOPICS
+        self.logs.topics
     }
 
     fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
         match state {
-            PoolState::UniswapV3(state) => logs::apply(state, log),
+            PoolState::UniswapV3(state) => self.logs.apply(state, log),
             _ => Err(DecodeError::State { pool: log.address, what: "not a concentrated-liquidity pool" }),
         }
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PoolReader::new(pool))
+        Box::new(PoolReader::new(pool, self.costs))
     }
 
     fn lens_reader(&self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
-        Some(Box::new(LensReader::new(pool)?))
+        Some(Box::new(LensReader::new(pool, self.costs)?))
     }
 }

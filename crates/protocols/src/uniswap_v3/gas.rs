@@ -1,5 +1,49 @@
 //! What a step through a pool costs, in gas units, as part of a route that the proxy runs.
 
+use serde::{Deserialize, Serialize};
+
+/// What a swap costs by the code that a pool runs. The constants below are Uniswap's; a fork that reads or writes other words
+/// has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Costs {
+    /// The least that a swap costs, one that ends in the tick where it began.
+    pub swap_gas_units: u32,
+    /// What a swap that ends in another tick costs more.
+    pub tick_moved_gas_units: u32,
+    /// Each edge of a bitmap word that a swap passes.
+    pub word_gas_units: u32,
+    /// Each initialised tick that a swap crosses.
+    pub tick_gas_units: u32,
+}
+
+impl Costs {
+    /// Uniswap's own code.
+    pub const UNISWAP: Self = Self {
+        swap_gas_units: SWAP_GAS_UNITS as u32,
+        tick_moved_gas_units: TICK_MOVED_GAS_UNITS as u32,
+        word_gas_units: WORD_GAS_UNITS as u32,
+        tick_gas_units: TICK_GAS_UNITS as u32,
+    };
+
+    pub(super) const fn is_uniswap(&self) -> bool {
+        matches!(self, &Self::UNISWAP)
+    }
+
+    /// Returns the gas of a swap that ended in its first tick or another, and crossed so many initialised ticks and word edges.
+    pub(super) fn of_swap(&self, tick_moved: bool, ticks_crossed: u32, words_crossed: u32) -> u64 {
+        let [swap, moved, word, tick] =
+            [self.swap_gas_units, self.tick_moved_gas_units, self.word_gas_units, self.tick_gas_units].map(u64::from);
+        let moved = if tick_moved { moved } else { 0 };
+        swap + moved + tick * u64::from(ticks_crossed) + word * u64::from(words_crossed)
+    }
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self::UNISWAP
+    }
+}
+
 /// The least that a swap costs, one that ends in the tick where it began: the call, the callback, slot0 and fee growth
 /// written, and the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 ///
@@ -21,9 +65,3 @@ pub const WORD_GAS_UNITS: u64 = 7_250;
 /// Measured on the pool's own bytecode, for ticks that were crossed before; `tests/it/gas.rs` holds it to within 7%.
 /// The first crossing of a tick costs up to 17,100 more for each slot that goes from zero to a value.
 pub const TICK_GAS_UNITS: u64 = 23_600;
-
-/// Gas of a swap that ended in its first tick or another, and crossed so many initialised ticks and word edges.
-pub(super) const fn swap_gas_units(tick_moved: bool, ticks_crossed: u32, words_crossed: u32) -> u64 {
-    let moved = if tick_moved { TICK_MOVED_GAS_UNITS } else { 0 };
-    SWAP_GAS_UNITS + moved + TICK_GAS_UNITS * ticks_crossed as u64 + WORD_GAS_UNITS * words_crossed as u64
-}

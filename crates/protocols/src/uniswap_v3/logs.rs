@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256, Log, U256, b256};
+use alloy_primitives::{Address, B256, Log, LogData, U256, b256};
 use alloy_sol_types::{SolEvent, sol};
 
-use super::{State, Tick};
+use super::{After, State, Tick};
 use crate::{DecodeError, Freshness};
 
 sol! {
@@ -15,26 +15,59 @@ sol! {
     event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
 }
 
-const INITIALIZE: B256 = b256!("98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95");
+/// `topic0` of the first price of a pool.
+pub(crate) const INITIALIZE: B256 = b256!("98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95");
 const SWAP: B256 = b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67");
-const MINT: B256 = b256!("7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde");
-const BURN: B256 = b256!("0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c");
+/// `topic0` of liquidity that comes.
+pub(crate) const MINT: B256 = b256!("7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde");
+/// `topic0` of liquidity that goes.
+pub(crate) const BURN: B256 = b256!("0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c");
 
-/// `topic0` of every event that changes what a pool pays. `Collect`, `Flash`, `SetFeeProtocol` and the oracle's own do not.
-pub(super) const TOPICS: &[B256] = &[INITIALIZE, SWAP, MINT, BURN];
+/// The events of a pool's code. Forks differ in how they tell of a swap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Logs {
+    /// `topic0` of every event that changes what a pool pays. `Collect`, `Flash`, `SetFeeProtocol` and the oracle's own do not.
+    pub(super) topics: &'static [B256],
+    swap: B256,
+    price_after: fn(&LogData) -> Option<After>,
+}
 
-/// Applies one log.
-pub(super) fn apply(state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
+impl Logs {
+    /// Uniswap's own events.
+    pub(crate) const UNISWAP: Self = Self::with_swap(SWAP, &[INITIALIZE, SWAP, MINT, BURN], |data| {
+        let event = Swap::decode_log_data_validate(data).ok()?;
+        let (sqrt_price_x96, tick) = (U256::from(event.sqrtPriceX96), event.tick.as_i32());
+        Some(After { sqrt_price_x96, tick, liquidity: event.liquidity })
+    });
+
+    /// Uniswap's events but for that of a swap; `topics` has all four.
+    pub(crate) const fn with_swap(
+        swap: B256,
+        topics: &'static [B256],
+        price_after: fn(&LogData) -> Option<After>,
+    ) -> Self {
+        Self { topics, swap, price_after }
+    }
+
+    /// Applies one log.
+    pub(super) fn apply(&self, state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
+        let topic0 = log.topics().first().copied().unwrap_or_default();
+        if topic0 != self.swap {
+            return apply(state, topic0, log);
+        }
+        let malformed = DecodeError::Log { event: "Swap", emitter: log.address };
+        let after = (self.price_after)(&log.data).ok_or(malformed)?;
+        move_price(state, after).map(|()| Freshness::Applied).map_err(|what| impossible(log.address, what))
+    }
+}
+
+/// Applies a log that is no swap.
+fn apply(state: &mut State, topic0: B256, log: &Log) -> Result<Freshness, DecodeError> {
     let malformed = |event| move |_| DecodeError::Log { event, emitter: log.address };
-    let topic0 = log.topics().first().copied().unwrap_or_default();
     let changed = match topic0 {
         INITIALIZE => {
             let event = Initialize::decode_log_data_validate(&log.data).map_err(malformed("Initialize"))?;
             initialise(state, U256::from(event.sqrtPriceX96), event.tick.as_i32())
-        }
-        SWAP => {
-            let event = Swap::decode_log_data_validate(&log.data).map_err(malformed("Swap"))?;
-            move_price(state, U256::from(event.sqrtPriceX96), event.tick.as_i32(), event.liquidity)
         }
         MINT => {
             let event = Mint::decode_log_data_validate(&log.data).map_err(malformed("Mint"))?;
@@ -65,7 +98,8 @@ fn initialise(state: &mut State, sqrt_price_x96: U256, tick: i32) -> Result<(), 
     Ok(())
 }
 
-fn move_price(state: &mut State, sqrt_price_x96: U256, tick: i32, liquidity: u128) -> Result<(), &'static str> {
+fn move_price(state: &mut State, after: After) -> Result<(), &'static str> {
+    let After { sqrt_price_x96, tick, liquidity } = after;
     let next = State { sqrt_price_x96, tick, liquidity, ..state.clone() };
     next.validate_price()?;
     next.validate_liquidity()?;

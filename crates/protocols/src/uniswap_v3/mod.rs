@@ -17,6 +17,7 @@ pub mod tick_math;
 
 pub(crate) use cold::POOL_CREATED;
 pub use cold::{PoolProtocol, UNISWAP_V3};
+pub(crate) use logs::{BURN, INITIALIZE, Logs, MINT};
 pub use state::{After, State, Tick};
 pub use step::OPCODE;
 pub(crate) use step::step_code;

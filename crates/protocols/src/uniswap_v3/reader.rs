@@ -5,11 +5,12 @@ use std::sync::Arc;
 use alloy_primitives::{Address, Bytes, U256, aliases::I24};
 use alloy_sol_types::{SolCall, sol};
 
-use super::{MAX_TICK_SPACING, State, Tick, tick_math::MAX_TICK};
+use super::{MAX_TICK_SPACING, State, Tick, gas::Costs, tick_math::MAX_TICK};
 use crate::{Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader};
 
 sol! {
-    function slot0() external view returns (uint160 sqrtPriceX96, int24 tick, uint16 observationIndex, uint16 observationCardinality, uint16 observationCardinalityNext, uint8 feeProtocol, bool unlocked);
+    // `feeProtocol` is 8 bits wide at Uniswap, 32 at PancakeSwap
+    function slot0() external view returns (uint160 sqrtPriceX96, int24 tick, uint16 observationIndex, uint16 observationCardinality, uint16 observationCardinalityNext, uint32 feeProtocol, bool unlocked);
     function liquidity() external view returns (uint128 inRange);
     function tickBitmap(int16 word) external view returns (uint256 bits);
     function ticks(int24 tick) external view returns (uint128 liquidityGross, int128 liquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128, int56 tickCumulativeOutside, uint160 secondsPerLiquidityOutsideX128, uint32 secondsOutside, bool initialized);
@@ -32,8 +33,8 @@ pub(super) struct PoolReader {
 }
 
 impl PoolReader {
-    pub(super) fn new(pool: &Discovered) -> Self {
-        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing);
+    pub(super) fn new(pool: &Discovered, costs: Costs) -> Self {
+        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing, costs);
         Self { pool: pool.address, state, round: Round::Price }
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     MAX_FEE_PIPS, MAX_TICK_SPACING,
+    gas::Costs,
     tick_math::{self, MAX_SQRT_PRICE_X96, MAX_TICK, MIN_SQRT_PRICE_X96, MIN_TICK},
 };
 
@@ -26,6 +27,9 @@ pub struct State {
     pub tick_spacing: i32,
     /// Initialised ticks, ascending.
     pub ticks: Arc<[Tick]>,
+    /// What a swap costs by the code that the pool runs.
+    #[serde(default, skip_serializing_if = "Costs::is_uniswap")]
+    pub costs: Costs,
 }
 
 /// An initialised tick. Made by [`Tick::new`], which knows its price.
@@ -82,8 +86,8 @@ pub struct After {
 
 impl State {
     /// A pool that was created and not yet initialised: it refuses every swap.
-    pub fn uninitialised(fee_pips: u32, tick_spacing: i32) -> Self {
-        Self { sqrt_price_x96: U256::ZERO, tick: 0, liquidity: 0, fee_pips, tick_spacing, ticks: Arc::from([]) }
+    pub fn uninitialised(fee_pips: u32, tick_spacing: i32, costs: Costs) -> Self {
+        Self { sqrt_price_x96: U256::ZERO, tick: 0, liquidity: 0, fee_pips, tick_spacing, ticks: Arc::from([]), costs }
     }
 
     /// Checks that a pool can be in this state: parameters in range, price and tick in agreement, ticks ascending on the

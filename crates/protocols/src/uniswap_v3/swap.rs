@@ -5,7 +5,7 @@ use alloy_primitives::U256;
 use super::{
     After, State,
     bitmap::{Cursor, Stop, words_between},
-    gas, liquidity_math, swap_math,
+    liquidity_math, swap_math,
     tick_math::{self, MAX_SQRT_PRICE_X96, MAX_TICK, MIN_SQRT_PRICE_X96, MIN_TICK},
 };
 use crate::{Swap, SwapError};
@@ -66,7 +66,7 @@ impl State {
         }
         Ok(Swap {
             amount_out: walk.amount_out,
-            gas_units: gas::swap_gas_units(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
+            gas_units: self.costs.of_swap(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
             after: crate::After::UniswapV3(After {
                 sqrt_price_x96: walk.price_x96,
                 tick: walk.tick,

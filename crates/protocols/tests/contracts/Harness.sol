@@ -66,11 +66,27 @@ contract Harness {
     }
 
     function uniswapV3MintCallback(uint256 owed0, uint256 owed1, bytes calldata) external {
+        _payMint(owed0, owed1);
+    }
+
+    function pancakeV3MintCallback(uint256 owed0, uint256 owed1, bytes calldata) external {
+        _payMint(owed0, owed1);
+    }
+
+    function uniswapV3SwapCallback(int256 owed0, int256 owed1, bytes calldata) external {
+        _paySwap(owed0, owed1);
+    }
+
+    function pancakeV3SwapCallback(int256 owed0, int256 owed1, bytes calldata) external {
+        _paySwap(owed0, owed1);
+    }
+
+    function _payMint(uint256 owed0, uint256 owed1) private {
         if (owed0 > 0) coin0.transfer(msg.sender, owed0);
         if (owed1 > 0) coin1.transfer(msg.sender, owed1);
     }
 
-    function uniswapV3SwapCallback(int256 owed0, int256 owed1, bytes calldata) external {
+    function _paySwap(int256 owed0, int256 owed1) private {
         if (owed0 > 0) coin0.transfer(msg.sender, uint256(owed0));
         if (owed1 > 0) coin1.transfer(msg.sender, uint256(owed1));
     }

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256, keccak256};
 use alloy_sol_types::SolValue;
-use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3};
+use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3, uniswap_v3::gas::Costs};
 
 use crate::support::bytecode;
 
@@ -13,6 +13,9 @@ const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 const UNISWAP_PAIR: B256 = b256!("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f");
 const SUSHISWAP_PAIR: B256 = b256!("e18a34eb0e04b04f7a0ac29a6e80748dca96319b42c54d679cb821dca90c6303");
 const POOL: B256 = b256!("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54");
+const PANCAKE_POOL: B256 = b256!("6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2");
+/// Deploys the pools of PancakeSwap V3's factory.
+const PANCAKE_DEPLOYER: Address = address!("41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9");
 
 fn factory(product: Product) -> Address {
     let [source] = product.protocol().sources() else { panic!("{product:?} has one factory") };
@@ -33,12 +36,16 @@ fn factories_deploy_well_known_pools_at_their_addresses() {
     for (product, salt, init_code_hash, pool) in known {
         assert_eq!(factory(product).create2(salt, init_code_hash), pool, "{product:?}");
     }
+    // PancakeSwap's factory leaves that to another contract
+    let pool = address!("1ac1A8FEaAEa1900C4166dEEed0C11cC10669D36");
+    assert_eq!(PANCAKE_DEPLOYER.create2(pool_salt(500), PANCAKE_POOL), pool);
 }
 
 #[test]
 fn the_packages_hold_the_code_that_mainnet_runs() {
     assert_eq!(keccak256(bytecode::initcode("UniswapV2Pair")), UNISWAP_PAIR);
     assert_eq!(keccak256(bytecode::initcode("UniswapV3Pool")), POOL);
+    assert_eq!(keccak256(bytecode::initcode("PancakeV3Pool")), PANCAKE_POOL);
 }
 
 #[test]
@@ -47,7 +54,7 @@ fn topics_are_the_hashes_of_their_signatures() {
     let pair_created = keccak256("PairCreated(address,address,address,uint256)");
     let pool_created = keccak256("PoolCreated(address,address,uint24,int24,address)");
     assert_eq!([announced(Product::UniswapV2), announced(Product::SushiswapV2)], [pair_created; 2]);
-    assert_eq!([announced(Product::UniswapV3), announced(Product::SushiswapV3)], [pool_created; 2]);
+    assert_eq!([Product::UniswapV3, Product::SushiswapV3, Product::PancakeswapV3].map(announced), [pool_created; 3]);
 
     let pair_topics = [keccak256("Sync(uint112,uint112)")];
     let pool_topics = [
@@ -63,6 +70,9 @@ fn topics_are_the_hashes_of_their_signatures() {
     for product in [Product::UniswapV3, Product::SushiswapV3] {
         assert_eq!(product.protocol().freshness_topics(), pool_topics);
     }
+    let [initialize, _, mint, burn] = pool_topics;
+    let swap = keccak256("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)");
+    assert_eq!(Product::PancakeswapV3.protocol().freshness_topics(), [initialize, swap, mint, burn]);
 }
 
 #[test]
@@ -171,7 +181,7 @@ fn a_log_that_is_not_what_it_claims_leaves_the_state_alone() {
     let pool = address!("00000000000000000000000000000000000000aa");
     let states = [
         (Product::UniswapV2, PoolState::UniswapV2(uniswap_v2::State { reserve0: 5, reserve1: 7, fee_bps: 30 })),
-        (Product::UniswapV3, PoolState::UniswapV3(uniswap_v3::State::uninitialised(3_000, 60))),
+        (Product::UniswapV3, PoolState::UniswapV3(uniswap_v3::State::uninitialised(3_000, 60, Costs::UNISWAP))),
     ];
     for (product, state) in states {
         let record = product.protocol();

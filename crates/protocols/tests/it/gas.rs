@@ -4,11 +4,15 @@
 use alloy_primitives::U256;
 use braid_protocols::uniswap_v3::gas::{SWAP_GAS_UNITS, TICK_GAS_UNITS, WORD_GAS_UNITS};
 
-use crate::support::v3::Venue;
+use crate::support::v3::{Code, Venue};
 
 /// A pool at price one whose storage has been written before, as that of a pool in use is.
 fn used_pool(ranges: &[(i32, i32, u128)]) -> Venue {
-    let mut venue = Venue::new(3_000, 60);
+    used_pool_of(Code::Uniswap, (3_000, 60), ranges)
+}
+
+fn used_pool_of(code: Code, (fee_pips, tick_spacing): (u32, i32), ranges: &[(i32, i32, u128)]) -> Venue {
+    let mut venue = Venue::of(code, fee_pips, tick_spacing);
     venue.initialise(U256::ONE << 96);
     for (lower, upper, liquidity) in ranges {
         venue.mint(*lower, *upper, *liquidity);
@@ -56,4 +60,23 @@ fn each_word_walked_through_costs_what_the_model_says() {
     let words = rows.iter().map(|row| row.1 / WORD_GAS_UNITS);
     println!("words walked, gas: {:?}", words.zip(rows.iter().map(|row| row.0)).collect::<Vec<_>>());
     assert!(error_of_growth(&rows).abs() < 0.07, "off by {}", error_of_growth(&rows));
+}
+
+/// The same pools by both codes, so that what the harness costs falls out: what PancakeSwap's swap costs more than Uniswap's is what
+/// the model says, with nothing crossed, ticks crossed and words walked through.
+#[test]
+fn pancakeswaps_pools_cost_more_than_uniswaps_by_what_the_model_says() {
+    let ladder: Vec<_> =
+        (-40..40).map(|step| (step * 60, (step + 1) * 60, 10_u128.pow(18) + 1_000 * (step + 50) as u128)).collect();
+    let steps: Vec<u128> = (0..12).map(|step| 10_u128.pow(12) + step * 6 * 10_u128.pow(15)).collect();
+    let powers: Vec<u128> = [12, 15, 19, 20, 22, 24, 26].map(|power| 10_u128.pow(power)).to_vec();
+    for (ranges, amounts) in [(ladder, steps), (vec![(-887_220, 887_220, 10_u128.pow(18))], powers)] {
+        let [uniswap, pancake] = [Code::Uniswap, Code::PancakeSwap]
+            .map(|code| measure(&mut used_pool_of(code, (500, 10), &ranges), amounts.iter().copied()));
+        for (uniswap, pancake) in uniswap.iter().zip(&pancake) {
+            let [measured, model] = [pancake.0 as f64 - uniswap.0 as f64, pancake.1 as f64 - uniswap.1 as f64];
+            println!("{} more gas, {model} by the model", measured);
+            assert!((model - measured).abs() < 0.01 * uniswap.0 as f64, "{measured} more gas, {model} by the model");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Pools of Uniswap V3 against their own bytecode. SushiSwap V3 runs the same code.
+//! Pools of Uniswap V3 and of PancakeSwap V3 against their own bytecode. SushiSwap V3 runs Uniswap's.
 
 use alloy_primitives::U256;
 use braid_protocols::{After, Swap, SwapError, uniswap_v3::State};
@@ -6,11 +6,12 @@ use braid_protocols::{After, Swap, SwapError, uniswap_v3::State};
 use crate::support::{
     chain::Reason,
     random::Random,
-    v3::{Outcome, Venue},
+    v3::{Code, Outcome, Venue},
 };
 
 /// A fee tier and how hard to try it.
 struct Tier {
+    code: Code,
     fee_pips: u32,
     tick_spacing: i32,
     pools: usize,
@@ -33,7 +34,7 @@ fn differential(tier: &Tier, seed: u64) {
     let mut random = Random::new(seed);
     let mut tally = Tally::default();
     for _ in 0..tier.pools {
-        let mut venue = Venue::new(tier.fee_pips, tier.tick_spacing);
+        let mut venue = Venue::of(tier.code, tier.fee_pips, tier.tick_spacing);
         venue.populate(&mut random, 40);
         let mut scales = [true, false].map(|zero_for_one| Scale::of(venue.state(), zero_for_one));
         for turn in 0..tier.swaps_per_pool {
@@ -48,7 +49,7 @@ fn differential(tier: &Tier, seed: u64) {
             }
         }
     }
-    println!("{} pips, spacing {}: {tally:?}", tier.fee_pips, tier.tick_spacing);
+    println!("{:?}, {} pips, spacing {}: {tally:?}", tier.code, tier.fee_pips, tier.tick_spacing);
     let all = tier.pools * tier.swaps_per_pool;
     assert!(tally.paid > all / 2 && tally.crossing > all / 10, "too few real swaps: {tally:?}");
     assert!(tally.exhausted > 0 && tally.nothing_out > 0 && tally.refused > 0, "a kind of error is missing: {tally:?}");
@@ -139,7 +140,14 @@ fn random_amount(random: &mut Random, scale: &Scale, past_the_end_one_in: u64) -
 #[test]
 fn pools_at_a_hundredth_of_a_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 100, tick_spacing: 1, pools: 100, swaps_per_pool: 200, past_the_end_one_in: 4_000 },
+        &Tier {
+            code: Code::Uniswap,
+            fee_pips: 100,
+            tick_spacing: 1,
+            pools: 100,
+            swaps_per_pool: 200,
+            past_the_end_one_in: 4_000,
+        },
         11,
     );
 }
@@ -147,7 +155,14 @@ fn pools_at_a_hundredth_of_a_percent_pay_what_the_model_says() {
 #[test]
 fn pools_at_five_hundredths_of_a_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 500, tick_spacing: 10, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 400 },
+        &Tier {
+            code: Code::Uniswap,
+            fee_pips: 500,
+            tick_spacing: 10,
+            pools: 150,
+            swaps_per_pool: 200,
+            past_the_end_one_in: 400,
+        },
         12,
     );
 }
@@ -155,7 +170,14 @@ fn pools_at_five_hundredths_of_a_percent_pay_what_the_model_says() {
 #[test]
 fn pools_at_three_tenths_of_a_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 3_000, tick_spacing: 60, pools: 150, swaps_per_pool: 200, past_the_end_one_in: 100 },
+        &Tier {
+            code: Code::Uniswap,
+            fee_pips: 3_000,
+            tick_spacing: 60,
+            pools: 150,
+            swaps_per_pool: 200,
+            past_the_end_one_in: 100,
+        },
         13,
     );
 }
@@ -163,7 +185,14 @@ fn pools_at_three_tenths_of_a_percent_pay_what_the_model_says() {
 #[test]
 fn pools_at_one_percent_pay_what_the_model_says() {
     differential(
-        &Tier { fee_pips: 10_000, tick_spacing: 200, pools: 120, swaps_per_pool: 200, past_the_end_one_in: 30 },
+        &Tier {
+            code: Code::Uniswap,
+            fee_pips: 10_000,
+            tick_spacing: 200,
+            pools: 120,
+            swaps_per_pool: 200,
+            past_the_end_one_in: 30,
+        },
         14,
     );
 }
@@ -171,7 +200,30 @@ fn pools_at_one_percent_pay_what_the_model_says() {
 #[test]
 fn pools_of_odd_fees_and_spacings_pay_what_the_model_says() {
     for (seed, fee_pips, tick_spacing) in [(15, 0, 7), (16, 999_999, 16_383), (17, 25, 128)] {
-        differential(&Tier { fee_pips, tick_spacing, pools: 15, swaps_per_pool: 120, past_the_end_one_in: 30 }, seed);
+        differential(
+            &Tier {
+                code: Code::Uniswap,
+                fee_pips,
+                tick_spacing,
+                pools: 15,
+                swaps_per_pool: 120,
+                past_the_end_one_in: 30,
+            },
+            seed,
+        );
+    }
+}
+
+/// Its own factory allows other fees, and its pools keep a third of each for the protocol, which takes nothing from what a swap pays.
+#[test]
+fn pancakeswaps_pools_pay_what_the_model_says() {
+    let long = std::env::var_os("LONG").is_some();
+    for (seed, fee_pips, tick_spacing, past_the_end_one_in) in
+        [(21, 100, 1, 4_000), (22, 500, 10, 400), (23, 2_500, 50, 100), (24, 10_000, 200, 30)]
+    {
+        let (pools, swaps_per_pool) = if long { (150, 200) } else { (25, 120) };
+        let tier = Tier { code: Code::PancakeSwap, fee_pips, tick_spacing, pools, swaps_per_pool, past_the_end_one_in };
+        differential(&tier, seed);
     }
 }
 

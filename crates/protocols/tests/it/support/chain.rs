@@ -53,7 +53,12 @@ impl Chain {
 
     /// Deploys a contract of the bundle. Constructor arguments are a tuple of static types.
     pub fn deploy(&mut self, name: &str, arguments: &impl SolValue) -> Address {
-        let code = [bytecode::initcode(name).as_ref(), &arguments.abi_encode()].concat();
+        self.deploy_with(name, &arguments.abi_encode())
+    }
+
+    /// Deploys a contract of the bundle with encoded constructor arguments.
+    pub fn deploy_with(&mut self, name: &str, arguments: &[u8]) -> Address {
+        let code = [bytecode::initcode(name).as_ref(), arguments].concat();
         let nonce = self.nonce(OWNER);
         let tx = TxEnv { kind: TxKind::Create, data: code.into(), nonce, ..transaction() };
         match self.evm.transact_commit(tx).unwrap() {

@@ -1,13 +1,14 @@
 //! A real V3 pool, made by the real factory, and random positions in it.
 
 use alloy_primitives::{Address, I256, U256, aliases::I24, aliases::U24};
-use alloy_sol_types::{SolCall, SolEvent, sol};
+use alloy_sol_types::{SolCall, SolEvent, SolValue, sol};
 use braid_protocols::{
     Discovered, Freshness, PoolState, Product, Protocol,
     uniswap_v3::{After, State, tick_math},
 };
 
 use super::{
+    bytecode,
     chain::{Chain, OWNER, Reason, read_state},
     random::Random,
 };
@@ -21,6 +22,42 @@ sol! {
     function mint(address pool, int24 lower, int24 upper, uint128 liquidity) external;
     function burn(address pool, int24 lower, int24 upper, uint128 liquidity) external;
     event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
+}
+
+/// Whose code a pool runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    Uniswap,
+    PancakeSwap,
+}
+
+impl Code {
+    fn record(self) -> &'static dyn Protocol {
+        match self {
+            Self::Uniswap => Product::UniswapV3.protocol(),
+            Self::PancakeSwap => Product::PancakeswapV3.protocol(),
+        }
+    }
+
+    /// Deploys a factory.
+    fn factory(self, chain: &mut Chain) -> Address {
+        match self {
+            Self::Uniswap => chain.deploy("UniswapV3Factory", &()),
+            Self::PancakeSwap => {
+                let code = bytecode::initcode("PancakeV3Pool");
+                let deployer = chain.deploy_with("StandInPancakeV3PoolDeployer", &(code,).abi_encode_params());
+                chain.deploy("PancakeV3Factory", &(deployer,))
+            }
+        }
+    }
+
+    /// The fees, with their tick spacings, that a fresh factory allows.
+    const fn first_fees(self) -> &'static [(u32, i32)] {
+        match self {
+            Self::Uniswap => &[(500, 10), (3_000, 60), (10_000, 200)],
+            Self::PancakeSwap => &[(100, 1), (500, 10), (2_500, 50), (10_000, 200)],
+        }
+    }
 }
 
 /// A pool with the state that its logs have built.
@@ -46,8 +83,13 @@ pub struct Outcome {
 }
 
 impl Venue {
-    /// A pool of a fresh factory, not yet initialised.
+    /// A pool of a fresh factory of Uniswap's, not yet initialised.
     pub fn new(fee_pips: u32, tick_spacing: i32) -> Self {
+        Self::of(Code::Uniswap, fee_pips, tick_spacing)
+    }
+
+    /// A pool of a fresh factory, not yet initialised.
+    pub fn of(code: Code, fee_pips: u32, tick_spacing: i32) -> Self {
         let mut chain = Chain::new();
         let mut coins = [(); 2].map(|()| chain.deploy("Coin", &(OWNER, U256::ZERO)));
         coins.sort();
@@ -55,14 +97,14 @@ impl Venue {
         for coin in coins {
             chain.set_balance(coin, harness, U256::ONE << 254);
         }
-        let factory = chain.deploy("UniswapV3Factory", &());
+        let factory = code.factory(&mut chain);
         let fee = U24::from(fee_pips);
-        if !matches!((fee_pips, tick_spacing), (500, 10) | (3_000, 60) | (10_000, 200)) {
+        if !code.first_fees().contains(&(fee_pips, tick_spacing)) {
             let tick_spacing = I24::try_from(tick_spacing).unwrap();
             chain.send(factory, &enableFeeAmountCall { fee, tickSpacing: tick_spacing }).unwrap();
         }
         let created = chain.send(factory, &createPoolCall { a: coins[1], b: coins[0], fee }).unwrap();
-        let record = Product::UniswapV3.protocol();
+        let record = code.record();
         let pool = record.discover(&created.logs[0]).unwrap();
         assert_eq!((pool.fee_pips, pool.tick_spacing, &pool.coins[..]), (fee_pips, tick_spacing, &coins[..]));
         let max_liquidity = chain.view(pool.address, &maxLiquidityPerTickCall {});
@@ -115,15 +157,13 @@ impl Venue {
         let (paid, received) =
             if zero_for_one { (amounts.amount0, amounts.amount1) } else { (amounts.amount1, amounts.amount0) };
         let log = done.logs.iter().find(|log| log.address == self.pool.address).unwrap();
-        let event = Swap::decode_log_data(&log.data).unwrap();
+        // PancakeSwap's event has two more words at its end
+        let event = Swap::abi_decode_data(log.data.data.get(..160).unwrap()).unwrap();
+        let (_, _, sqrt_price_x96, liquidity, tick) = event;
         Ok(Outcome {
             consumed: unsigned(paid),
             amount_out: unsigned(-received),
-            after: After {
-                sqrt_price_x96: U256::from(event.sqrtPriceX96),
-                tick: event.tick.as_i32(),
-                liquidity: event.liquidity,
-            },
+            after: After { sqrt_price_x96: U256::from(sqrt_price_x96), tick: tick.as_i32(), liquidity },
             gas_used: done.gas_used,
         })
     }
