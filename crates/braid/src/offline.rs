@@ -170,7 +170,7 @@ pub(crate) fn quote(args: &QuoteArgs) -> Result<()> {
 fn proven(market: &Market) -> PoolFilter {
     let mut filter = PoolFilter::default();
     for (id, pool) in (0..).map(PoolId).zip(market.pools()) {
-        if pool.product.protocol().guessed_as(pool).is_some() {
+        if pool.product.guessed_as(pool).is_some() {
             filter.exclude_pool(id);
         }
     }

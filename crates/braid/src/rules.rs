@@ -79,7 +79,7 @@ impl RuleArgs {
                 vaults.len()
             ));
         }
-        if self.guesses_vaults() && !products.contains(&Product::Erc4626) {
+        if self.guesses_vaults() && !products.iter().any(|product| product.takes_names()) {
             return Err(eyre!(
                 "--vault and --find-vaults take ERC-4626 vaults, which --deny-protocol or --allow-protocol leaves out: follow erc4626"
             ));

@@ -73,7 +73,7 @@ fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<Poo
     if change.stale.contains(&known.address) {
         return;
     }
-    let protocol = known.product.protocol();
+    let protocol = known.product;
     if !log.topics().first().is_some_and(|topic0| protocol.freshness_topics().contains(topic0)) {
         return;
     }
@@ -107,7 +107,7 @@ impl Listeners {
     pub(crate) fn of(market: &Market) -> Self {
         let mut by_emitter: FxHashMap<Address, Vec<PoolId>> = FxHashMap::default();
         for (index, pool) in (0u32..).zip(market.pools()) {
-            for emitter in pool.product.protocol().listens_to(&pool.state) {
+            for emitter in pool.product.listens_to(&pool.state) {
                 if emitter != pool.address {
                     by_emitter.entry(emitter).or_default().push(PoolId(index));
                 }

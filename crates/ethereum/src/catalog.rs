@@ -21,11 +21,11 @@ pub struct Catalog {
 impl Catalog {
     /// The catalog of some products.
     pub fn new(products: &[Product]) -> Self {
-        let of = |&product: &Product| product.protocol().sources().iter().map(move |source| (product, *source));
+        let of = |&product: &Product| product.sources().iter().map(move |source| (product, *source));
         let sources: Vec<(Product, Source)> = products.iter().flat_map(of).collect();
         let emitters = distinct(sources.iter().map(|(_, source)| source.emitter));
         let announced_by = distinct(sources.iter().map(|(_, source)| source.topic0));
-        let freshness = products.iter().flat_map(|product| product.protocol().freshness_topics().iter().copied());
+        let freshness = products.iter().flat_map(|product| product.freshness_topics().iter().copied());
         let growths: FxHashSet<(Address, B256)> = lists_of(products)
             .flat_map(|(_, list)| list.topics().iter().map(move |topic0| (list.keeper(), *topic0)))
             .collect();
@@ -49,8 +49,7 @@ impl Catalog {
 
     /// Every source, once: emitter, `topic0` of its announcement, block of its deployment.
     pub(crate) fn source_list(&self) -> Vec<(Address, B256, u64)> {
-        let of =
-            |product: &Product| product.protocol().sources().iter().map(|s| (s.emitter, s.topic0, s.deployment_block));
+        let of = |product: &Product| product.sources().iter().map(|s| (s.emitter, s.topic0, s.deployment_block));
         distinct(self.products.iter().flat_map(of))
     }
 
@@ -84,7 +83,7 @@ impl Catalog {
     /// apart when their pools are read.
     pub(crate) fn may_follow(&self, announced: Product) -> bool {
         let shared = |source: &Source| self.sources.contains_key(&(source.emitter, source.topic0));
-        self.follows(announced) || announced.protocol().sources().iter().any(shared)
+        self.follows(announced) || announced.sources().iter().any(shared)
     }
 
     /// The filter of one block: announcements, and whatever may change a pool, from any emitter.
@@ -99,12 +98,12 @@ impl Catalog {
 
     /// Pools that exist without an announcement.
     pub fn fixed_pools(&self) -> Vec<Discovered> {
-        self.products.iter().flat_map(|product| product.protocol().fixed_pools()).collect()
+        self.products.iter().flat_map(|product| product.fixed_pools()).collect()
     }
 
     /// The pool that a log of a contract which is none may be of.
     pub(crate) fn suggested(&self, log: &alloy::primitives::Log) -> Option<Discovered> {
-        self.products.iter().find_map(|product| product.protocol().suggested(log))
+        self.products.iter().find_map(|product| product.suggested(log))
     }
 
     /// The pool that a log announces; `None` when the log is not an announcement.
@@ -114,7 +113,7 @@ impl Catalog {
     pub fn announced(&self, log: &alloy::primitives::Log) -> Result<Option<Discovered>, DecodeError> {
         let topic0 = log.topics().first().copied().unwrap_or_default();
         let Some(product) = self.sources.get(&(log.address, topic0)) else { return Ok(None) };
-        product.protocol().discover(log).map(Some)
+        product.discover(log).map(Some)
     }
 
     /// The block where a scan for pools starts: as configured, else the oldest factory's deployment, else 0 on a chain that
@@ -126,7 +125,7 @@ impl Catalog {
 }
 
 fn lists_of(products: &[Product]) -> impl Iterator<Item = (Product, &'static dyn PoolList)> + '_ {
-    products.iter().flat_map(|product| product.protocol().lists().iter().map(|list| (*product, *list)))
+    products.iter().flat_map(|product| product.lists().iter().map(|list| (*product, *list)))
 }
 
 fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
@@ -141,16 +140,16 @@ mod tests {
     fn one_filter_covers_every_product() {
         let catalog = Catalog::new(Product::ALL);
         for product in Product::ALL {
-            for source in product.protocol().sources() {
+            for source in product.sources() {
                 assert!(catalog.announcements().emitters.contains(&source.emitter));
                 assert!(catalog.announcements().topics.contains(&source.topic0));
                 assert!(catalog.block().topics.contains(&source.topic0));
                 assert!(source.deployment_block >= catalog.first_block(None, u64::MAX));
             }
-            for topic in product.protocol().freshness_topics() {
+            for topic in product.freshness_topics() {
                 assert!(catalog.block().topics.contains(topic));
             }
-            for list in product.protocol().lists() {
+            for list in product.lists() {
                 assert!(list.topics().iter().all(|topic| catalog.block().topics.contains(topic)));
                 assert_eq!(
                     catalog.list_of(list.keeper()).unwrap().1.topics(),
@@ -167,7 +166,7 @@ mod tests {
         for denied in Product::ALL {
             let products: Vec<Product> = Product::ALL.iter().copied().filter(|product| product != denied).collect();
             let catalog = Catalog::new(&products);
-            for source in products.iter().flat_map(|product| product.protocol().sources()) {
+            for source in products.iter().flat_map(|product| product.sources()) {
                 let reads = catalog.sources[&(source.emitter, source.topic0)];
                 assert!(catalog.follows(reads), "{reads:?} reads what was announced, and is denied");
             }

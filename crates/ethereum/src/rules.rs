@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_primitives::{Address, NATIVE_ETHER, WETH, is_native_ether};
-use braid_protocols::{Discovered, PoolState, Product, uniswap_v3};
+use braid_protocols::{Discovered, PoolState, Product};
 
 /// Rules of the configuration. By default everything is wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,28 +64,8 @@ impl PoolRules {
 /// The ether that a pool of ether and another coin holds, where its state tells. Floating point: it only sorts out.
 fn ether_held(pool: &Discovered, state: &PoolState) -> Option<f64> {
     let side = pool.coins.iter().position(|coin| *coin == WETH)?;
-    let wei = match state {
-        PoolState::UniswapV2(state) => [state.reserve0, state.reserve1].get(side).copied()? as f64,
-        PoolState::UniswapV3(state) => concentrated(state, side == 0),
-        _ => return None,
-    };
+    let wei = pool.product.holds(state, u8::try_from(side).ok()?)?;
     Some(wei / 1e18)
-}
-
-/// What a concentrated-liquidity pool's positions hold of one coin, without fees not yet collected.
-fn concentrated(state: &uniswap_v3::State, of_coin0: bool) -> f64 {
-    const Q96: f64 = 79_228_162_514_264_337_593_543_950_336.0;
-    let root = |word: braid_primitives::U256| f64::from(word) / Q96;
-    let price = root(state.sqrt_price_x96);
-    let mut liquidity = 0.0;
-    let mut held = 0.0;
-    for (low, high) in state.ticks.iter().zip(state.ticks.iter().skip(1)) {
-        liquidity += low.liquidity_net as f64;
-        let (low, high) = (root(low.sqrt_price_x96), root(high.sqrt_price_x96));
-        let at = price.clamp(low, high);
-        held += liquidity * if of_coin0 { 1.0 / at - 1.0 / high } else { at - low };
-    }
-    held
 }
 
 #[cfg(test)]
@@ -93,7 +73,7 @@ mod tests {
     use std::sync::Arc;
 
     use braid_primitives::U256;
-    use braid_protocols::uniswap_v2;
+    use braid_protocols::{uniswap_v2, uniswap_v3};
 
     use super::*;
 
@@ -140,7 +120,7 @@ mod tests {
         let tick = |index, net: i128| uniswap_v3::Tick::new(index, net, net.unsigned_abs()).unwrap();
         let liquidity = 1_000_000_000_000_000_000_000u128;
         let ticks = Arc::from([tick(-6_960, liquidity as i128), tick(6_960, -(liquidity as i128))]);
-        let state = uniswap_v3::State {
+        let state = PoolState::UniswapV3(uniswap_v3::State {
             sqrt_price_x96: U256::ONE << 96,
             tick: 0,
             liquidity,
@@ -148,11 +128,11 @@ mod tests {
             tick_spacing: 60,
             ticks,
             costs: uniswap_v3::gas::Costs::UNISWAP,
-        };
+        });
         // L · (1 − 1.0001^−3480) on either side.
         let expected = 1e21 * (1.0 - 1.0001f64.powi(-3_480));
         for of_coin0 in [true, false] {
-            assert!((concentrated(&state, of_coin0) / expected - 1.0).abs() < 1e-9);
+            assert!((Product::UniswapV3.holds(&state, u8::from(!of_coin0)).unwrap() / expected - 1.0).abs() < 1e-9);
         }
     }
 }

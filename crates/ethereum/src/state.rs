@@ -48,7 +48,7 @@ async fn read_group(
     let mut states = serve(node, block_hash, Round::start(pools, lens, base)).await?;
     // What the lens could not make out is asked call by call before it counts as unreadable.
     let failed = |(pool, state): (&Discovered, &Result<Read, DecodeError>)| {
-        (lens && state.is_err() && pool.product.protocol().lens_reader(pool).is_some()).then(|| pool.clone())
+        (lens && state.is_err() && pool.product.lens_reader(pool).is_some()).then(|| pool.clone())
     };
     let again: Vec<Discovered> = pools.iter().zip(&states).filter_map(failed).collect();
     if again.is_empty() {
@@ -109,11 +109,11 @@ impl Round {
         let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.address)?));
         let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.address));
         let slot = |pool: &Discovered| {
-            let protocol = pool.product.protocol();
+            let protocol = pool.product;
             let short = if lens { protocol.lens_reader(pool) } else { None };
             let long = || match was(pool) {
-                Some(was) if restless(pool) => protocol.reader_each_block(pool, was),
-                Some(was) => protocol.reader_again(pool, was),
+                Some(was) if restless(pool) => protocol.reader_each_block(pool, &was.state),
+                Some(was) => protocol.reader_again(pool, &was.state),
                 None => protocol.reader(pool),
             };
             let mut reader = short.unwrap_or_else(long);

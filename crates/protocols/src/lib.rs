@@ -1,8 +1,7 @@
 //! One folder per protocol and nothing about a protocol anywhere else.
 //!
-//! A protocol is two things, both made from the one list in [`registry`]:
-//! - **hot**: a [`PoolState`], dispatched by `enum` where a solve spends its time;
-//! - **cold**: a `&'static dyn` [`Protocol`] record: names, discovery, which logs and reads keep a pool fresh.
+//! A product implements one trait, [`Protocol`], in its folder. [`Product`], [`PoolState`] and every dispatch to a product's code are
+//! made from the one list in [`registry`]: shared code calls [`Product`] and [`Pool`] and matches on no product.
 //!
 //! This crate does no I/O and reads no clock. Amounts are integers and mirror the contract's own rounding;
 //! floating point appears only in [`continuous`], which steers the optimiser and never reaches an amount that a user sees.
@@ -10,7 +9,6 @@
 
 mod aave;
 mod answers;
-mod apart;
 pub mod balancer;
 pub mod continuous;
 pub mod curve;
@@ -22,7 +20,9 @@ pub mod lido;
 pub mod morpho;
 pub mod pancakeswap;
 pub mod pool;
+mod product;
 pub mod protocol;
+pub mod recorded;
 pub mod registry;
 mod route_state;
 pub mod step;
@@ -37,7 +37,10 @@ pub mod wrapped_ether;
 
 pub use error::{DecodeError, SwapError};
 pub use pool::{After, Pool, PoolState, Swap};
-pub use protocol::{Call, Discovered, Foretold, Freshness, PoolList, Protocol, ReadProgress, Source, StateReader};
+pub use protocol::{
+    Call, Discovered, Foretold, Freshness, PoolList, Protocol, ReadProgress, Sale, SharesPaid, Source, StateReader,
+    Touched,
+};
 pub use registry::Product;
 pub use route_state::RouteState;
 pub use step::StepCode;

@@ -1,10 +1,17 @@
-//! The cold side of a protocol: what the follower needs to know to find its pools and keep them fresh.
+//! The trait that a product implements, in its own folder: all that Braid knows about one kind of pool.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::{DecodeError, Pool, PoolState, Product};
+use crate::{
+    DecodeError, PoolState, Product, RouteState, StepCode, Swap, SwapError,
+    continuous::PairCurve,
+    recorded::{Reason, TokensOf},
+    registry::{ChangeOf, StateOf},
+    vault::Lender,
+};
 
 /// A contract whose logs announce pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,20 +129,57 @@ pub trait StateReader: Send {
     }
 }
 
-/// The record of one product: everything about it that is not on the hot path.
+/// Coins and amount of a swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sale {
+    /// Position of the coin sold.
+    pub coin_in: u8,
+    /// Position of the coin bought.
+    pub coin_out: u8,
+    /// Atomic units sold, not zero.
+    pub amount_in: U256,
+}
+
+/// How the shares follow that a swap pays in a token that counts in shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharesPaid {
+    /// They are those of the amount sold: minting gives the shares of what comes in.
+    OfAmountIn,
+    /// They are those that the amount bought stands for.
+    OfAmountOut,
+    /// They are those behind the amount bought, which is what the moved shares are worth.
+    BehindAmountOut,
+}
+
+/// One product: how its pools are found, read and followed, what they pay, what a step costs and how it is encoded.
+///
+/// Shared code reaches it through [`Product`] and [`Pool`], whose methods dispatch over the one list in [`registry`](crate::registry).
+/// A method with a default need not be written by a product that it does not concern.
 pub trait Protocol: Sync {
-    /// Which product this is.
+    /// The state of a pool, as the list holds it.
+    type State: StateOf;
+    /// What a swap changes; `()` where nothing changes.
+    type After: ChangeOf;
+
+    /// The most coins that a pool has.
+    const MOST_COINS: usize = 2;
+
+    /// Returns which product this is.
     fn product(&self) -> Product;
 
-    /// The contracts whose logs announce its pools. Empty for a product whose pools are fixed.
-    fn sources(&self) -> &'static [Source];
+    // Discovery.
 
-    /// The contracts that keep lists of its pools, besides those whose logs announce them.
+    /// Returns the contracts whose logs announce its pools. Empty for a product whose pools are fixed.
+    fn sources(&self) -> &'static [Source] {
+        &[]
+    }
+
+    /// Returns the contracts that keep lists of its pools, besides those whose logs announce them.
     fn lists(&self) -> &'static [&'static dyn PoolList] {
         &[]
     }
 
-    /// Pools that exist without any announcement (wrapped ether).
+    /// Returns pools that exist without any announcement.
     fn fixed_pools(&self) -> Vec<Discovered> {
         Vec::new()
     }
@@ -144,7 +188,9 @@ pub trait Protocol: Sync {
     ///
     /// # Errors
     /// [`DecodeError::Log`] when the log is malformed, or names impossible parameters.
-    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError>;
+    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
+        Err(DecodeError::Log { event: "an announcement, of which this product has none,", emitter: log.address })
+    }
 
     /// Asks for the coin that goes before those which a pool's announcement names, where it does not name them all: an address, as a
     /// word.
@@ -152,18 +198,62 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// `topic0` of every event, emitted by a pool itself, that may change what it pays.
-    fn freshness_topics(&self) -> &'static [B256];
+    /// Returns the candidate pool that a log of an unknown contract points to.
+    fn suggested(&self, _log: &Log) -> Option<Discovered> {
+        None
+    }
 
-    /// Contracts besides the pool itself whose logs may change what it pays: a vault that holds many pools, a market that a
+    /// Returns a pool that somebody named by its address alone, where the product can ask the pool for the rest.
+    fn named(&self, _pool: Address) -> Option<Discovered> {
+        None
+    }
+
+    // Reading.
+
+    /// Returns a reader of the pool's whole state.
+    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader>;
+
+    /// Returns a reader of a pool that was read before, on the same chain: what never changes about it need not be asked for again, so
+    /// that one round is enough for what is read at every block.
+    fn reader_again(&self, pool: &Discovered, _was: &Self::State) -> Box<dyn StateReader> {
+        self.reader(pool)
+    }
+
+    /// Returns a reader, of one round, of what no log tells about a pool that is [read at each block](Self::reads_each_block), for a block
+    /// whose logs leave the rest of its state as it was.
+    fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        self.reader_again(pool, was)
+    }
+
+    /// Returns a reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.
+    fn lens_reader(&self, _pool: &Discovered) -> Option<Box<dyn StateReader>> {
+        None
+    }
+
+    /// Checks that a pool can be in a state at all.
+    ///
+    /// # Errors
+    /// The first thing found, in words.
+    fn validate(&self, _state: &Self::State, _coins: usize) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    // Logs.
+
+    /// Returns `topic0` of every event, emitted by a pool itself, that may change what it pays.
+    fn freshness_topics(&self) -> &'static [B256] {
+        &[]
+    }
+
+    /// Returns contracts besides the pool itself whose logs may change what it pays: a vault that holds many pools, a market that a
     /// pool lends to. Their logs come to [`apply`](Self::apply) as well, which tells by its topics whether they are about this pool.
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, _state: &Self::State) -> Vec<Address> {
         Vec::new()
     }
 
-    /// Whether what the pool pays also changes without any log that it or [`listens_to`](Self::listens_to) emits, beyond what
+    /// Tells whether what the pool pays also changes without any log that it or [`listens_to`](Self::listens_to) emits, beyond what
     /// its state says of time: its state is then read again at every block.
-    fn reads_each_block(&self, _state: &PoolState) -> bool {
+    fn reads_each_block(&self, _state: &Self::State) -> bool {
         false
     }
 
@@ -171,42 +261,214 @@ pub trait Protocol: Sync {
     ///
     /// # Errors
     /// [`DecodeError`] when the log is malformed: the state must then be read again.
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError>;
-
-    /// A reader of the pool's whole state.
-    fn reader(&self, pool: &Discovered) -> Box<dyn StateReader>;
-
-    /// A reader of a pool that was read before, on the same chain: what never changes about it need not be asked for again, so
-    /// that one round is enough for what is read at every block.
-    fn reader_again(&self, pool: &Discovered, _was: &Pool) -> Box<dyn StateReader> {
-        self.reader(pool)
+    fn apply(&self, _state: &mut Self::State, _log: &Log) -> Result<Freshness, DecodeError> {
+        Ok(Freshness::Unaffected)
     }
 
-    /// A reader, of one round, of what no log tells about a pool that is [read at each block](Self::reads_each_block), for a block whose
-    /// logs leave the rest of its state as it was.
-    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        self.reader_again(pool, was)
-    }
+    // Unverified pools.
 
-    /// The pool that a log of a contract which is none may be of, where pools of this product tell by themselves what they are.
-    fn suggested(&self, _log: &Log) -> Option<Discovered> {
+    /// Returns what a pool was inferred to be, in a word, where only its own answers told: nothing is quoted through it as such before an
+    /// EVM was seen to answer as [`foretold`](Self::foretold).
+    fn guessed_as(&self, _pool: Address, _state: &Self::State) -> Option<&'static str> {
         None
     }
 
-    /// What a pool was guessed to be, in a word, where only its own answers told: nothing is quoted through it as such before an EVM was
-    /// seen to answer as [`foretold`](Self::foretold).
-    fn guessed_as(&self, _pool: &Pool) -> Option<&'static str> {
-        None
-    }
-
-    /// What a guessed pool would answer in a later block if nobody touched it until then, by its model. What moves with time in a way
+    /// Predicts what an unverified pool would answer in a later block if nobody touched it until then. What moves with time in a way
     /// that is not modelled shows there, and nowhere in the block that it was read at.
-    fn foretold(&self, _pool: &Pool, _at: &ExecutionBlock) -> Vec<Foretold> {
+    fn foretold(&self, _pool: Address, _state: &Self::State, _at: &ExecutionBlock) -> Vec<Foretold> {
         Vec::new()
     }
 
-    /// A reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.
-    fn lens_reader(&self, _pool: &Discovered) -> Option<Box<dyn StateReader>> {
+    // Swaps.
+
+    /// Returns what a swap pays after what a route did so far, to the wei.
+    ///
+    /// Consumes all of the input or says why not.
+    ///
+    /// # Errors
+    /// [`SwapError`] exactly where the contract, called the way the proxy calls it, would revert or leave input unspent.
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError>;
+
+    /// Returns where what a pool depends on lies: pools that answer with the same address share their state.
+    fn shares_state_at(&self, pool: Address, _state: &Self::State) -> Address {
+        pool
+    }
+
+    /// Tells whether what a pool pays changes from block to block without anything happening to it (interest, ramps, limits).
+    fn depends_on_time(&self, _state: &Self::State) -> bool {
+        false
+    }
+
+    /// Returns the fee on the amount in, in hundredths of a basis point, where it is one number for every trade.
+    fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
         None
     }
+
+    /// Returns the curve of two coins of a pool, given by their positions, lower first; `None` for coins that do not trade, and for a
+    /// conversion that is no curve.
+    fn curve(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve>;
+
+    /// Tells whether this is the one conversion between ether and wrapped ether, which the graph takes for one token.
+    fn wraps_ether(&self) -> bool {
+        false
+    }
+
+    /// Estimates what a pool holds of a coin, in atomic units, where its state tells. Floating point: it only sorts out.
+    fn holds(&self, _state: &Self::State, _coin: u8) -> Option<f64> {
+        None
+    }
+
+    /// Returns contracts that a pool's amounts follow from and that trades move, where pools that stand on one of them are priced apart.
+    /// `address` gives a coin's.
+    fn stands_on(
+        &self,
+        _pool: Address,
+        _state: &Self::State,
+        _address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        Vec::new()
+    }
+
+    // A coin that counts in shares.
+
+    /// Returns the shares that an amount of a coin moves; `None` for coins that do not count in shares.
+    fn shares_of(&self, _state: &Self::State, _after: Option<&Self::After>, _coin: u8, _amount: U256) -> Option<U256> {
+        None
+    }
+
+    /// Returns what shares of such a coin are worth.
+    fn worth_of_shares(
+        &self,
+        _state: &Self::State,
+        _after: Option<&Self::After>,
+        _coin: u8,
+        _shares: U256,
+    ) -> Option<U256> {
+        None
+    }
+
+    /// Returns the shares behind an amount of such a coin that is what shares are worth.
+    fn shares_behind(
+        &self,
+        _state: &Self::State,
+        _after: Option<&Self::After>,
+        _coin: u8,
+        _amount: U256,
+    ) -> Option<U256> {
+        None
+    }
+
+    /// Says how the shares follow that this product's swaps pay in such a coin.
+    fn shares_paid(&self) -> SharesPaid {
+        SharesPaid::OfAmountOut
+    }
+
+    // The step in the proxy's program, and what it costs.
+
+    /// Encodes a step that sells coin `coin_in` for coin `coin_out`.
+    fn step_code(&self, pool: Address, state: &Self::State, coin_in: u8, coin_out: u8) -> StepCode;
+
+    /// Returns the contract that holds a pool's coins.
+    fn holder(&self, pool: Address) -> Address {
+        pool
+    }
+
+    /// Returns the spender to whom the pool's own token gives an implicit allowance of any amount.
+    fn own_token_lets(&self, _state: &Self::State) -> Option<Address> {
+        None
+    }
+
+    /// Returns the gas refunded at the end of a transaction, for slots that a step writes from zero and back. It is not in a step's
+    /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
+    fn refunded_gas_units(&self, _state: &Self::State, _coin_in: u8) -> u64 {
+        0
+    }
+
+    /// Returns a contract, besides tokens, the pool and its [`holder`](Self::holder), that a step leaves warm.
+    fn also_touches(&self, _state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<Address> {
+        None
+    }
+
+    /// Returns what of a step's own gas is saved where steps before it touched contracts: the pool itself, its holder, or, by `touched`,
+    /// another one.
+    fn saved_gas_units(
+        &self,
+        _state: &Self::State,
+        _coins: [u8; 2],
+        _at: &ExecutionBlock,
+        _before: Touched,
+        _touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        0
+    }
+
+    /// Returns the gas of a step after the sales before it, where the pool's arithmetic goes round in loops that are counted.
+    fn counted_gas_units(
+        &self,
+        _state: &Self::State,
+        _at: &ExecutionBlock,
+        _before: &[Sale],
+        _sale: &Sale,
+    ) -> Option<u64> {
+        None
+    }
+
+    /// Returns the vaults that a step goes by, each that lends with others, and what the step does with it.
+    fn lenders<'a>(&self, _pool: Address, _state: &'a Self::State, _coin_in: u8, _gas_units: u64) -> Vec<Lender<'a>> {
+        Vec::new()
+    }
+
+    // Recorded markets in JSON.
+
+    /// Returns the values of `kind` in recorded markets that this product reads. Products that read one kind are told apart by `dex`,
+    /// which is a product's id; the first of the list reads what names none of them.
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Reads a pool out of a recorded market.
+    ///
+    /// # Errors
+    /// Why the entry is skipped.
+    fn import(&self, _entry: &Value, _tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
+        Err("kind not covered".into())
+    }
+
+    /// Returns the coins of a recorded pool.
+    ///
+    /// # Errors
+    /// Why the entry is skipped.
+    fn import_coins<'a>(&self, entry: &'a Value) -> Result<Vec<&'a Value>, Reason> {
+        Ok(crate::recorded::list(entry, "tokens")?.iter().collect())
+    }
+
+    /// Brings a recorded pool up to an update; what the update does not mention stays.
+    ///
+    /// # Errors
+    /// Why the update is skipped.
+    fn import_update(&self, _state: &mut Self::State, _entry: &Value) -> Result<(), Reason> {
+        Err("updates not covered".into())
+    }
+
+    /// Writes what a recorded market says of a pool besides its address and coins, its `kind` among it; `None` where the form has no
+    /// room for it.
+    fn export(&self, _state: &Self::State) -> Option<Map<String, Value>> {
+        None
+    }
+}
+
+/// Which contracts of a step were touched by a step before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The pool itself.
+    pub pool: bool,
+    /// The contract that holds its coins, which may be the pool.
+    pub holder: bool,
 }

@@ -1,15 +1,48 @@
-//! The one list of products.
+//! The one list of products. The states of pools, what swaps change, and every dispatch to a product's code follow from it.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Protocol,
-    balancer::{v2, v3},
-    curve, erc4626, fluid, lido, morpho, pancakeswap, sushiswap, uniswap_v2, uniswap_v3, wrapped_ether,
-};
+use crate::{balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3, vault, wrapped_ether};
+
+/// A product's state, as one of the variants of [`PoolState`].
+pub trait StateOf: Into<PoolState> {
+    /// Returns the state, unless it is another product's.
+    fn of(state: &PoolState) -> Option<&Self>;
+
+    /// As [`of`](Self::of), to change it.
+    fn of_mut(state: &mut PoolState) -> Option<&mut Self>;
+}
+
+/// What a swap changes, as one of the variants of [`After`].
+pub trait ChangeOf: Into<After> {
+    /// Returns the change, unless it is another product's.
+    fn of(after: &After) -> Option<&Self>;
+}
+
+impl From<()> for After {
+    fn from((): ()) -> Self {
+        Self::Unchanged
+    }
+}
+
+impl ChangeOf for () {
+    fn of(_: &After) -> Option<&Self> {
+        None
+    }
+}
 
 macro_rules! products {
-    ($($(#[$doc:meta])* $variant:ident { id: $id:literal, family: $family:literal, name: $name:literal, record: $record:expr },)*) => {
+    (
+        $d:tt
+        states { $($(#[$state_doc:meta])* $state:ident($state_type:ty),)* }
+        changes { $($(#[$change_doc:meta])* $change:ident($change_type:ty),)* }
+        products { $(
+            $(#[$doc:meta])*
+            $variant:ident $($vault:ident)? { id: $id:literal, family: $family:literal, name: $name:literal, record: $($record:ident)::+ },
+        )* }
+    ) => {
         /// A product: one kind of pool of one protocol.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -20,82 +53,208 @@ macro_rules! products {
             /// Every product, in the order of the list.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The id that `exclude_protocols`, `protocols_used` and steps use.
+            /// Returns the id that `exclude_protocols`, `protocols_used` and steps use.
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
 
-            /// The family that the product belongs to; a family name excludes all its products.
+            /// Returns the family that the product belongs to; a family name excludes all its products.
             pub const fn family(self) -> &'static str {
                 match self { $(Self::$variant => $family,)* }
             }
 
-            /// The name a person reads.
+            /// Returns the name a person reads.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
-
-            /// The product's record.
-            pub fn protocol(self) -> &'static dyn Protocol {
-                match self { $(Self::$variant => $record,)* }
-            }
         }
+
+        /// The state of a pool, as far as it decides what a swap pays.
+        ///
+        /// Two products that run the same code share a variant.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum PoolState { $($(#[$state_doc])* $state($state_type),)* }
+
+        /// The words of a pool's state that a swap changed: enough to price a second swap in the same route.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "it lives on the stack of a solve, where a box would have to be allocated"
+        )]
+        pub enum After {
+            /// Nothing changes.
+            Unchanged,
+            $($(#[$change_doc])* $change($change_type),)*
+        }
+
+        $(
+            impl From<$state_type> for PoolState {
+                fn from(state: $state_type) -> Self {
+                    Self::$state(state)
+                }
+            }
+
+            impl StateOf for $state_type {
+                fn of(state: &PoolState) -> Option<&Self> {
+                    if let PoolState::$state(state) = state { Some(state) } else { None }
+                }
+
+                fn of_mut(state: &mut PoolState) -> Option<&mut Self> {
+                    if let PoolState::$state(state) = state { Some(state) } else { None }
+                }
+            }
+        )*
+
+        $(
+            impl From<$change_type> for After {
+                fn from(change: $change_type) -> Self {
+                    Self::$change(change)
+                }
+            }
+
+            impl ChangeOf for $change_type {
+                fn of(after: &After) -> Option<&Self> {
+                    if let After::$change(change) = after { Some(change) } else { None }
+                }
+            }
+        )*
+
+        /// Runs an expression with a product's record: `with_record!(product, record => record.sources())`.
+        macro_rules! with_record {
+            ($d product:expr, $d name:ident => $d body:expr) => {
+                match $d product { $($crate::Product::$variant => { let $d name = &$crate::$($record)::+; $d body })* }
+            };
+        }
+        pub(crate) use with_record;
+
+        /// As [`with_record`] with the record of a vault; another expression for products that are no vaults.
+        macro_rules! with_vault_record {
+            ($d product:expr, $d name:ident => $d body:expr, else $d other:expr) => {
+                match $d product {
+                    $($crate::Product::$variant => $crate::registry::with_vault_record!(
+                        @arm [$($vault)?] $($record)::+, $d name => $d body, $d other
+                    ),)*
+                }
+            };
+            (@arm [] $d ($d record:ident)::+, $d name:ident => $d body:expr, $d other:expr) => { $d other };
+            (@arm [vault] $d ($d record:ident)::+, $d name:ident => $d body:expr, $d other:expr) => {{
+                let $d name = &$crate::$d ($d record)::+;
+                $d body
+            }};
+        }
+        pub(crate) use with_vault_record;
     };
 }
 
 products! {
-    /// Wrapped ether: ether and WETH at one to one.
-    WrappedEther { id: "wrapped_ether", family: "wrapped_ether", name: "Wrapped Ether", record: &wrapped_ether::WrappedEther },
-    /// Uniswap V2 pairs.
-    UniswapV2 { id: "uniswap_v2", family: "uniswap", name: "Uniswap V2", record: &uniswap_v2::UNISWAP_V2 },
-    /// SushiSwap V2 pairs.
-    SushiswapV2 { id: "sushiswap_v2", family: "sushiswap", name: "SushiSwap V2", record: &sushiswap::SUSHISWAP_V2 },
-    /// Uniswap V3 pools.
-    UniswapV3 { id: "uniswap_v3", family: "uniswap", name: "Uniswap V3", record: &uniswap_v3::UNISWAP_V3 },
-    /// SushiSwap V3 pools.
-    SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: &sushiswap::SUSHISWAP_V3 },
-    /// PancakeSwap V3 pools.
-    PancakeswapV3 { id: "pancakeswap_v3", family: "pancakeswap", name: "PancakeSwap V3", record: &pancakeswap::PANCAKESWAP_V3 },
-    /// Vaults of the list, by the ERC-4626 calls.
-    Erc4626 { id: "erc4626", family: "erc4626", name: "ERC-4626 vaults", record: &erc4626::Erc4626 },
-    /// Balancer V2's weighted pools.
-    BalancerV2Weighted { id: "balancer_v2_weighted", family: "balancer", name: "Balancer V2 weighted", record: &v2::BALANCER_V2_WEIGHTED },
-    /// Balancer V2's stable and meta-stable pools.
-    BalancerV2Stable { id: "balancer_v2_stable", family: "balancer", name: "Balancer V2 stable", record: &v2::BALANCER_V2_STABLE },
-    /// Balancer V2's composable stable pools.
-    BalancerV2ComposableStable { id: "balancer_v2_composable_stable", family: "balancer", name: "Balancer V2 composable stable", record: &v2::BALANCER_V2_COMPOSABLE_STABLE },
-    /// Weighted pools of Balancer's third vault.
-    BalancerV3Weighted { id: "balancer_v3_weighted", family: "balancer", name: "Balancer V3 weighted", record: &v3::BALANCER_V3_WEIGHTED },
-    /// Stable pools of Balancer's third vault.
-    BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: &v3::BALANCER_V3_STABLE },
-    /// The third vault's buffers of ERC-4626 vaults.
-    BalancerV3Buffer { id: "balancer_v3_buffer", family: "balancer", name: "Balancer V3 buffers", record: &v3::buffer::BALANCER_V3_BUFFER },
-    /// Curve's StableSwap pools of plain coins, first generation.
-    CurveStableswap { id: "curve_stableswap", family: "curve", name: "Curve StableSwap", record: &curve::CURVE_STABLESWAP },
-    /// Curve's metapools, and through them the coins of their base pools.
-    CurveMetapool { id: "curve_metapool", family: "curve", name: "Curve metapool", record: &curve::CURVE_METAPOOL },
-    /// Curve's StableSwap pools, next generation.
-    CurveStableswapNg { id: "curve_stableswap_ng", family: "curve", name: "Curve StableSwap-NG", record: &curve::CURVE_STABLESWAP_NG },
-    /// Curve's two-coin CryptoSwap pools.
-    CurveCryptoswap { id: "curve_cryptoswap", family: "curve", name: "Curve CryptoSwap", record: &curve::CURVE_CRYPTOSWAP },
-    /// Curve's tricrypto2.
-    CurveTricrypto { id: "curve_tricrypto", family: "curve", name: "Curve Tricrypto", record: &curve::CURVE_TRICRYPTO },
-    /// Curve's Tricrypto, next generation.
-    CurveTricryptoNg { id: "curve_tricrypto_ng", family: "curve", name: "Curve Tricrypto-NG", record: &curve::CURVE_TRICRYPTO_NG },
-    /// Curve's Twocrypto, next generation.
-    CurveTwocryptoNg { id: "curve_twocrypto_ng", family: "curve", name: "Curve Twocrypto-NG", record: &curve::CURVE_TWOCRYPTO_NG },
-    /// Ether staked for stETH.
-    LidoSteth { id: "lido_steth", family: "lido", name: "Lido stETH", record: &lido::LIDO_STETH },
-    /// stETH wrapped and unwrapped.
-    LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: &lido::LIDO_WSTETH },
-    /// MetaMorpho vaults, 1.0 and 1.1.
-    Metamorpho { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: &morpho::METAMORPHO },
-    /// Fluid's DEX T1 pools.
-    FluidDexT1 { id: "fluid_dex_t1", family: "fluid", name: "Fluid DEX", record: &fluid::dex::DexT1 },
-    /// Fluid's lending shares.
-    FluidFToken { id: "fluid_ftoken", family: "fluid", name: "Fluid fTokens", record: &fluid::ftoken::FToken },
-    /// Morpho's Vault V2.
-    MorphoVaultV2 { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: &morpho::VAULT_V2 },
+    $
+    states {
+        /// Ether and WETH, one to one.
+        WrappedEther(wrapped_ether::State),
+        /// Constant product with a fee, two coins.
+        UniswapV2(uniswap_v2::State),
+        /// Concentrated liquidity, two coins.
+        UniswapV3(uniswap_v3::State),
+        /// A vault: coin 0 is the asset, coin 1 the share.
+        Erc4626(Box<erc4626::State>),
+        /// A pool of Balancer's second vault.
+        BalancerV2(Arc<balancer::v2::State>),
+        /// A pool of Balancer's third vault.
+        BalancerV3(Arc<balancer::v3::State>),
+        /// A buffer of Balancer's third vault: coin 0 is the asset, coin 1 the share that wraps it.
+        BalancerV3Buffer(Arc<balancer::v3::buffer::State>),
+        /// A Curve pool of any kind.
+        Curve(Arc<curve::State>),
+        /// Lido, for staking and for wrapping alike.
+        Lido(lido::State),
+        /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
+        Metamorpho(Arc<morpho::MetaMorpho>),
+        /// Fluid's collateral and debt around a centre price, two coins.
+        FluidDexT1(fluid::dex::State),
+        /// A lending share of Fluid: coin 0 is the asset, coin 1 the share.
+        FluidFToken(Box<fluid::ftoken::State>),
+        /// A Vault V2 of Morpho: coin 0 is the asset, coin 1 the share.
+        VaultV2(Arc<morpho::VaultV2>),
+    }
+    changes {
+        /// New reserves.
+        UniswapV2(uniswap_v2::After),
+        /// New price, tick and liquidity in range.
+        UniswapV3(uniswap_v3::After),
+        /// What Balancer's second vault holds for the pool.
+        BalancerV2(balancer::v2::After),
+        /// What Balancer's third vault holds for the pool.
+        BalancerV3(balancer::v3::After),
+        /// What a buffer holds, and what it did to the vault behind it.
+        BalancerV3Buffer(balancer::v3::buffer::After),
+        /// What a Curve pool holds, and its prices.
+        Curve(curve::After),
+        /// The whole of a vault's numbers.
+        Erc4626(erc4626::After),
+        /// Lido's totals, on which staking and wrapping depend.
+        Lido(lido::State),
+        /// The deposits and redemptions of a vault that lends on Morpho's markets, in order.
+        Morpho(vault::Trades),
+        /// New words of a pool and of its tokens in the liquidity layer.
+        FluidDexT1(fluid::dex::After),
+        /// New words of a share's token in the liquidity layer.
+        FluidFToken(fluid::ftoken::After),
+    }
+    products {
+        /// Wrapped ether: ether and WETH at one to one.
+        WrappedEther { id: "wrapped_ether", family: "wrapped_ether", name: "Wrapped Ether", record: wrapped_ether::WrappedEther },
+        /// Uniswap V2 pairs.
+        UniswapV2 { id: "uniswap_v2", family: "uniswap", name: "Uniswap V2", record: uniswap_v2::UNISWAP_V2 },
+        /// SushiSwap V2 pairs.
+        SushiswapV2 { id: "sushiswap_v2", family: "sushiswap", name: "SushiSwap V2", record: sushiswap::SUSHISWAP_V2 },
+        /// Uniswap V3 pools.
+        UniswapV3 { id: "uniswap_v3", family: "uniswap", name: "Uniswap V3", record: uniswap_v3::UNISWAP_V3 },
+        /// SushiSwap V3 pools.
+        SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: sushiswap::SUSHISWAP_V3 },
+        /// PancakeSwap V3 pools.
+        PancakeswapV3 { id: "pancakeswap_v3", family: "pancakeswap", name: "PancakeSwap V3", record: pancakeswap::PANCAKESWAP_V3 },
+        /// Vaults of the list, by the ERC-4626 calls.
+        Erc4626 vault { id: "erc4626", family: "erc4626", name: "ERC-4626 vaults", record: erc4626::Erc4626 },
+        /// Balancer V2's weighted pools.
+        BalancerV2Weighted { id: "balancer_v2_weighted", family: "balancer", name: "Balancer V2 weighted", record: balancer::v2::BALANCER_V2_WEIGHTED },
+        /// Balancer V2's stable and meta-stable pools.
+        BalancerV2Stable { id: "balancer_v2_stable", family: "balancer", name: "Balancer V2 stable", record: balancer::v2::BALANCER_V2_STABLE },
+        /// Balancer V2's composable stable pools.
+        BalancerV2ComposableStable { id: "balancer_v2_composable_stable", family: "balancer", name: "Balancer V2 composable stable", record: balancer::v2::BALANCER_V2_COMPOSABLE_STABLE },
+        /// Weighted pools of Balancer's third vault.
+        BalancerV3Weighted { id: "balancer_v3_weighted", family: "balancer", name: "Balancer V3 weighted", record: balancer::v3::BALANCER_V3_WEIGHTED },
+        /// Stable pools of Balancer's third vault.
+        BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: balancer::v3::BALANCER_V3_STABLE },
+        /// The third vault's buffers of ERC-4626 vaults.
+        BalancerV3Buffer { id: "balancer_v3_buffer", family: "balancer", name: "Balancer V3 buffers", record: balancer::v3::buffer::BALANCER_V3_BUFFER },
+        /// Curve's StableSwap pools of plain coins, first generation.
+        CurveStableswap { id: "curve_stableswap", family: "curve", name: "Curve StableSwap", record: curve::CURVE_STABLESWAP },
+        /// Curve's metapools, and through them the coins of their base pools.
+        CurveMetapool { id: "curve_metapool", family: "curve", name: "Curve metapool", record: curve::CURVE_METAPOOL },
+        /// Curve's StableSwap pools, next generation.
+        CurveStableswapNg { id: "curve_stableswap_ng", family: "curve", name: "Curve StableSwap-NG", record: curve::CURVE_STABLESWAP_NG },
+        /// Curve's two-coin CryptoSwap pools.
+        CurveCryptoswap { id: "curve_cryptoswap", family: "curve", name: "Curve CryptoSwap", record: curve::CURVE_CRYPTOSWAP },
+        /// Curve's tricrypto2.
+        CurveTricrypto { id: "curve_tricrypto", family: "curve", name: "Curve Tricrypto", record: curve::CURVE_TRICRYPTO },
+        /// Curve's Tricrypto, next generation.
+        CurveTricryptoNg { id: "curve_tricrypto_ng", family: "curve", name: "Curve Tricrypto-NG", record: curve::CURVE_TRICRYPTO_NG },
+        /// Curve's Twocrypto, next generation.
+        CurveTwocryptoNg { id: "curve_twocrypto_ng", family: "curve", name: "Curve Twocrypto-NG", record: curve::CURVE_TWOCRYPTO_NG },
+        /// Ether staked for stETH.
+        LidoSteth { id: "lido_steth", family: "lido", name: "Lido stETH", record: lido::LIDO_STETH },
+        /// stETH wrapped and unwrapped.
+        LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: lido::LIDO_WSTETH },
+        /// MetaMorpho vaults, 1.0 and 1.1.
+        Metamorpho vault { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: morpho::METAMORPHO },
+        /// Fluid's DEX T1 pools.
+        FluidDexT1 { id: "fluid_dex_t1", family: "fluid", name: "Fluid DEX", record: fluid::dex::DexT1 },
+        /// Fluid's lending shares.
+        FluidFToken vault { id: "fluid_ftoken", family: "fluid", name: "Fluid fTokens", record: fluid::ftoken::FToken },
+        /// Morpho's Vault V2.
+        MorphoVaultV2 vault { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: morpho::VAULT_V2 },
+    }
 }
 
 impl Product {

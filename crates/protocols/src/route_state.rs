@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 
-use crate::{After, Pool, Swap, SwapError};
+use crate::{After, Pool, Sale, Swap, SwapError, registry::ChangeOf};
 
 /// What the steps of one route did so far. A further step is priced after them.
 ///
@@ -26,7 +26,7 @@ impl RouteState {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
-        pool.swap_after(at, self.after(pool), coin_in, coin_out, amount_in)
+        pool.swap_in(at, self, Sale { coin_in, coin_out, amount_in })
     }
 
     /// Records what a step through `pool` changed.
@@ -40,7 +40,15 @@ impl RouteState {
 
     /// Returns what the steps so far did to what `pool` depends on.
     pub fn after(&self, pool: &Pool) -> &After {
-        let place = pool.shares_state_at();
-        self.changes.iter().find(|(changed, _)| *changed == place).map_or(&After::Unchanged, |(_, after)| after)
+        self.at(pool.shares_state_at()).unwrap_or(&After::Unchanged)
+    }
+
+    /// Returns what the steps so far changed at a contract, if that is a change of this kind.
+    pub(crate) fn change<C: ChangeOf>(&self, place: Address) -> Option<&C> {
+        self.at(place).and_then(C::of)
+    }
+
+    fn at(&self, place: Address) -> Option<&After> {
+        self.changes.iter().find(|(changed, _)| *changed == place).map(|(_, after)| after)
     }
 }

@@ -2,8 +2,6 @@
 
 use arrayvec::ArrayVec;
 
-use crate::{Pool, PoolState, balancer, curve, erc4626, fluid, lido, uniswap_v2, uniswap_v3, wrapped_ether};
-
 /// The most operand bytes that any step has.
 pub const MAX_OPERANDS: usize = 32;
 
@@ -18,6 +16,9 @@ pub struct StepCode {
     pub pays_anyone: bool,
     /// Whether the input can lie in the pool before the step runs, so that the step before can pay it there.
     pub prepayable: bool,
+    /// Whether the proxy pays the pool straight out of what an order begins with: ether, which the step wraps by itself, and an input
+    /// that a Permit2 signature moves from its owner to the pool (`docs/program.md`, sections 2 and 5).
+    pub begins_straight: bool,
     /// How the pool gets its input.
     pub funding: Funding,
 }
@@ -35,36 +36,17 @@ pub enum Funding {
     Ether,
 }
 
-impl Pool {
-    /// The step's code for a trade of coin `coin_in` for coin `coin_out` of this pool.
-    pub fn step_code(&self, coin_in: u8, coin_out: u8) -> StepCode {
-        match &self.state {
-            PoolState::WrappedEther => wrapped_ether::step_code(coin_in),
-            PoolState::UniswapV2(state) => uniswap_v2::step_code(self.address, state.fee_bps),
-            PoolState::UniswapV3(_) => uniswap_v3::step_code(self.address),
-            PoolState::BalancerV2(state) => balancer::v2::step_code(state.pool_id),
-            PoolState::BalancerV3(_) => balancer::v3::step_code(self.address),
-            PoolState::BalancerV3Buffer(state) => balancer::v3::step_code(state.wrapped),
-            PoolState::Curve(state) => curve::step_code(self.address, state, coin_in, coin_out),
-            PoolState::Erc4626(_) | PoolState::Metamorpho(_) | PoolState::FluidFToken(_) | PoolState::VaultV2(_) => {
-                erc4626::step_code(coin_in)
-            }
-            PoolState::Lido(_) => lido::step_code(self.product, coin_in),
-            PoolState::FluidDexT1(state) => fluid::dex::step_code(self.address, state, coin_in),
-        }
-    }
-}
-
 impl StepCode {
-    /// Whether the proxy pays the pool straight out of what an order begins with: ether, which the step wraps by itself, and an input
-    /// that a Permit2 signature moves from its owner to the pool (`docs/program.md`, sections 2 and 5).
-    pub fn begins_straight(&self) -> bool {
-        matches!(self.opcode, uniswap_v2::OPCODE | uniswap_v3::OPCODE)
-    }
-
     /// A step without operands, whose output comes to the proxy.
     pub(crate) fn bare(opcode: u8) -> Self {
-        Self { opcode, operands: ArrayVec::new(), pays_anyone: false, prepayable: false, funding: Funding::Straight }
+        Self {
+            opcode,
+            operands: ArrayVec::new(),
+            pays_anyone: false,
+            prepayable: false,
+            begins_straight: false,
+            funding: Funding::Straight,
+        }
     }
 
     /// The same step with these bytes after the operands that it has; bytes beyond [`MAX_OPERANDS`] are not taken.

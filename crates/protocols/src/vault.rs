@@ -11,13 +11,15 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    After, DecodeError, Freshness, PoolState, Product, Swap, SwapError,
-    continuous::PairCurve,
-    erc4626::{ASSET_COIN, mul_div},
-    fluid, morpho,
+    DecodeError, Freshness, PoolState, Product, Protocol, StateReader, SwapError,
+    answers::{Answers, Question},
+    erc4626::mul_div,
+    product::own,
+    registry::with_vault_record,
 };
 
-pub(crate) use kind::{KINDS, Kind, ask_kind, kind};
+pub(crate) use crate::morpho::warm::{Does, Lender, Lends, Lent};
+pub(crate) use kind::{Kind, ask_kind, kind};
 
 /// The most trades with one vault in one route.
 const MAX_TRADES: usize = 4;
@@ -94,63 +96,112 @@ pub struct Vault {
     pub state: PoolState,
 }
 
-impl Vault {
-    /// What it converts at in a block, after trades of the same transaction.
+/// What a trade with a vault pays and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traded {
+    /// What comes out, in atomic units.
+    pub amount_out: U256,
+    /// What it costs as a step of its own, in gas units.
+    pub gas_units: u64,
+}
+
+/// A product whose pools are vaults that other contracts ask: for their rate, or to deposit with and redeem from.
+pub(crate) trait VaultProtocol: Protocol {
+    /// Returns what a vault converts at in a block, after trades of the same transaction.
     ///
     /// # Errors
-    /// - [`SwapError::Closed`] for a vault whose shares not everybody may have, and for what is no vault.
+    /// - [`SwapError::Closed`] for a vault whose shares not everybody may have.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
-    pub fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
-        match &self.state {
-            PoolState::Erc4626(state) => match self.after(at, before)? {
-                After::Erc4626(after) => after.rate(at),
-                _ => state.rate(at),
-            },
-            PoolState::FluidFToken(share) => match self.after(at, before)? {
-                After::FluidFToken(after) => share.with(&after).rate(at),
-                _ => share.rate(at),
-            },
-            PoolState::Metamorpho(vault) => vault.rate(at, before),
-            PoolState::VaultV2(vault) if vault.deposits_gated || vault.redemptions_gated => Err(SwapError::Closed),
-            PoolState::VaultV2(vault) => vault.rate(at, before),
-            _ => Err(SwapError::Closed),
-        }
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError>;
+
+    /// Returns what a deposit or a redemption pays, after trades of the same transaction.
+    ///
+    /// # Errors
+    /// As [`Protocol::swap`].
+    fn trade(
+        &self,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        before: &Trades,
+        trade: Trade,
+    ) -> Result<Traded, SwapError>;
+
+    /// Returns what two of its previews cost whoever asks, in gas units.
+    fn preview_gas_units(&self, state: &Self::State) -> u64;
+
+    /// Returns what its rate costs a provider that asks for it once, in gas units.
+    fn rate_gas_units(&self, state: &Self::State) -> u64 {
+        self.preview_gas_units(state) / 2
     }
 
-    /// A deposit of assets or a redemption of shares, after trades of the same transaction.
+    /// Returns what a trade costs less, in gas units, after a preview in the same transaction.
+    fn previewed_gas_units(&self, _state: &Self::State) -> u64 {
+        0
+    }
+
+    /// Returns what it lends with others, so that steps share what they warm.
+    fn lends<'a>(&self, _state: &'a Self::State) -> Option<Lends<'a>> {
+        None
+    }
+
+    /// Asks one of the product's factories whether it made a vault of an asset.
+    fn ask_maker(&self, factory: Address, vault: Address, asset: Address) -> Question;
+
+    /// Tells whether it did.
+    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool;
+
+    /// Tells whether it is known what moves the rate of a vault in this state.
+    fn is_vouched(&self, _vault: Address, _state: &Self::State) -> bool {
+        true
+    }
+
+    /// Tells whether a vault is on the product's list.
+    fn is_listed(&self, _vault: Address) -> bool {
+        false
+    }
+
+    /// Returns a reader of a vault that no factory made and no list has.
+    fn unverified_reader(&self, _vault: Address, _asset: Address) -> Option<Box<dyn StateReader>> {
+        None
+    }
+}
+
+impl Vault {
+    /// As [`VaultProtocol::rate`].
     ///
     /// # Errors
-    /// As the product's own.
+    /// As [`VaultProtocol::rate`], and [`SwapError::Closed`] for what is no vault.
+    pub fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        with_vault_record!(self.product, record => match own(record, &self.state) {
+            Some(state) => VaultProtocol::rate(record, state, at, before),
+            None => Err(SwapError::Closed),
+        }, else Err(SwapError::Closed))
+    }
+
+    /// As [`VaultProtocol::trade`].
+    ///
+    /// # Errors
+    /// As [`VaultProtocol::trade`], and [`SwapError::Closed`] for what is no vault.
     pub fn trade(
         &self,
         at: &ExecutionBlock,
         before: &Trades,
         deposits: bool,
         amount_in: U256,
-    ) -> Result<Swap, SwapError> {
+    ) -> Result<Traded, SwapError> {
         if amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let after = self.after(at, before)?;
-        self.once(at, &after, Trade { deposits, amount_in })
+        let trade = Trade { deposits, amount_in };
+        with_vault_record!(self.product, record => match own(record, &self.state) {
+            Some(state) => VaultProtocol::trade(record, state, at, before, trade),
+            None => Err(SwapError::Closed),
+        }, else Err(SwapError::Closed))
     }
 
-    fn after(&self, at: &ExecutionBlock, before: &Trades) -> Result<After, SwapError> {
-        let mut after = After::Unchanged;
-        for trade in before.list() {
-            after = self.once(at, &after, *trade)?.after;
-        }
-        Ok(after)
-    }
-
-    fn once(&self, at: &ExecutionBlock, before: &After, trade: Trade) -> Result<Swap, SwapError> {
-        let (coin_in, coin_out) = if trade.deposits { (ASSET_COIN, 1) } else { (1, ASSET_COIN) };
-        self.state.swap_after((Address::ZERO, self.product), at, before, coin_in, coin_out, trade.amount_in)
-    }
-
-    /// The most that a deposit and a redemption bring, in the coin in, as the optimiser sees it.
+    /// Returns the most that a deposit and a redemption bring, in the coin in, as the optimiser sees it.
     pub(crate) fn room(&self, at: &ExecutionBlock) -> [f64; 2] {
-        let curve = PairCurve::of_state(&self.state, self.product, [0, 1], at);
+        let curve = self.product.curve(&self.state, [0, 1], at);
         let most = |side: u8| {
             let direction = curve.as_ref().and_then(|curve| curve.direction(side));
             direction.map_or(0.0, crate::continuous::Direction::capacity_in)
@@ -158,62 +209,81 @@ impl Vault {
         [most(0), most(1)]
     }
 
-    /// What two of its previews cost whoever asks, in gas units.
+    /// As [`VaultProtocol::preview_gas_units`].
     pub(crate) fn preview_gas_units(&self) -> u64 {
-        match &self.state {
-            PoolState::Metamorpho(vault) => morpho::gas::preview_gas_units(vault),
-            PoolState::VaultV2(vault) => morpho::vault_v2::gas::preview_gas_units(vault),
-            PoolState::Erc4626(state) => state.preview_gas_units(),
-            PoolState::FluidFToken(_) => fluid::ftoken::gas::PREVIEW_GAS_UNITS,
-            _ => 0,
-        }
+        with_vault_record!(self.product, record => {
+            own(record, &self.state).map_or(0, |state| record.preview_gas_units(state))
+        }, else 0)
     }
 
-    /// What its rate costs a provider that asks for it once, in gas units. Of Morpho's vaults nearly all is the first question's.
+    /// As [`VaultProtocol::rate_gas_units`].
     pub(crate) fn rate_gas_units(&self) -> u64 {
-        match &self.state {
-            PoolState::Metamorpho(_) | PoolState::VaultV2(_) => {
-                self.preview_gas_units().saturating_add(morpho::gas::PROVIDED_GAS_UNITS)
-            }
-            _ => self.preview_gas_units() / 2,
-        }
+        with_vault_record!(self.product, record => {
+            own(record, &self.state).map_or(0, |state| record.rate_gas_units(state))
+        }, else 0)
     }
 
-    /// What a trade with it costs less, in gas units, after a preview in the same transaction.
+    /// As [`VaultProtocol::previewed_gas_units`].
     pub(crate) fn previewed_gas_units(&self) -> u64 {
-        match &self.state {
-            PoolState::Metamorpho(vault) => morpho::gas::previewed_gas_units(vault.holdings.len()),
-            PoolState::VaultV2(vault) => {
-                let markets = vault.adapters.iter().map(|adapter| adapter.holdings().len()).sum();
-                morpho::gas::previewed_gas_units(markets)
-            }
-            PoolState::Erc4626(state) => state.previewed_gas_units(),
-            _ => 0,
-        }
+        with_vault_record!(self.product, record => {
+            own(record, &self.state).map_or(0, |state| record.previewed_gas_units(state))
+        }, else 0)
     }
 
-    /// The contracts whose logs may change it, itself among them.
+    /// Returns the vault as one that a step goes by, if it lends with others.
+    pub(crate) fn lender(&self, vault: Address, does: Does) -> Option<Lender<'_>> {
+        let lends = with_vault_record!(self.product, record => record.lends(own(record, &self.state)?), else None)?;
+        Some(Lender { vault, lends, does })
+    }
+
+    /// As [`Protocol::stands_on`].
+    pub(crate) fn stands_on(&self, vault: Address) -> Vec<Address> {
+        with_vault_record!(self.product, record => {
+            own(record, &self.state).map(|state| record.stands_on(vault, state, &|_| None)).unwrap_or_default()
+        }, else Vec::new())
+    }
+
+    /// As [`Protocol::depends_on_time`].
+    pub(crate) fn depends_on_time(&self) -> bool {
+        self.product.depends_on_time(&self.state)
+    }
+
+    /// As [`Protocol::validate`], and refuses what is no vault.
+    pub(crate) fn validate(&self) -> Result<(), &'static str> {
+        if is_vault(self.product) { self.product.validate(&self.state, 2) } else { Err("a buffer of what is no vault") }
+    }
+
+    /// Returns the contracts whose logs may change it, itself among them.
     pub(crate) fn emitters(&self, vault: Address) -> Vec<Address> {
-        let mut emitters = self.product.protocol().listens_to(&self.state);
+        let mut emitters = self.product.listens_to(&self.state);
         emitters.push(vault);
         emitters
     }
 
-    /// Events that may change a vault of any product.
+    /// Returns events that may change a vault of any product.
     pub(crate) fn topics() -> impl Iterator<Item = B256> {
-        KINDS.iter().flat_map(|product| product.protocol().freshness_topics().iter().copied())
+        vaults().flat_map(|product| product.freshness_topics().iter().copied())
     }
 
-    /// What a log of one of its emitters does to it.
+    /// As [`Protocol::apply`].
     ///
     /// # Errors
-    /// As the product's own.
+    /// As [`Protocol::apply`].
     pub(crate) fn apply(&mut self, log: &Log) -> Result<Freshness, DecodeError> {
-        self.product.protocol().apply(&mut self.state, log)
+        self.product.apply(&mut self.state, log)
     }
 
-    /// Whether it has to be read again at every block.
+    /// As [`Protocol::reads_each_block`].
     pub(crate) fn reads_each_block(&self) -> bool {
-        self.product.protocol().reads_each_block(&self.state)
+        self.product.reads_each_block(&self.state)
     }
+}
+
+fn is_vault(product: Product) -> bool {
+    with_vault_record!(product, _record => true, else false)
+}
+
+/// Returns the products that vaults can be of.
+pub(crate) fn vaults() -> impl Iterator<Item = Product> {
+    Product::ALL.iter().copied().filter(|product| is_vault(*product))
 }

@@ -7,7 +7,7 @@
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::{Product, RouteState, Swap, SwapError};
+use braid_protocols::{RouteState, Swap, SwapError};
 
 use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
@@ -82,7 +82,7 @@ impl<'a> Replay<'a> {
     fn new(prepared: &'a Prepared, request: &'a Request) -> Result<Self, PlanError> {
         let market: &'a Market = prepared.market();
         let mut wrappers = market.pools_of(Tokens::ETHER).iter().copied();
-        let wrapper = wrappers.find(|id| market.pool(*id).is_some_and(|pool| pool.product == Product::WrappedEther));
+        let wrapper = wrappers.find(|id| market.pool(*id).is_some_and(|pool| pool.product.wraps_ether()));
         let wants_ether = request.outputs.iter().any(|(output, _)| *output == Tokens::ETHER);
         let touches_ether = wants_ether || request.inputs.iter().any(|(input, _)| *input == Tokens::ETHER);
         if touches_ether && wrapper.is_none() {

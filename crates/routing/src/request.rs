@@ -39,7 +39,7 @@ pub struct PoolFilter {
 impl PoolFilter {
     /// Leaves out all pools of a product. Wrapped ether cannot be left out: it is how ether enters and leaves.
     pub fn exclude_product(&mut self, product: Product) {
-        if product != Product::WrappedEther {
+        if !product.wraps_ether() {
             self.excluded_products |= 1 << product.index();
         }
     }

@@ -34,7 +34,12 @@ pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
         tokens.insert(Token { address, symbol: format!("T{position}"), name: String::new(), decimals: 18 });
     }
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
-    let mut all = vec![Pool { address: WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther }];
+    let mut all = vec![Pool {
+        address: WETH,
+        product: Product::WrappedEther,
+        coins,
+        state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
+    }];
     all.extend(pools.iter().zip(1_000_000..).map(|(((a, b), [reserve0, reserve1]), number)| Pool {
         address: address(number),
         product: Product::UniswapV2,

@@ -29,8 +29,7 @@ impl Published {
     /// A market that is ready for requests.
     pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
         let pools = (0..).map(PoolId).zip(head.market.pools());
-        let guessed =
-            pools.filter(|(_, pool)| pool.product.protocol().guessed_as(pool).is_some()).map(|(id, _)| id).collect();
+        let guessed = pools.filter(|(_, pool)| pool.product.guessed_as(pool).is_some()).map(|(id, _)| id).collect();
         Self { head, prepared, guessed, directory: OnceLock::new() }
     }
 

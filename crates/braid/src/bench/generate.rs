@@ -142,7 +142,12 @@ fn address(family: u8, at: usize) -> Address {
 
 fn wrapper() -> Pool {
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
-    Pool { address: WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther }
+    Pool {
+        address: WETH,
+        product: Product::WrappedEther,
+        coins,
+        state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
+    }
 }
 
 /// Where a pool sits: its coins, what it holds of each in ether, and how likely its liquidity is concentrated.

@@ -61,7 +61,8 @@ fn sampled(market: &Market, witness: &Witness) -> Vec<Value> {
     let at = market.block().next();
     let mut curves = Vec::new();
     for (pool, id) in market.pools().iter().zip(0_u32..) {
-        let formula = matches!(pool.state, PoolState::WrappedEther | PoolState::UniswapV2(_) | PoolState::UniswapV3(_));
+        let formula =
+            pool.product.wraps_ether() || matches!(pool.state, PoolState::UniswapV2(_) | PoolState::UniswapV3(_));
         if formula || witness.left_out.contains(&braid_primitives::PoolId(id)) {
             continue;
         }

@@ -78,7 +78,7 @@ fn a_log_that_does_not_decode_makes_its_pool_stale_whatever_follows() {
 #[test]
 fn an_announcement_is_told_from_a_forged_one() {
     let catalog = catalog();
-    let factory = Product::UniswapV2.protocol().sources()[0].emitter;
+    let factory = Product::UniswapV2.sources()[0].emitter;
     let event = PairCreated {
         token0: Address::with_last_byte(1),
         token1: Address::with_last_byte(2),
@@ -120,7 +120,7 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
         coins: [TokenId(1), TokenId(2)].into_iter().collect(),
         state: PoolState::BalancerV3Buffer(Arc::new(state(held))),
     };
-    let source = Product::BalancerV3Buffer.protocol().sources()[0];
+    let source = Product::BalancerV3Buffer.sources()[0];
     let packed = (U256::from(9) << 128_usize) | U256::from(8);
     let data = [U256::from(1).to_be_bytes::<32>(), [0; 32], packed.to_be_bytes()].concat();
     let topics = vec![source.topic0, wrapped.into_word()];
@@ -136,7 +136,7 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
 
 #[test]
 fn nonsense_of_a_factory_is_counted_and_survived() {
-    let source = Product::UniswapV2.protocol().sources()[0];
+    let source = Product::UniswapV2.sources()[0];
     let nonsense =
         Log { address: source.emitter, data: LogData::new_unchecked(vec![source.topic0], vec![0xff; 7].into()) };
     let change = apply_logs(&catalog(), &market(1), &[nonsense, sync(0, 3)]);

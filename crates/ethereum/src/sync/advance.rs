@@ -94,6 +94,6 @@ impl Synchronizer {
 
 /// Pools that are read again at every block.
 pub(super) fn restless(market: &Market) -> impl Iterator<Item = Address> + '_ {
-    let restless = |pool: &&std::sync::Arc<Pool>| pool.product.protocol().reads_each_block(&pool.state);
+    let restless = |pool: &&std::sync::Arc<Pool>| pool.product.reads_each_block(&pool.state);
     market.pools().iter().filter(restless).map(|pool| pool.address)
 }

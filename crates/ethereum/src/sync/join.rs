@@ -109,7 +109,7 @@ impl Synchronizer {
     async fn name_coins(&mut self, addresses: &BTreeSet<Address>, block_hash: B256) -> Result<(), FollowError> {
         let unnamed = |address: &Address| {
             let pool = self.known.get(*address)?;
-            Some((*address, pool.product.protocol().unnamed_coin(pool)?))
+            Some((*address, pool.product.unnamed_coin(pool)?))
         };
         let (pools, calls): (Vec<Address>, Vec<_>) = addresses.iter().filter_map(unnamed).unzip();
         if pools.is_empty() {

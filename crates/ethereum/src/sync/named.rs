@@ -2,7 +2,7 @@
 
 use braid_market::Market;
 use braid_primitives::Address;
-use braid_protocols::{Discovered, Pool, Product, erc4626::Erc4626};
+use braid_protocols::{Discovered, Pool, Product};
 use braid_store::market::KnownPool;
 
 use super::Synchronizer;
@@ -16,9 +16,10 @@ const MOST_SEEN: usize = 4_096;
 impl Synchronizer {
     /// Remembers the vaults that the configuration names and nothing else tells about. One that an earlier run left out is tried again.
     pub(super) fn learn_named_vaults(&mut self) {
-        if self.catalog.follows(Product::Erc4626) {
-            for vault in &self.config.vaults {
-                self.known.insert(Erc4626::named(*vault), 0);
+        for vault in &self.config.vaults {
+            let named = Product::ALL.iter().filter(|product| self.catalog.follows(**product));
+            if let Some(pool) = named.filter_map(|product| product.named_pool(*vault)).next() {
+                self.known.insert(pool, 0);
                 self.known.take_in(*vault);
             }
         }
@@ -27,7 +28,7 @@ impl Synchronizer {
     /// Whether a pool of an earlier run was known for a name alone, which the configuration no longer has.
     pub(super) fn is_named_no_more(&self, known: &KnownPool) -> bool {
         let Discovered { address, product, .. } = known.pool;
-        let named = product == Product::Erc4626 && known.announced_at == 0 && !self.catalog.is_fixed(address);
+        let named = product.takes_names() && known.announced_at == 0 && !self.catalog.is_fixed(address);
         named && !self.config.vaults.contains(&address)
     }
 
@@ -38,7 +39,11 @@ impl Synchronizer {
             return found;
         }
         let in_market = market.pools().iter().filter(|pool| self.is_found(pool)).count();
-        let seen = self.known.count_of(Product::Erc4626);
+        let seen = Product::ALL
+            .iter()
+            .filter(|product| product.takes_names())
+            .map(|product| self.known.count_of(*product))
+            .sum();
         let room = MOST_FOUND.saturating_sub(in_market).min(MOST_SEEN.saturating_sub(seen));
         for pool in suggested {
             if found.len() < room && self.known.get(pool.address).is_none() {
@@ -51,7 +56,7 @@ impl Synchronizer {
 
     /// Whether a pool is in the market only because it was seen to trade.
     pub(super) fn is_found(&self, pool: &Pool) -> bool {
-        pool.product.protocol().guessed_as(pool).is_some() && !self.config.vaults.contains(&pool.address)
+        pool.product.guessed_as(pool).is_some() && !self.config.vaults.contains(&pool.address)
     }
 
     /// What a factory says of a vault outdoes its name.

@@ -113,7 +113,7 @@ async fn a_scan_behind_the_first_market_finds_every_pool_whatever_the_node_allow
     let first = head_when(&mut follower, |_| true).await;
     let everything = from_scratch(&chain).await;
     let announced = |pool: &Arc<Pool>| {
-        let record = pool.product.protocol();
+        let record = pool.product;
         let fixed = record.fixed_pools().iter().any(|fixed| fixed.address == pool.address);
         !record.sources().is_empty() && !fixed
     };
@@ -142,7 +142,7 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
     // the header, the logs, what gas costs, one aggregate of questions, and beside it the two words of storage that no view of sGHO tells
     assert_eq!(after.calls - before.calls, 10 * (4 + 2));
     let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;
-    let restless = |pool: &&Arc<Pool>| pool.product.protocol().reads_each_block(&pool.state);
+    let restless = |pool: &&Arc<Pool>| pool.product.reads_each_block(&pool.state);
     let (curve, others): (Vec<&Arc<Pool>>, Vec<&Arc<Pool>>) =
         market.pools().iter().filter(restless).partition(|pool| pool.product.family() == "curve");
     // a vault asks eight questions, a pool of Curve's twenty and more, at half a kilobyte to a kilobyte each

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
 use braid_protocols::{
-    Pool, Product, Warm,
+    Pool, Warm,
     step::{Funding, TRANSFERS_GAS_UNITS},
 };
 use braid_routing::{Route, Step};
@@ -127,7 +127,7 @@ impl<'a> Walker<'a> {
         let step = route.steps.get(place.route_step)?;
         let code = self.market.pool(step.pool)?.step_code(step.coin_in, step.coin_out);
         let fee = self.order.partner_fee.is_some_and(|fee| !fee.on_output && fee.bps > 0);
-        (!fee && step.share == 0 && self.address(step.token_in) == only && code.begins_straight()).then_some(only)
+        (!fee && step.share == 0 && self.address(step.token_in) == only && code.begins_straight).then_some(only)
     }
 
     fn permit2_payment(&mut self, straight: Option<Address>) {
@@ -161,8 +161,8 @@ impl<'a> Walker<'a> {
         let (token_in, token_out) = (self.address(step.token_in), self.address(step.token_out));
         let Some(pool) = self.market.pool(step.pool) else { return };
         match pool.product {
-            Product::WrappedEther if token_in == NATIVE_ETHER => self.wrap(step),
-            Product::WrappedEther => {
+            product if product.wraps_ether() && token_in == NATIVE_ETHER => self.wrap(step),
+            product if product.wraps_ether() => {
                 self.bring(token_in, step.amount_in);
                 self.meter.touch(WETH);
                 self.meter.work(costs::UNWRAP);

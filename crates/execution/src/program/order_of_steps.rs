@@ -55,7 +55,7 @@ fn heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     let alone = spenders.next().is_none();
     // a pool met twice must be met in the route's order
     let met_once = legs.iter().filter(|other| other.step.pool == next.step.pool).count() == 1;
-    let able = if wraps { next.code.begins_straight() } else { next.code.prepayable };
+    let able = if wraps { next.code.begins_straight } else { next.code.prepayable };
     (alone && met_once && next.step.share == 0 && able).then_some(heir)
 }
 

@@ -64,7 +64,7 @@ impl Chain {
     /// Reads some pools again at the newest block, those that listen to them, and those that every block reads.
     pub async fn refresh(&mut self, pools: &[Address]) {
         let listens = |pool: &&std::sync::Arc<Pool>| {
-            let protocol = pool.product.protocol();
+            let protocol = pool.product;
             protocol.reads_each_block(&pool.state)
                 || protocol.listens_to(&pool.state).iter().any(|to| pools.contains(to))
         };
@@ -187,7 +187,7 @@ impl Chain {
 async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     let mut found = Vec::new();
     for product in Product::ALL {
-        let protocol = product.protocol();
+        let protocol = product;
         found.extend(protocol.fixed_pools());
         for source in protocol.sources() {
             let filter = LogFilter { emitters: vec![source.emitter], topics: vec![source.topic0] };
@@ -196,7 +196,7 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
         }
     }
     for pool in &mut found {
-        if let Some(call) = pool.product.protocol().unnamed_coin(pool) {
+        if let Some(call) = pool.product.unnamed_coin(pool) {
             let answer = node.read(head.hash, vec![call]).await.unwrap().remove(0).unwrap();
             pool.coins.insert(0, Address::from_word(B256::from_slice(&answer)));
         }
@@ -212,7 +212,7 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     // and of the listed pools too; what was announced is there, contract or not
     let mut there = Vec::with_capacity(found.len());
     for pool in found {
-        let announced = pool.product.protocol().fixed_pools().is_empty();
+        let announced = pool.product.fixed_pools().is_empty();
         if announced || !node.code(head.hash, pool.address).await.unwrap().is_empty() {
             there.push(pool);
         }
@@ -224,8 +224,7 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
 
 /// Runs the pools' readers together, one batch of calls per round. Each state comes with the product that it showed the pool to be.
 async fn read_states(node: &Node, at: B256, pools: &[Discovered]) -> Vec<(PoolState, Product)> {
-    let mut readers: Vec<Box<dyn StateReader>> =
-        pools.iter().map(|pool| pool.product.protocol().reader(pool)).collect();
+    let mut readers: Vec<Box<dyn StateReader>> = pools.iter().map(|pool| pool.product.reader(pool)).collect();
     let mut done: BTreeMap<usize, PoolState> = BTreeMap::new();
     let mut waiting: Vec<(usize, ReadProgress)> =
         readers.iter_mut().enumerate().map(|(index, reader)| (index, reader.start())).collect();

@@ -113,13 +113,13 @@ async fn every_product_is_found_read_priced_encoded_and_executed() {
     let mut chain = Chain::start().await;
     let opcodes = rows(&page("docs/program.md"));
     for product in Product::ALL {
-        let record = product.protocol();
-        assert_eq!(record.product(), *product, "{}: the record of another product", product.id());
+        let record = product;
+        assert_eq!(record.of_record(), *product, "{}: the record of another product", product.id());
         assert!(Product::named(product.id()).contains(product) && Product::named(product.family()).contains(product));
         // what a pool is may show only when it is read: one announcement then speaks for a family
         let family = Product::named(product.family());
         let says = |product: &Product| {
-            let record = product.protocol();
+            let record = product;
             !record.sources().is_empty() || !record.fixed_pools().is_empty()
         };
         let found = family.iter().any(says);

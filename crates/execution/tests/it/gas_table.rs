@@ -35,8 +35,8 @@ impl Measured {
         let letter = |place: &braid_execution::ProgramStep| {
             let step = &route.steps[place.route_step];
             let kind = match chain.market.pool(step.pool).unwrap().state {
-                PoolState::WrappedEther if step.coin_in == 0 => "wrap",
-                PoolState::WrappedEther => "unwrap",
+                PoolState::WrappedEther(braid_protocols::wrapped_ether::State) if step.coin_in == 0 => "wrap",
+                PoolState::WrappedEther(braid_protocols::wrapped_ether::State) => "unwrap",
                 PoolState::UniswapV2(_) => "v2",
                 PoolState::UniswapV3(_) => "v3",
                 _ => chain.market.pool(step.pool).unwrap().product.id(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use braid_protocols::{Pool, PoolState};
+use braid_protocols::Pool;
 use serde_json::{Value, json};
 
 use crate::Market;
@@ -31,7 +31,7 @@ pub fn export_json(market: &Market) -> Exported {
     for pool in market.pools() {
         match entry(market, pool) {
             Some(entry) => pools.push(entry),
-            None if matches!(pool.state, PoolState::WrappedEther) => {}
+            None if pool.product.wraps_ether() => {}
             None => *left_out.entry(pool.product.id()).or_default() += 1,
         }
     }
@@ -48,31 +48,9 @@ pub fn export_json(market: &Market) -> Exported {
 fn entry(market: &Market, pool: &Pool) -> Option<Value> {
     let coins = pool.coins.iter().map(|coin| market.tokens().get(*coin).map(|token| token.address.to_checksum(None)));
     let coins = coins.collect::<Option<Vec<_>>>()?;
-    let (dex, address) = (pool.product.id(), pool.address.to_checksum(None));
-    match &pool.state {
-        PoolState::UniswapV2(state) => Some(json!({
-            "kind": "uniswap_v2",
-            "dex": dex,
-            "address": address,
-            "tokens": coins,
-            "reserves": [state.reserve0.to_string(), state.reserve1.to_string()],
-            "fee_bps": state.fee_bps,
-        })),
-        PoolState::UniswapV3(state) => {
-            let ticks = state.ticks.iter().map(|tick| json!([tick.index, tick.liquidity_net.to_string()]));
-            Some(json!({
-                "kind": "uniswap_v3",
-                "dex": dex,
-                "address": address,
-                "tokens": coins,
-                "fee_pips": state.fee_pips,
-                "tick_spacing": state.tick_spacing,
-                "sqrt_price_x96": state.sqrt_price_x96.to_string(),
-                "tick": state.tick,
-                "liquidity": state.liquidity.to_string(),
-                "ticks": ticks.collect::<Vec<_>>(),
-            }))
-        }
-        _ => None,
-    }
+    let mut entry = pool.product.export(&pool.state)?;
+    entry.insert("dex".into(), json!(pool.product.id()));
+    entry.insert("address".into(), json!(pool.address.to_checksum(None)));
+    entry.insert("tokens".into(), json!(coins));
+    Some(entry.into())
 }

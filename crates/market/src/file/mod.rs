@@ -7,7 +7,6 @@
 mod error;
 mod export;
 mod import;
-mod value;
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +20,7 @@ use std::{
 
 use alloy_primitives::{B256, Keccak256};
 use braid_primitives::{Block, Token};
-use braid_protocols::{Pool, PoolState, uniswap_v2};
+use braid_protocols::Pool;
 use serde::{Deserialize, Serialize};
 
 use crate::{Market, Tokens};
@@ -184,29 +183,7 @@ fn table(list: Vec<Token>) -> Result<Tokens, FileError> {
     Ok(tokens)
 }
 
-/// Whether a pool can be in its state at all.
+/// Checks that a pool can be in its state at all.
 fn check_state(pool: &Pool) -> Result<(), &'static str> {
-    match &pool.state {
-        PoolState::WrappedEther => Ok(()),
-        PoolState::UniswapV2(state) => {
-            let fits = state.reserve0.max(state.reserve1) <= uniswap_v2::MAX_RESERVE;
-            if fits && u64::from(state.fee_bps) < braid_primitives::BPS {
-                Ok(())
-            } else {
-                Err("reserves or fee out of range")
-            }
-        }
-        PoolState::UniswapV3(state) => state.validate(),
-        PoolState::BalancerV2(state) if state.coins() != pool.coins.len() => Err("balances for other coins"),
-        PoolState::BalancerV2(state) => state.validate(),
-        PoolState::BalancerV3(state) if state.coins.len() != pool.coins.len() => Err("balances for other coins"),
-        PoolState::BalancerV3(state) => state.validate(),
-        PoolState::BalancerV3Buffer(state) => state.validate(),
-        PoolState::Curve(state) if state.coins() != pool.coins.len() => Err("balances for other coins"),
-        PoolState::Curve(state) => state.validate(),
-        PoolState::Erc4626(_) | PoolState::Lido(_) | PoolState::FluidFToken(_) => Ok(()),
-        PoolState::Metamorpho(vault) => vault.validate(),
-        PoolState::FluidDexT1(state) => state.validate(),
-        PoolState::VaultV2(vault) => vault.validate(),
-    }
+    pool.product.validate(&pool.state, pool.coins.len())
 }

@@ -1,5 +1,5 @@
 use braid_primitives::{Address, B256, U256};
-use braid_protocols::fluid::dex;
+use braid_protocols::{PoolState, fluid::dex};
 
 use super::*;
 

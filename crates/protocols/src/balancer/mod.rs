@@ -83,3 +83,8 @@ impl Scale<'_> {
         div_up(amount, self.factor(coin)?)
     }
 }
+
+/// Returns a fee of 18 decimals in hundredths of a basis point, rounded down.
+pub(crate) fn fee_pips(fee_wad: alloy_primitives::U256) -> Option<u32> {
+    u32::try_from(fee_wad / alloy_primitives::U256::from(1_000_000_000_000_u64)).ok()
+}

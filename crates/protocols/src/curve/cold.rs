@@ -1,10 +1,23 @@
 //! Discovery and following of Curve's pools.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
+use serde_json::Value;
 
-use super::{events, factories, lending, listed, partners, probe};
-use crate::{DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source, StateReader};
+use super::{
+    After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, recorded,
+    step::step_code,
+};
+use crate::{
+    DecodeError, Discovered, Freshness, PoolList, Product, Protocol, RouteState, Sale, SharesPaid, Source, StateReader,
+    StepCode, Swap, SwapError, Touched,
+    continuous::PairCurve,
+    pool::MAX_COINS,
+    recorded::{Reason, TokensOf},
+};
 
 sol! {
     event TricryptoPoolDeployed(address pool, string name, string symbol, address weth, address[3] coins, address math, bytes32 salt, uint256 packedPrecisions, uint256 packedAGamma, uint256 packedFees, uint256 packedRebalancing, uint256 packedPrices, address deployer);
@@ -54,6 +67,10 @@ pub static CURVE_TWOCRYPTO_NG: Curve = Curve {
 };
 
 impl Protocol for Curve {
+    type State = Arc<State>;
+    type After = After;
+    const MOST_COINS: usize = MAX_COINS;
+
     fn product(&self) -> Product {
         self.product
     }
@@ -94,19 +111,15 @@ impl Protocol for Curve {
         events::TOPICS
     }
 
-    fn listens_to(&self, state: &PoolState) -> Vec<Address> {
-        let PoolState::Curve(state) = state else { return Vec::new() };
+    fn listens_to(&self, state: &Self::State) -> Vec<Address> {
         state.base_pool.into_iter().collect()
     }
 
-    fn reads_each_block(&self, state: &PoolState) -> bool {
-        matches!(state, PoolState::Curve(state) if state.has_oracle || state.asks_its_coins())
+    fn reads_each_block(&self, state: &Self::State) -> bool {
+        state.has_oracle || state.asks_its_coins()
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        if !matches!(state, PoolState::Curve(_)) {
-            return Err(DecodeError::State { pool: log.address, what: "not a Curve pool" });
-        }
+    fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let matters = log.topics().first().is_some_and(|topic0| events::TOPICS.contains(topic0));
         Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
     }
@@ -122,10 +135,84 @@ impl Protocol for Curve {
         probe::reader(pool)
     }
 
-    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        match &was.state {
-            PoolState::Curve(state) if !lending::holds(pool.address) => partners::reader(pool, Some(state)),
-            _ => self.reader(pool),
-        }
+    fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        if lending::holds(pool.address) { self.reader(pool) } else { partners::reader(pool, Some(was)) }
+    }
+
+    fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {
+        if state.coins() == coins { state.validate() } else { Err("balances for other coins") }
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let before = route.change::<After>(self.shares_state_at(pool, state));
+        state.swap(pool, at, before, sale.coin_in, sale.coin_out, sale.amount_in)
+    }
+
+    fn shares_state_at(&self, pool: Address, state: &Self::State) -> Address {
+        state.stands_on().unwrap_or(pool)
+    }
+
+    fn depends_on_time(&self, state: &Self::State) -> bool {
+        state.depends_on_time()
+    }
+
+    fn curve(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, coins, at)
+    }
+
+    fn stands_on(
+        &self,
+        _pool: Address,
+        state: &Self::State,
+        address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        (0..state.coins()).filter(|coin| state.asks_rate_of(*coin)).filter_map(address).collect()
+    }
+
+    fn shares_paid(&self) -> SharesPaid {
+        // the amount is what the shares that moved are worth, not what they stand for
+        SharesPaid::BehindAmountOut
+    }
+
+    fn step_code(&self, pool: Address, state: &Self::State, coin_in: u8, coin_out: u8) -> StepCode {
+        step_code(pool, state, coin_in, coin_out)
+    }
+
+    fn also_touches(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock) -> Option<Address> {
+        state.base_pool.filter(|_| state.goes_through_base(coins, at))
+    }
+
+    fn saved_gas_units(
+        &self,
+        state: &Self::State,
+        coins: [u8; 2],
+        at: &ExecutionBlock,
+        before: Touched,
+        touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        state.saved_gas_units(coins, at, before.pool, state.base_pool.is_some_and(touched))
+    }
+
+    fn counted_gas_units(&self, state: &Self::State, at: &ExecutionBlock, before: &[Sale], sale: &Sale) -> Option<u64> {
+        state.counted_gas_units(at, before, sale)
+    }
+
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        recorded::kinds(self.product)
+    }
+
+    fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
+        recorded::import(entry)
+    }
+
+    fn import_coins<'a>(&self, entry: &'a Value) -> Result<Vec<&'a Value>, Reason> {
+        recorded::coins(entry)
     }
 }

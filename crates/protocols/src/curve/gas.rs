@@ -9,9 +9,10 @@ use braid_primitives::ExecutionBlock;
 use super::{
     crypto::{Kind, Rounds},
     lending,
-    pool::{CryptoTrade, Door, Model, State, replayed},
+    pool::{Door, Model, State, replayed},
     stable::{self, MetaState},
 };
+use crate::Sale;
 
 /// StableSwap of two coins, first generation.
 pub const STABLE_SWAP_GAS_UNITS: u64 = 106_000;
@@ -171,12 +172,7 @@ impl State {
 
     /// What a swap costs by itself, counted along the loops of its arithmetic; `None` where that is what [`State::swap`] says. Takes some
     /// three times as long as a quote: for a plan that is settled.
-    pub(crate) fn counted_gas_units(
-        &self,
-        at: &ExecutionBlock,
-        before: &[CryptoTrade],
-        trade: &CryptoTrade,
-    ) -> Option<u64> {
+    pub(crate) fn counted_gas_units(&self, at: &ExecutionBlock, before: &[Sale], trade: &Sale) -> Option<u64> {
         let Model::Crypto(own) = &self.model else { return None };
         let left = replayed(own, at, before).ok()?;
         let swap = left.as_ref().unwrap_or(own).swap(at, trade.coin_in, trade.coin_out, trade.amount_in).ok()?;

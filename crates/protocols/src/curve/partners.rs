@@ -46,7 +46,7 @@ impl Partner {
     fn of(pool: &Discovered, coin: usize, token: Address) -> Option<Self> {
         let read = |product: Product, coins: Vec<Address>| {
             let discovered = Discovered { address: token, product, coins, fee_pips: 0, tick_spacing: 0 };
-            product.protocol().reader(&discovered)
+            product.reader(&discovered)
         };
         let vault = erc4626::LISTED.iter().find(|listed| listed.vault == token);
         let (reader, tokens) = match (pool.product, vault) {

@@ -9,7 +9,7 @@ use super::{
     crypto, gas, lending,
     stable::{self, Balances, MetaAfter, MetaState},
 };
-use crate::{Swap, SwapError, lido};
+use crate::{Sale, Swap, SwapError, lido};
 
 /// What a swap through a pool depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,25 +60,14 @@ pub enum After {
 }
 
 /// Swaps of one pool in one route, in order.
-pub type Trades = ArrayVec<CryptoTrade, 3>;
-
-/// A swap of a CryptoSwap pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CryptoTrade {
-    /// Position of the coin sold.
-    pub coin_in: u8,
-    /// Position of the coin bought.
-    pub coin_out: u8,
-    /// Atomic units sold.
-    pub amount_in: U256,
-}
+pub type Trades = ArrayVec<Sale, 3>;
 
 /// The pool as these swaps leave it; `None` where there were none. Refused where the price scale may have moved: how far depends on
 /// the second in which they run, and a route is quoted for more than one.
 pub(super) fn replayed(
     pool: &crypto::State,
     at: &ExecutionBlock,
-    trades: &[CryptoTrade],
+    trades: &[Sale],
 ) -> Result<Option<crypto::State>, SwapError> {
     let mut left: Option<crypto::State> = None;
     for trade in trades {
@@ -146,6 +135,14 @@ impl State {
             Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => pool.rules.books == stable::Books::Held,
             Model::Lending(_) => true,
             Model::Crypto(_) => false,
+        }
+    }
+
+    /// Tells whether the pool asks somebody what a coin is worth.
+    pub(super) fn asks_rate_of(&self, place: usize) -> bool {
+        match &self.model {
+            Model::Stable(pool) => pool.rates.0.get(place).is_some_and(|rate| rate.is_asked_for()),
+            _ => false,
         }
     }
 
@@ -221,7 +218,7 @@ impl State {
                 gas_units += if now.seeks_scale() { costs.seek_scale } else { 0 };
                 gas_units += if now.finds_d(at) { costs.find_d } else { 0 };
                 let amount_out = now.amount_out(at, i, j, amount_in)?;
-                let noted = trades.try_push(CryptoTrade { coin_in: i, coin_out: j, amount_in }).is_ok();
+                let noted = trades.try_push(Sale { coin_in: i, coin_out: j, amount_in }).is_ok();
                 (amount_out, noted.then_some(After::Crypto(trades)))
             }
             // what a deposit or a withdrawal makes of the lender's numbers is not worked out: a second trade is refused

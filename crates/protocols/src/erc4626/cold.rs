@@ -1,21 +1,29 @@
 //! Discovery, reading and following of vaults.
 
-use alloy_primitives::{Address, B256, Log, U256, address, b256};
+use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
+use serde_json::Value;
 
 use super::{
-    Form, LISTED, Listed,
+    ASSET_COIN, Accrual, After, Conversion, Form, LISTED, Listed, State,
+    continuous::pair_curve,
     named::UnlistedReader,
     reader::{PROBE, VaultReader, assetCall, previewDepositCall},
+    step::step_code,
 };
 use crate::{
-    Call, DecodeError, Discovered, Foretold, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader,
-    SwapError, answers::ask,
+    Call, DecodeError, Discovered, Foretold, Freshness, PoolState, Product, Protocol, ReadProgress, RouteState, Sale,
+    Source, StateReader, StepCode, Swap, SwapError,
+    answers::{Answers, Question, ask},
+    continuous::PairCurve,
+    recorded::{Reason, TokensOf, list, number, parse},
+    vault::{Rate, Trade, Traded, Trades, VaultProtocol},
 };
 
 sol! {
     event StataTokenCreated(address indexed stataToken, address indexed underlying);
+    function getStataToken(address underlying) external view returns (address);
 }
 
 /// `Deposit(address,address,uint256,uint256)`.
@@ -47,11 +55,9 @@ static SOURCES: [Source; 2] = [
 #[derive(Clone, Copy, Debug)]
 pub struct Erc4626;
 
-impl Erc4626 {
-    /// A vault that somebody named, or that traded: which asset it takes, it is asked.
-    pub fn named(vault: Address) -> Discovered {
-        Discovered { address: vault, product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
-    }
+/// A vault that somebody named, or that traded: which asset it takes, it is asked.
+fn named(vault: Address) -> Discovered {
+    Discovered { address: vault, product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
 }
 
 fn listed(vault: Address) -> Option<Listed> {
@@ -59,6 +65,9 @@ fn listed(vault: Address) -> Option<Listed> {
 }
 
 impl Protocol for Erc4626 {
+    type State = Box<State>;
+    type After = After;
+
     fn product(&self) -> Product {
         Product::Erc4626
     }
@@ -97,11 +106,11 @@ impl Protocol for Erc4626 {
         &[DEPOSIT, WITHDRAW]
     }
 
-    fn reads_each_block(&self, _state: &PoolState) -> bool {
+    fn reads_each_block(&self, _state: &Self::State) -> bool {
         true
     }
 
-    fn apply(&self, _state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+    fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let matters = log.topics().first().is_some_and(|topic0| self.freshness_topics().contains(topic0));
         Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
     }
@@ -113,21 +122,19 @@ impl Protocol for Erc4626 {
 
     fn suggested(&self, log: &Log) -> Option<Discovered> {
         let deposit = log.topics().len() == DEPOSIT_TOPICS && log.topics().first() == Some(&DEPOSIT);
-        deposit.then(|| Self::named(log.address))
+        deposit.then(|| named(log.address))
     }
 
-    fn guessed_as(&self, pool: &Pool) -> Option<&'static str> {
-        let PoolState::Erc4626(state) = &pool.state else { return None };
-        let guessed = state.reserve.is_none() && listed(pool.address).is_none();
+    fn guessed_as(&self, pool: Address, state: &Self::State) -> Option<&'static str> {
+        let guessed = state.reserve.is_none() && listed(pool).is_none();
         guessed.then(|| state.form.map_or("a vault", Form::word))
     }
 
-    fn foretold(&self, pool: &Pool, at: &ExecutionBlock) -> Vec<Foretold> {
-        let PoolState::Erc4626(state) = &pool.state else { return Vec::new() };
+    fn foretold(&self, pool: Address, state: &Self::State, at: &ExecutionBlock) -> Vec<Foretold> {
         let (assets, shares) = (PROBE, PROBE);
         let says = |call: Call, answer: Result<U256, SwapError>| Some(Foretold { call, answer: answer.ok()? });
-        let deposit = ask(pool.address, &previewDepositCall { assets }).call;
-        let redeem = state.form.unwrap_or(Form::Holdings).asks_for_assets(pool.address, shares).call;
+        let deposit = ask(pool, &previewDepositCall { assets }).call;
+        let redeem = state.form.unwrap_or(Form::Holdings).asks_for_assets(pool, shares).call;
         let both = [says(deposit, state.preview_deposit(at, assets)), says(redeem, state.preview_redeem(at, shares))];
         both.into_iter().flatten().collect()
     }
@@ -139,10 +146,156 @@ impl Protocol for Erc4626 {
         }
     }
 
-    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+    fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         match listed(pool.address) {
             Some(listed) => Box::new(VaultReader::new(listed)),
             None => Box::new(UnlistedReader::again(pool, was)),
         }
+    }
+
+    fn named(&self, vault: Address) -> Option<Discovered> {
+        Some(named(vault))
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let state = route.change::<After>(pool).unwrap_or(state);
+        state.swap(at, sale.coin_in, sale.amount_in)
+    }
+
+    fn depends_on_time(&self, state: &Self::State) -> bool {
+        state.accrual != Accrual::None
+    }
+
+    fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, at)
+    }
+
+    fn stands_on(
+        &self,
+        pool: Address,
+        _state: &Self::State,
+        _address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        vec![pool]
+    }
+
+    fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(coin_in)
+    }
+
+    fn refunded_gas_units(&self, state: &Self::State, coin_in: u8) -> u64 {
+        state.refunded_gas_units(coin_in == ASSET_COIN)
+    }
+
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        &["erc4626"]
+    }
+
+    /// Reads a vault recorded by its prices: the shares that a whole asset buys, at which a whole share is worth what the file says too.
+    fn import(&self, entry: &Value, tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
+        let asset = list(entry, "tokens")?.first().and_then(parse::<Address>);
+        let decimals = asset.and_then(tokens).ok_or("an asset that is no listed token")?;
+        let whole = U256::from(10).checked_pow(U256::from(decimals)).ok_or("decimals out of range")?;
+        Ok(Box::new(State {
+            conversion: Conversion::Rate { rate: whole, one: number(entry, "shares_per_asset_unit")? },
+            accrual: Accrual::None,
+            max_deposit_assets: number(entry, "max_deposit")?,
+            max_redeem_shares: number(entry, "max_redeem")?,
+            max_withdraw_assets: U256::MAX,
+            reserve: None,
+            cap: None,
+            form: None,
+        }))
+    }
+
+    fn import_update(&self, state: &mut Self::State, entry: &Value) -> Result<(), Reason> {
+        let Conversion::Rate { one, .. } = &mut state.conversion else { return Err("no recorded vault".into()) };
+        *one = number(entry, "shares_per_asset_unit")?;
+        state.max_deposit_assets = number(entry, "max_deposit")?;
+        state.max_redeem_shares = number(entry, "max_redeem")?;
+        Ok(())
+    }
+}
+
+impl VaultProtocol for Erc4626 {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        after(state, at, before)?.rate(at)
+    }
+
+    fn trade(
+        &self,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        before: &Trades,
+        trade: Trade,
+    ) -> Result<Traded, SwapError> {
+        let state = after(state, at, before)?;
+        let swap = if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
+        Ok(Traded { amount_out: swap?.0, gas_units: state.gas_units(trade.deposits) })
+    }
+
+    fn preview_gas_units(&self, state: &Self::State) -> u64 {
+        state.preview_gas_units()
+    }
+
+    fn previewed_gas_units(&self, state: &Self::State) -> u64 {
+        state.previewed_gas_units()
+    }
+
+    fn ask_maker(&self, factory: Address, _vault: Address, asset: Address) -> Question {
+        ask(factory, &getStataTokenCall { underlying: asset })
+    }
+
+    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
+        answers.try_next::<getStataTokenCall>() == Some(vault)
+    }
+
+    fn is_vouched(&self, vault: Address, state: &Self::State) -> bool {
+        state.reserve.is_some() || self.is_listed(vault)
+    }
+
+    fn is_listed(&self, vault: Address) -> bool {
+        listed(vault).is_some()
+    }
+
+    fn unverified_reader(&self, vault: Address, asset: Address) -> Option<Box<dyn StateReader>> {
+        Some(Box::new(Unverified(VaultReader::of_holdings(vault, asset))))
+    }
+}
+
+/// Returns the vault after trades of the same transaction.
+fn after(state: &State, at: &ExecutionBlock, before: &Trades) -> Result<State, SwapError> {
+    let once = |state: State, trade: &Trade| {
+        let swap = if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
+        swap.map(|(_, after)| after)
+    };
+    before.list().iter().try_fold(*state, once)
+}
+
+/// Reads an unverified vault: its previews are believed where they follow from what lies in it, and nothing else is.
+struct Unverified(VaultReader);
+
+impl StateReader for Unverified {
+    fn start(&mut self) -> ReadProgress {
+        self.0.start()
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let mut progress = self.0.feed(answers)?;
+        if let ReadProgress::Done(PoolState::Erc4626(state)) = &mut progress {
+            **state = state.closed();
+        }
+        Ok(progress)
     }
 }

@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 pub use aave::{AAVE_POOLS, Reserve};
 pub use accrual::Accrual;
 pub use cold::Erc4626;
-pub(crate) use continuous::{fixed_rate, likely_room, pair_curve};
+pub(crate) use continuous::{fixed_rate, likely_room};
 pub use conversion::Conversion;
 pub(crate) use conversion::mul_div;
 pub use listed::{Form, LISTED, Listed, MAKER_POT};
-pub(crate) use reader::{MULTICALL3, VaultReader};
+pub(crate) use reader::MULTICALL3;
 pub(crate) use step::step_code;
 pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
 

@@ -2,8 +2,8 @@
 
 use alloy_primitives::{Address, Bytes};
 
-use super::{Form, Listed, aave::WrappedReader, reader::VaultReader};
-use crate::{DecodeError, Discovered, Pool, PoolState, ReadProgress, StateReader, answers::Question};
+use super::{Form, Listed, State, aave::WrappedReader, reader::VaultReader};
+use crate::{DecodeError, Discovered, ReadProgress, StateReader, answers::Question};
 
 /// Bytes of an ABI word.
 const WORD_BYTES: usize = 32;
@@ -57,15 +57,12 @@ impl UnlistedReader {
     }
 
     /// A reader that knows what the vault is from an earlier reading.
-    pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
+    pub(super) fn again(pool: &Discovered, state: &State) -> Self {
         let fresh = Self::new(pool);
-        let stage = match &was.state {
-            PoolState::Erc4626(state) if state.reserve.is_some() => Stage::Wrapped(WrappedReader::again(pool, was)),
-            PoolState::Erc4626(state) => match state.form {
-                Some(form) => Stage::Vault(fresh.of_form(form)),
-                None => return fresh,
-            },
-            _ => return fresh,
+        let stage = match state.form {
+            _ if state.reserve.is_some() => Stage::Wrapped(WrappedReader::again(pool, state)),
+            Some(form) => Stage::Vault(fresh.of_form(form)),
+            None => return fresh,
         };
         Self { stage, ..fresh }
     }

@@ -1,11 +1,14 @@
 //! Following of Lido's two contracts, which are fixed: the staked token, and the wrapper that listens to it.
 
-use alloy_primitives::{Address, B256, Log, address};
+use alloy_primitives::{Address, B256, Log, U256, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::NATIVE_ETHER;
+use braid_primitives::{ExecutionBlock, NATIVE_ETHER};
 
-use super::reader::LidoReader;
-use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
+use super::{State, continuous::pair_curve, reader::LidoReader, step::step_code};
+use crate::{
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, SharesPaid, StateReader, StepCode, Swap,
+    SwapError, continuous::PairCurve,
+};
 
 /// stETH. Source: Lido's deployed contracts.
 pub const STETH: Address = address!("ae7ab96520DE3A18E5e111B5EaAb095312D7fE84");
@@ -66,13 +69,23 @@ pub static LIDO_STETH: Lido = Lido { product: Product::LidoSteth, pool: STETH, c
 /// Wrapping: stETH for wstETH, and back.
 pub static LIDO_WSTETH: Lido = Lido { product: Product::LidoWsteth, pool: WSTETH, coins: [STETH, WSTETH] };
 
-impl Protocol for Lido {
-    fn product(&self) -> Product {
-        self.product
+impl Lido {
+    fn stakes(&self) -> bool {
+        self.product == Product::LidoSteth
     }
 
-    fn sources(&self) -> &'static [Source] {
-        &[]
+    /// Tells whether a coin is stETH, which counts in shares.
+    fn keeps(&self, coin: u8) -> Option<()> {
+        (coin == u8::from(self.stakes())).then_some(())
+    }
+}
+
+impl Protocol for Lido {
+    type State = State;
+    type After = State;
+
+    fn product(&self) -> Product {
+        self.product
     }
 
     fn fixed_pools(&self) -> Vec<Discovered> {
@@ -80,24 +93,73 @@ impl Protocol for Lido {
         vec![Discovered { address: self.pool, product: self.product, coins, fee_pips: 0, tick_spacing: 0 }]
     }
 
-    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        Err(DecodeError::Log { event: "an announcement, which Lido has none of,", emitter: log.address })
-    }
-
     fn freshness_topics(&self) -> &'static [B256] {
         TOPICS
     }
 
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, _state: &State) -> Vec<Address> {
         vec![STETH]
     }
 
-    fn apply(&self, _state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+    fn apply(&self, _state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
         let matters = log.address == STETH && log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0));
         Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
     }
 
     fn reader(&self, _pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(LidoReader::new(self.pool))
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let state = route.change::<State>(self.shares_state_at(pool, state)).unwrap_or(state);
+        state.swap(self.stakes(), at, sale.coin_in, sale.amount_in)
+    }
+
+    fn shares_state_at(&self, _pool: Address, _state: &State) -> Address {
+        STETH
+    }
+
+    /// The stake limit grows by the block.
+    fn depends_on_time(&self, _state: &State) -> bool {
+        true
+    }
+
+    fn fee_pips(&self, _state: &State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, state: &State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, self.stakes(), at)
+    }
+
+    fn shares_of(&self, state: &State, after: Option<&State>, coin: u8, amount: U256) -> Option<U256> {
+        self.keeps(coin)?;
+        after.unwrap_or(state).shares_of(amount).ok()
+    }
+
+    fn worth_of_shares(&self, state: &State, after: Option<&State>, coin: u8, shares: U256) -> Option<U256> {
+        self.keeps(coin)?;
+        after.unwrap_or(state).pooled_ether_of(shares).ok()
+    }
+
+    fn shares_behind(&self, state: &State, after: Option<&State>, coin: u8, amount: U256) -> Option<U256> {
+        self.keeps(coin)?;
+        after.unwrap_or(state).shares_behind(amount).ok()
+    }
+
+    /// Staking mints the shares of the ether.
+    fn shares_paid(&self) -> SharesPaid {
+        if self.stakes() { SharesPaid::OfAmountIn } else { SharesPaid::OfAmountOut }
+    }
+
+    fn step_code(&self, _pool: Address, _state: &State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(self.stakes(), coin_in)
     }
 }

@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 use crate::{After, Swap, SwapError};
 
 pub use cold::{LIDO_STETH, LIDO_WSTETH, Lido, STETH, WSTETH};
-pub(crate) use continuous::pair_curve;
-pub(crate) use step::step_code;
 pub use step::{STAKE_OPCODE, UNWRAP_OPCODE, WRAP_OPCODE};
 
 /// What staking and wrapping depend on.

@@ -1,6 +1,6 @@
 //! The steps that stake, wrap and unwrap.
 
-use crate::{Product, StepCode, step::Funding};
+use crate::{StepCode, step::Funding};
 
 /// Opcode of the step that stakes.
 pub const STAKE_OPCODE: u8 = 0x50;
@@ -12,9 +12,9 @@ pub const WRAP_OPCODE: u8 = 0x51;
 pub const UNWRAP_OPCODE: u8 = 0x52;
 
 /// No operands: the contracts are known.
-pub(crate) fn step_code(product: Product, coin_in: u8) -> StepCode {
-    let (opcode, funding) = match (product, coin_in) {
-        (Product::LidoSteth, _) => (STAKE_OPCODE, Funding::Ether),
+pub(crate) fn step_code(stakes: bool, coin_in: u8) -> StepCode {
+    let (opcode, funding) = match (stakes, coin_in) {
+        (true, _) => (STAKE_OPCODE, Funding::Ether),
         (_, 0) => (WRAP_OPCODE, Funding::Approval),
         _ => (UNWRAP_OPCODE, Funding::Held),
     };

@@ -1,13 +1,24 @@
 //! Discovery and following of MetaMorpho vaults.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
 
-use super::{MORPHO_BLUE, reader::MetaMorphoReader};
-use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
+use super::{MORPHO_BLUE, MetaMorpho, continuous::pair_curve, gas, reader::MetaMorphoReader, warm::Lends};
+use crate::{
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
+    SwapError,
+    answers::{Answers, Question, ask},
+    continuous::PairCurve,
+    erc4626::{ASSET_COIN, step_code},
+    vault::{Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol},
+};
 
 sol! {
     event CreateMetaMorpho(address indexed metaMorpho, address indexed caller, address initialOwner, uint256 initialTimelock, address indexed asset, string name, string symbol, bytes32 salt);
+    function isMetaMorpho(address target) external view returns (bool);
 
     // of a vault
     event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
@@ -79,6 +90,9 @@ pub static METAMORPHO: MorphoProtocol = MorphoProtocol {
 };
 
 impl Protocol for MorphoProtocol {
+    type State = Arc<MetaMorpho>;
+    type After = Trades;
+
     fn product(&self) -> Product {
         self.product
     }
@@ -106,25 +120,110 @@ impl Protocol for MorphoProtocol {
         TOPICS
     }
 
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, _state: &Self::State) -> Vec<Address> {
         vec![MORPHO_BLUE]
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::Metamorpho(vault) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a MetaMorpho vault" });
-        };
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         if !log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0)) {
             return Ok(Freshness::Unaffected);
         }
         if log.address != MORPHO_BLUE {
             return Ok(Freshness::Stale);
         }
-        let ours = log.topics().get(1).is_some_and(|id| vault.holdings.iter().any(|holding| holding.id == *id));
+        let ours = log.topics().get(1).is_some_and(|id| state.holdings.iter().any(|holding| holding.id == *id));
         Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(MetaMorphoReader::new(pool))
+    }
+
+    fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {
+        state.validate()
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let before = route.change::<Trades>(pool);
+        state.step(at, before.unwrap_or(&Trades::default()), sale.coin_in, sale.amount_in)
+    }
+
+    fn depends_on_time(&self, _state: &Self::State) -> bool {
+        true
+    }
+
+    fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, at)
+    }
+
+    fn stands_on(
+        &self,
+        pool: Address,
+        _state: &Self::State,
+        _address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        vec![pool, MORPHO_BLUE]
+    }
+
+    fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(coin_in)
+    }
+
+    fn lenders<'a>(&self, pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
+        let does = Does::Trades { deposits: coin_in == ASSET_COIN, gas_units };
+        vec![Lender { vault: pool, lends: Lends::MetaMorpho(state), does }]
+    }
+}
+
+impl VaultProtocol for MorphoProtocol {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        state.rate(at, before)
+    }
+
+    fn trade(
+        &self,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        before: &Trades,
+        trade: Trade,
+    ) -> Result<Traded, SwapError> {
+        let (amount_out, visited, _) = state.swap(at, before, trade.deposits, trade.amount_in)?;
+        Ok(Traded { amount_out, gas_units: gas::gas_units(state, visited) })
+    }
+
+    fn preview_gas_units(&self, state: &Self::State) -> u64 {
+        gas::preview_gas_units(state)
+    }
+
+    /// Nearly all is the first question's.
+    fn rate_gas_units(&self, state: &Self::State) -> u64 {
+        self.preview_gas_units(state).saturating_add(gas::PROVIDED_GAS_UNITS)
+    }
+
+    fn previewed_gas_units(&self, state: &Self::State) -> u64 {
+        gas::previewed_gas_units(state.holdings.len())
+    }
+
+    fn lends<'a>(&self, state: &'a Self::State) -> Option<Lends<'a>> {
+        Some(Lends::MetaMorpho(state))
+    }
+
+    fn ask_maker(&self, factory: Address, vault: Address, _asset: Address) -> Question {
+        ask(factory, &isMetaMorphoCall { target: vault })
+    }
+
+    fn is_made(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
+        answers.try_next::<isMetaMorphoCall>() == Some(true)
     }
 }

@@ -119,7 +119,7 @@ impl MetaMorpho {
         let deposits = coin_in == ASSET_COIN;
         let (amount_out, visited, after) = self.swap(at, before, deposits, amount_in)?;
         let gas_units = gas::gas_units(self, visited);
-        Ok(Swap { amount_out, gas_units, after: After::Metamorpho(after) })
+        Ok(Swap { amount_out, gas_units, after: After::Morpho(after) })
     }
 
     /// The vault with interest and fee shares up to a time.

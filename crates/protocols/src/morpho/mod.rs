@@ -14,7 +14,6 @@ pub(crate) mod warm;
 
 pub use blue::{Holding, MORPHO_BLUE, Market};
 pub use cold::{METAMORPHO, MorphoProtocol};
-pub(crate) use continuous::pair_curve;
 pub use irm::{ADAPTIVE_CURVE_IRM, Irm};
 pub use metamorpho::{MAX_QUEUE, MetaMorpho};
 pub use vault_v2::{VAULT_V2, VaultV2};

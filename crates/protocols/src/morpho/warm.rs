@@ -6,15 +6,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{Address, B256};
 
 use super::{Holding, MetaMorpho, VaultV2, gas, vault_v2};
-use crate::PoolState;
 
 /// What a step does with a vault.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Does {
+pub enum Does {
     /// Asks what shares are worth.
     Asks,
     /// Deposits or redeems, which costs so much as a step of its own.
     Trades { deposits: bool, gas_units: u64 },
+}
+
+/// A vault that lends on Morpho's markets.
+#[derive(Clone, Copy, Debug)]
+pub enum Lends<'a> {
+    /// Of the first kind.
+    MetaMorpho(&'a MetaMorpho),
+    /// Of the second.
+    VaultV2(&'a VaultV2),
+}
+
+/// A vault that a step goes by, and what the step does with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Lender<'a> {
+    /// The vault.
+    pub vault: Address,
+    /// What it lends.
+    pub lends: Lends<'a>,
+    /// What the step does.
+    pub does: Does,
 }
 
 /// The vaults and markets that the steps of a transaction came by.
@@ -30,14 +49,15 @@ pub(crate) struct Lent {
 
 impl Lent {
     /// Takes note of what a step does with a vault; what it costs less after the steps before it.
-    pub(crate) fn meet(&mut self, address: Address, state: &PoolState, does: Does) -> u64 {
+    pub(crate) fn meet(&mut self, lender: &Lender<'_>) -> u64 {
+        let Lender { vault: address, lends, does } = *lender;
         let visited = match does {
             Does::Asks => Vec::new(),
-            Does::Trades { deposits, gas_units } => visited(state, deposits, gas_units),
+            Does::Trades { deposits, gas_units } => visited(lends, deposits, gas_units),
         };
-        let mut saved = match state {
-            PoolState::VaultV2(vault) if self.noted.contains(&address) => vault_v2::gas::asked(vault),
-            _ => self.ask(address, state),
+        let mut saved = match lends {
+            Lends::VaultV2(vault) if self.noted.contains(&address) => vault_v2::gas::asked(vault),
+            _ => self.ask(address, lends),
         };
         let accrued = visited.iter().filter(|id| self.markets.get(*id) == Some(&true)).count();
         saved += times(accrued, gas::ACCRUED_VISIT_GAS_UNITS);
@@ -45,15 +65,15 @@ impl Lent {
             saved += gas::MOVED_AGAIN_GAS_UNITS;
         }
         self.markets.extend(visited.into_iter().map(|id| (id, true)));
-        if matches!((state, does), (PoolState::VaultV2(_), Does::Trades { .. })) {
+        if matches!((lends, does), (Lends::VaultV2(_), Does::Trades { .. })) {
             self.noted.insert(address);
         }
         saved
     }
 
     /// Every vault asks its markets whenever it is asked.
-    fn ask(&mut self, address: Address, state: &PoolState) -> u64 {
-        let asked = asked(state);
+    fn ask(&mut self, address: Address, lends: Lends<'_>) -> u64 {
+        let asked = asked(lends);
         let again: BTreeSet<&B256> = asked.iter().filter(|id| self.markets.contains_key(*id)).collect();
         let accrued = asked.iter().filter(|id| self.markets.get(*id) == Some(&true));
         let mut saved = times(again.len(), gas::MARKET_AGAIN_GAS_UNITS);
@@ -61,7 +81,7 @@ impl Lent {
         if !again.is_empty() {
             saved += gas::BLUE_AGAIN_GAS_UNITS;
         }
-        for (vault, positions) in vaults(address, state) {
+        for (vault, positions) in vaults(address, lends) {
             if !self.vaults.insert(vault) {
                 saved += gas::VAULT_AGAIN_GAS_UNITS + times(positions, gas::POSITION_AGAIN_GAS_UNITS);
             }
@@ -78,10 +98,10 @@ fn times(count: usize, gas_units: u64) -> u64 {
 }
 
 /// A vault and those within it, each with how many positions it has in markets itself.
-fn vaults(address: Address, state: &PoolState) -> Vec<(Address, usize)> {
-    match state {
-        PoolState::Metamorpho(vault) => vec![(address, vault.holdings.len())],
-        PoolState::VaultV2(vault) => {
+fn vaults(address: Address, lends: Lends<'_>) -> Vec<(Address, usize)> {
+    match lends {
+        Lends::MetaMorpho(vault) => vec![(address, vault.holdings.len())],
+        Lends::VaultV2(vault) => {
             let (mut own, mut all) = (0, Vec::new());
             for adapter in vault.adapters.iter() {
                 match adapter {
@@ -92,25 +112,23 @@ fn vaults(address: Address, state: &PoolState) -> Vec<(Address, usize)> {
             all.push((address, own));
             all
         }
-        _ => Vec::new(),
     }
 }
 
 /// The markets that a vault asks, as often as it does.
-fn asked(state: &PoolState) -> Vec<B256> {
+fn asked(lends: Lends<'_>) -> Vec<B256> {
     let ids = |holdings: &[Holding]| holdings.iter().map(|holding| holding.id).collect::<Vec<_>>();
-    match state {
-        PoolState::Metamorpho(vault) => ids(&vault.holdings),
-        PoolState::VaultV2(vault) => vault.adapters.iter().flat_map(|adapter| ids(adapter.holdings())).collect(),
-        _ => Vec::new(),
+    match lends {
+        Lends::MetaMorpho(vault) => ids(&vault.holdings),
+        Lends::VaultV2(vault) => vault.adapters.iter().flat_map(|adapter| ids(adapter.holdings())).collect(),
     }
 }
 
 /// The markets that a trade supplies to or withdraws from, or comes by on the way; its gas says how many they are.
-fn visited(state: &PoolState, deposits: bool, gas_units: u64) -> Vec<B256> {
-    match state {
-        PoolState::Metamorpho(vault) => first(vault, deposits, gas::visited(vault, gas_units)),
-        PoolState::VaultV2(vault) if vault_v2::gas::moved(vault, deposits, gas_units) => place(vault, deposits),
+fn visited(lends: Lends<'_>, deposits: bool, gas_units: u64) -> Vec<B256> {
+    match lends {
+        Lends::MetaMorpho(vault) => first(vault, deposits, gas::visited(vault, gas_units)),
+        Lends::VaultV2(vault) if vault_v2::gas::moved(vault, deposits, gas_units) => place(vault, deposits),
         _ => Vec::new(),
     }
 }

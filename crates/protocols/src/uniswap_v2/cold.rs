@@ -2,10 +2,15 @@
 
 use alloy_primitives::{Address, B256, Bytes, Log, address, b256};
 use alloy_sol_types::{SolCall, SolEvent, sol};
+use braid_primitives::{BPS, ExecutionBlock};
+use serde_json::{Map, Value, json};
 
-use super::{MAX_RESERVE, State};
+use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
-    Call, DecodeError, Discovered, Freshness, PoolState, Product, Protocol, ReadProgress, Source, StateReader,
+    Call, DecodeError, Discovered, Freshness, Product, Protocol, ReadProgress, RouteState, Sale, Source, StateReader,
+    StepCode, Swap, SwapError,
+    continuous::PairCurve,
+    recorded::{Reason, TokensOf, list, number, parse},
 };
 
 sol! {
@@ -42,6 +47,9 @@ pub static UNISWAP_V2: PairProtocol = PairProtocol {
 };
 
 impl Protocol for PairProtocol {
+    type State = State;
+    type After = After;
+
     fn product(&self) -> Product {
         self.product
     }
@@ -70,10 +78,7 @@ impl Protocol for PairProtocol {
         &[SYNC]
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::UniswapV2(state) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a pair" });
-        };
+    fn apply(&self, state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
         if log.topics().first() != Some(&SYNC) {
             return Ok(Freshness::Unaffected);
         }
@@ -85,6 +90,72 @@ impl Protocol for PairProtocol {
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(PairReader { pool: pool.address })
+    }
+
+    fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
+        let fits = state.reserve0.max(state.reserve1) <= MAX_RESERVE;
+        if fits && u64::from(state.fee_bps) < BPS { Ok(()) } else { Err("reserves or fee out of range") }
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &State,
+        _at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let zero_for_one = sale.coin_in == 0;
+        match route.change::<After>(pool) {
+            Some(after) => state.with(after).swap(zero_for_one, sale.amount_in),
+            None => state.swap(zero_for_one, sale.amount_in),
+        }
+    }
+
+    fn fee_pips(&self, state: &State) -> Option<u32> {
+        Some(u32::from(state.fee_bps) * 100)
+    }
+
+    fn curve(&self, state: &State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<PairCurve> {
+        Some(pair_curve(state))
+    }
+
+    fn holds(&self, state: &State, coin: u8) -> Option<f64> {
+        Some(if coin == 0 { state.reserve0 } else { state.reserve1 } as f64)
+    }
+
+    fn step_code(&self, pool: Address, state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(pool, state.fee_bps)
+    }
+
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        &["uniswap_v2"]
+    }
+
+    fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<State, Reason> {
+        let (reserve0, reserve1) = reserves(entry)?;
+        Ok(State { reserve0, reserve1, fee_bps: number(entry, "fee_bps")? })
+    }
+
+    fn import_update(&self, state: &mut State, entry: &Value) -> Result<(), Reason> {
+        (state.reserve0, state.reserve1) = reserves(entry)?;
+        Ok(())
+    }
+
+    fn export(&self, state: &State) -> Option<Map<String, Value>> {
+        let written = json!({
+            "kind": "uniswap_v2",
+            "reserves": [state.reserve0.to_string(), state.reserve1.to_string()],
+            "fee_bps": state.fee_bps,
+        });
+        written.as_object().cloned()
+    }
+}
+
+fn reserves(entry: &Value) -> Result<(u128, u128), Reason> {
+    match list(entry, "reserves")? {
+        [first, second] => parse(first).zip(parse(second)).ok_or_else(|| "reserves out of range".into()),
+        other => Err(format!("{} reserves", other.len())),
     }
 }
 
@@ -110,6 +181,6 @@ impl StateReader for PairReader {
             getReservesCall::abi_decode_returns_validate(answer).map_err(|_| failed("something else than reserves"))?;
         let (reserve0, reserve1): (u128, u128) = (reserves.reserve0.to(), reserves.reserve1.to());
         debug_assert!(reserve0 <= MAX_RESERVE && reserve1 <= MAX_RESERVE);
-        Ok(ReadProgress::Done(PoolState::UniswapV2(State { reserve0, reserve1, fee_bps: FEE_BPS })))
+        Ok(ReadProgress::Done(State { reserve0, reserve1, fee_bps: FEE_BPS }.into()))
     }
 }

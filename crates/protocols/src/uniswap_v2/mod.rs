@@ -1,6 +1,7 @@
 //! Uniswap V2 pairs and every fork that runs the same code.
 
 mod cold;
+mod continuous;
 pub mod gas;
 mod step;
 mod swap;
@@ -10,7 +11,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) use cold::PAIR_CREATED;
 pub use cold::{PairProtocol, UNISWAP_V2};
 pub use step::OPCODE;
-pub(crate) use step::step_code;
 pub use swap::MAX_RESERVE;
 
 /// What a pair's swap depends on.

@@ -10,5 +10,5 @@ pub const OPCODE: u8 = 0x10;
 /// Operands: the pair, and its fee in basis points as 16 bits.
 pub(crate) fn step_code(pair: Address, fee_bps: u16) -> StepCode {
     let code = StepCode::bare(OPCODE).with(pair.as_slice()).with(&fee_bps.to_be_bytes());
-    StepCode { pays_anyone: true, prepayable: true, ..code }
+    StepCode { pays_anyone: true, prepayable: true, begins_straight: true, ..code }
 }

@@ -2,9 +2,25 @@
 
 use alloy_primitives::{Address, B256, Log, address, b256};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
+use serde_json::{Map, Value};
 
-use super::{MAX_FEE_PIPS, MAX_TICK_SPACING, gas::Costs, lens::LensReader, logs::Logs, reader::PoolReader};
-use crate::{DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader};
+use super::{
+    After, MAX_FEE_PIPS, MAX_TICK_SPACING, State,
+    continuous::{holdings, pair_curve},
+    gas::Costs,
+    lens::LensReader,
+    logs::Logs,
+    reader::PoolReader,
+    recorded,
+    step::step_code,
+};
+use crate::{
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
+    SwapError,
+    continuous::PairCurve,
+    recorded::{Reason, TokensOf},
+};
 
 sol! {
     event PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool);
@@ -37,6 +53,9 @@ pub static UNISWAP_V3: PoolProtocol = PoolProtocol {
 };
 
 impl Protocol for PoolProtocol {
+    type State = State;
+    type After = After;
+
     fn product(&self) -> Product {
         self.product
     }
@@ -67,11 +86,8 @@ impl Protocol for PoolProtocol {
         self.logs.topics
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        match state {
-            PoolState::UniswapV3(state) => self.logs.apply(state, log),
-            _ => Err(DecodeError::State { pool: log.address, what: "not a concentrated-liquidity pool" }),
-        }
+    fn apply(&self, state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
+        self.logs.apply(state, log)
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
@@ -80,5 +96,56 @@ impl Protocol for PoolProtocol {
 
     fn lens_reader(&self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
         Some(Box::new(LensReader::new(pool, self.costs)?))
+    }
+
+    fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
+        state.validate()
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &State,
+        _at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let zero_for_one = sale.coin_in == 0;
+        match route.change::<After>(pool) {
+            Some(after) => state.swap_from(after, zero_for_one, sale.amount_in),
+            None => state.swap(zero_for_one, sale.amount_in),
+        }
+    }
+
+    fn fee_pips(&self, state: &State) -> Option<u32> {
+        Some(state.fee_pips)
+    }
+
+    fn curve(&self, state: &State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<PairCurve> {
+        Some(pair_curve(state))
+    }
+
+    fn holds(&self, state: &State, coin: u8) -> Option<f64> {
+        Some(holdings(state, coin == 0))
+    }
+
+    fn step_code(&self, pool: Address, _state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(pool)
+    }
+
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        &["uniswap_v3"]
+    }
+
+    fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<State, Reason> {
+        recorded::import(entry, self.costs)
+    }
+
+    fn import_update(&self, state: &mut State, entry: &Value) -> Result<(), Reason> {
+        recorded::update(state, entry)
+    }
+
+    fn export(&self, state: &State) -> Option<Map<String, Value>> {
+        recorded::export(state)
     }
 }

@@ -2,12 +2,14 @@
 
 mod bitmap;
 mod cold;
+mod continuous;
 mod full_math;
 pub mod gas;
 mod lens;
 mod liquidity_math;
 mod logs;
 mod reader;
+mod recorded;
 mod sqrt_price_math;
 mod state;
 mod step;
@@ -20,7 +22,6 @@ pub use cold::{PoolProtocol, UNISWAP_V3};
 pub(crate) use logs::{BURN, INITIALIZE, Logs, MINT};
 pub use state::{After, State, Tick};
 pub use step::OPCODE;
-pub(crate) use step::step_code;
 
 /// The largest fee that a factory enables, exclusive: the whole amount, in hundredths of a basis point.
 pub const MAX_FEE_PIPS: u32 = 1_000_000;

@@ -9,5 +9,5 @@ pub const OPCODE: u8 = 0x11;
 
 /// Operand: the pool.
 pub(crate) fn step_code(pool: Address) -> StepCode {
-    StepCode { pays_anyone: true, ..StepCode::bare(OPCODE).with(pool.as_slice()) }
+    StepCode { pays_anyone: true, begins_straight: true, ..StepCode::bare(OPCODE).with(pool.as_slice()) }
 }

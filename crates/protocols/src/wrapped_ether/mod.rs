@@ -3,36 +3,34 @@
 pub mod gas;
 mod step;
 
-use alloy_primitives::{B256, Bytes, Log, U256};
-use braid_primitives::{NATIVE_ETHER, WETH};
+use alloy_primitives::{Address, Bytes};
+use braid_primitives::{ExecutionBlock, NATIVE_ETHER, WETH};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    After, DecodeError, Discovered, Freshness, PoolState, Product, Protocol, ReadProgress, Source, StateReader, Swap,
+    After, DecodeError, Discovered, Product, Protocol, ReadProgress, RouteState, Sale, StateReader, StepCode, Swap,
+    SwapError, continuous::PairCurve,
 };
 
-pub(crate) use step::step_code;
 pub use step::{UNWRAP_OPCODE, WRAP_OPCODE};
 
 /// Position of ether among the coins; WETH is the other.
 pub const ETHER_COIN: u8 = 0;
 
-/// Wraps when the coin in is ether (position 0), unwraps otherwise: the same amount, always.
-pub const fn swap(coin_in: u8, amount_in: U256) -> Swap {
-    let gas_units = if coin_in == ETHER_COIN { gas::WRAP_GAS_UNITS } else { gas::UNWRAP_GAS_UNITS };
-    Swap { amount_out: amount_in, gas_units, after: After::Unchanged }
-}
+/// Holds nothing: the conversion never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State;
 
-/// The record of wrapped ether: one pool, the WETH9 contract, that never changes.
+/// The record of wrapped ether: one pool, the WETH9 contract.
 #[derive(Clone, Copy, Debug)]
 pub struct WrappedEther;
 
 impl Protocol for WrappedEther {
+    type State = State;
+    type After = ();
+
     fn product(&self) -> Product {
         Product::WrappedEther
-    }
-
-    fn sources(&self) -> &'static [Source] {
-        &[]
     }
 
     fn fixed_pools(&self) -> Vec<Discovered> {
@@ -45,20 +43,37 @@ impl Protocol for WrappedEther {
         }]
     }
 
-    fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        Err(DecodeError::Log { event: "an announcement, which wrapped ether has none of,", emitter: log.address })
-    }
-
-    fn freshness_topics(&self) -> &'static [B256] {
-        &[]
-    }
-
-    fn apply(&self, _state: &mut PoolState, _log: &Log) -> Result<Freshness, DecodeError> {
-        Ok(Freshness::Unaffected)
-    }
-
     fn reader(&self, _pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(Nothing)
+    }
+
+    /// Wraps when the coin in is ether, unwraps otherwise: the same amount, always.
+    fn swap(
+        &self,
+        _pool: Address,
+        _state: &State,
+        _at: &ExecutionBlock,
+        _route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let gas_units = if sale.coin_in == ETHER_COIN { gas::WRAP_GAS_UNITS } else { gas::UNWRAP_GAS_UNITS };
+        Ok(Swap { amount_out: sale.amount_in, gas_units, after: After::Unchanged })
+    }
+
+    fn fee_pips(&self, _state: &State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, _state: &State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<PairCurve> {
+        None
+    }
+
+    fn wraps_ether(&self) -> bool {
+        true
+    }
+
+    fn step_code(&self, _pool: Address, _state: &State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step::step_code(coin_in)
     }
 }
 
@@ -68,12 +83,12 @@ struct Nothing;
 
 impl StateReader for Nothing {
     fn start(&mut self) -> ReadProgress {
-        ReadProgress::Done(PoolState::WrappedEther)
+        ReadProgress::Done(State.into())
     }
 
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
         if answers.is_empty() {
-            Ok(ReadProgress::Done(PoolState::WrappedEther))
+            Ok(ReadProgress::Done(State.into()))
         } else {
             Err(DecodeError::AnswerCount { expected: 0, got: answers.len() })
         }

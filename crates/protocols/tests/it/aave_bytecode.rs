@@ -54,7 +54,7 @@ impl World {
     }
 
     fn read(&mut self) -> Pool {
-        let state = read_state(&mut self.chain, self.found.product.protocol(), &self.found);
+        let state = read_state(&mut self.chain, self.found.product, &self.found);
         let coins = [TokenId(0), TokenId(1)].into_iter().collect();
         Pool { address: WRAPPED, product: Product::Erc4626, coins, state }
     }
@@ -123,7 +123,7 @@ impl World {
 
 /// Found as the follower finds it.
 fn announced(chain: &mut Chain) -> Discovered {
-    let record = Product::Erc4626.protocol();
+    let record = Product::Erc4626;
     let source = record.sources()[0];
     let done = chain.try_call(source.emitter, &aave::Factory::announceCall { wrapped: WRAPPED }).unwrap();
     let found = record.discover(done.logs.iter().find(|log| log.topics()[0] == source.topic0).unwrap()).unwrap();

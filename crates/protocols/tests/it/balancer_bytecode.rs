@@ -268,7 +268,7 @@ impl World {
         let done = self.chain.send_data(factory, data.into()).unwrap();
         let pool = Address::abi_decode(&done.output).unwrap();
         // the vault's announcement is what the product discovers
-        let record = Product::BalancerV2Weighted.protocol();
+        let record = Product::BalancerV2Weighted;
         let source = record.sources()[0];
         let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
         assert_eq!(announced.address, source.emitter);
@@ -304,7 +304,7 @@ impl World {
     }
 
     fn read(&mut self, found: &Discovered, product: Product) -> Pool {
-        let state = read_state(&mut self.chain, found.product.protocol(), found);
+        let state = read_state(&mut self.chain, found.product, found);
         let coins = (0..found.coins.len()).map(|index| TokenId(index as u32)).collect();
         Pool { address: found.address, product, coins, state }
     }

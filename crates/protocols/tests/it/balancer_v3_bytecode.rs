@@ -163,7 +163,7 @@ impl World {
             .abi_encode()
         };
         let done = self.chain.send_data(factory(product).1, data.into()).unwrap();
-        let record = Product::BalancerV3Weighted.protocol();
+        let record = Product::BalancerV3Weighted;
         let source = record.sources()[0];
         let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
         assert_eq!(announced.address, source.emitter);
@@ -184,7 +184,7 @@ impl World {
     }
 
     fn read(&mut self, found: &Discovered) -> Pool {
-        let state = read_state(&mut self.chain, found.product.protocol(), found);
+        let state = read_state(&mut self.chain, found.product, found);
         let coins = (0..found.coins.len()).map(|index| TokenId(index as u32)).collect();
         Pool { address: found.address, product: found.product, coins, state }
     }

@@ -68,7 +68,7 @@ impl Boosted {
             salt: B256::with_last_byte(1),
         };
         let done = chain.send(FACTORY, &call).unwrap();
-        let record = Product::BalancerV3Stable.protocol();
+        let record = Product::BalancerV3Stable;
         let topic0 = record.sources()[0].topic0;
         let found = record.discover(done.logs.iter().find(|log| log.topics().first() == Some(&topic0)).unwrap());
         let found = found.unwrap();
@@ -96,13 +96,13 @@ impl Boosted {
     }
 
     fn fresh(&mut self) -> Pool {
-        let reader = self.found.product.protocol().reader(&self.found);
+        let reader = self.found.product.reader(&self.found);
         self.read(reader).unwrap().0
     }
 
     /// As a block reads it whose logs do not matter to it.
     fn each_block(&mut self, was: &Pool) -> Result<(Pool, usize), DecodeError> {
-        let reader = self.found.product.protocol().reader_each_block(&self.found, was);
+        let reader = self.found.product.reader_each_block(&self.found, &was.state);
         self.read(reader)
     }
 
@@ -118,7 +118,7 @@ impl Boosted {
         let [asset, share] = self.world.behind.coins();
         self.world.chain.send(asset, &approveCall { spender: share, amount: U256::MAX }).unwrap();
         let done = self.world.chain.send(share, &depositCall { assets: U256::ONE << 70, receiver: OWNER }).unwrap();
-        let record = self.found.product.protocol();
+        let record = self.found.product;
         let listens = record.listens_to(&pool.state);
         assert_eq!(listens.iter().filter(|emitter| **emitter == VAULT).count(), 1);
         let heard = done.logs.iter().filter(|log| listens.contains(&log.address));
@@ -186,7 +186,7 @@ fn a_boosted_pool_hears_what_happens_to_its_vault() {
         assert!(heard.contains(&Freshness::Stale), "{behind:?}: {heard:?}");
         let now = boosted.fresh();
         assert_ne!(pool, now, "{behind:?}");
-        let reader = boosted.found.product.protocol().reader_again(&boosted.found, &pool);
+        let reader = boosted.found.product.reader_again(&boosted.found, &pool.state);
         assert_eq!(boosted.read(reader).unwrap().0, now, "{behind:?}");
     }
 }
@@ -217,7 +217,7 @@ fn a_vault_whose_rounds_are_of_two_blocks_is_read_again() {
         boosted.world.at(START + 86_400);
         let whole = boosted.fresh();
         for at_fault in 1..8 {
-            let mut reader = boosted.found.product.protocol().reader(&boosted.found);
+            let mut reader = boosted.found.product.reader(&boosted.found);
             let (mut progress, mut round) = (reader.start(), 0);
             let state = loop {
                 let calls = match progress {

@@ -100,7 +100,7 @@ fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
 
 /// Applies the vault's logs, as the follower does.
 fn followed(pool: &mut Pool, logs: &[Log]) {
-    let record = Product::BalancerV3Buffer.protocol();
+    let record = Product::BalancerV3Buffer;
     let listens = record.listens_to(&pool.state);
     let mut next = pool.clone();
     for log in logs.iter().filter(|log| listens.contains(&log.address)) {
@@ -168,7 +168,7 @@ fn paused_buffers_pay_nothing_and_say_so() {
     world.chain.send(AUTHORIZER, &grantRoleCall { role, account: OWNER }).unwrap();
     let done = world.chain.send(VAULT, &pauseVaultBuffersCall {}).unwrap();
     assert!(world.exchange(0, amount, false).is_none());
-    let what = Product::BalancerV3Buffer.protocol().apply(&mut pool.state, &done.logs[0]).unwrap();
+    let what = Product::BalancerV3Buffer.apply(&mut pool.state, &done.logs[0]).unwrap();
     assert_eq!((what, pool.swap(&at, 0, 1, amount)), (Freshness::Applied, Err(SwapError::Closed)));
     assert!(PairCurve::of(&pool, [0, 1], &at).is_none());
     assert_eq!(pool.state, world.read(&found).state);

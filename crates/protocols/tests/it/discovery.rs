@@ -18,7 +18,7 @@ const PANCAKE_POOL: B256 = b256!("6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59
 const PANCAKE_DEPLOYER: Address = address!("41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9");
 
 fn factory(product: Product) -> Address {
-    let [source] = product.protocol().sources() else { panic!("{product:?} has one factory") };
+    let [source] = product.sources() else { panic!("{product:?} has one factory") };
     source.emitter
 }
 
@@ -50,7 +50,7 @@ fn the_packages_hold_the_code_that_mainnet_runs() {
 
 #[test]
 fn topics_are_the_hashes_of_their_signatures() {
-    let announced = |product: Product| product.protocol().sources()[0].topic0;
+    let announced = |product: Product| product.sources()[0].topic0;
     let pair_created = keccak256("PairCreated(address,address,address,uint256)");
     let pool_created = keccak256("PoolCreated(address,address,uint24,int24,address)");
     assert_eq!([announced(Product::UniswapV2), announced(Product::SushiswapV2)], [pair_created; 2]);
@@ -65,22 +65,22 @@ fn topics_are_the_hashes_of_their_signatures() {
     ]
     .map(keccak256);
     for product in [Product::UniswapV2, Product::SushiswapV2] {
-        assert_eq!(product.protocol().freshness_topics(), pair_topics);
+        assert_eq!(product.freshness_topics(), pair_topics);
     }
     for product in [Product::UniswapV3, Product::SushiswapV3] {
-        assert_eq!(product.protocol().freshness_topics(), pool_topics);
+        assert_eq!(product.freshness_topics(), pool_topics);
     }
     let [initialize, _, mint, burn] = pool_topics;
     let swap = keccak256("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)");
-    assert_eq!(Product::PancakeswapV3.protocol().freshness_topics(), [initialize, swap, mint, burn]);
+    assert_eq!(Product::PancakeswapV3.freshness_topics(), [initialize, swap, mint, burn]);
 }
 
 #[test]
 fn every_product_of_the_list_knows_itself() {
     for product in Product::ALL {
-        let record = product.protocol();
-        assert_eq!(record.product(), *product);
-        let announced = |product: &Product| !product.protocol().sources().is_empty();
+        let record = product;
+        assert_eq!(record.of_record(), *product);
+        let announced = |product: &Product| !product.sources().is_empty();
         // one announcement may speak for several products of a family, which are told apart when they are read
         let spoken_for = Product::named(product.family()).iter().any(announced) && record.fixed_pools().is_empty();
         let found = announced(product) || !record.fixed_pools().is_empty();
@@ -93,20 +93,20 @@ fn word(value: impl Into<U256>) -> B256 {
 }
 
 fn pair_created(token0: Address, token1: Address, pair: Address) -> Log {
-    let topics = vec![Product::UniswapV2.protocol().sources()[0].topic0, token0.into_word(), token1.into_word()];
+    let topics = vec![Product::UniswapV2.sources()[0].topic0, token0.into_word(), token1.into_word()];
     Log::new_unchecked(factory(Product::UniswapV2), topics, (pair, U256::ONE).abi_encode().into())
 }
 
 fn pool_created(tokens: [Address; 2], fee: u64, spacing: i32, pool: Address) -> Log {
     let [token0, token1] = tokens.map(|token| token.into_word());
-    let topics = vec![Product::UniswapV3.protocol().sources()[0].topic0, token0, token1, word(U256::from(fee))];
+    let topics = vec![Product::UniswapV3.sources()[0].topic0, token0, token1, word(U256::from(fee))];
     Log::new_unchecked(factory(Product::UniswapV3), topics, (spacing, pool).abi_encode().into())
 }
 
 #[test]
 fn nonsense_of_a_factory_is_an_error_and_not_a_pool() {
     let pair = address!("00000000000000000000000000000000000000aa");
-    let record = Product::UniswapV2.protocol();
+    let record = Product::UniswapV2;
     assert!(record.discover(&pair_created(USDC, WETH, pair)).is_ok());
     let mut short = pair_created(USDC, WETH, pair);
     short.data.data = Bytes::from_static(&[0; 31]);
@@ -131,7 +131,7 @@ fn nonsense_of_a_factory_is_an_error_and_not_a_pool() {
         assert_eq!(error, DecodeError::Log { event: "PairCreated", emitter: factory(Product::UniswapV2) });
     }
 
-    let record = Product::UniswapV3.protocol();
+    let record = Product::UniswapV3;
     assert!(record.discover(&pool_created([USDC, WETH], 3_000, 60, pair)).is_ok());
     let bad = [
         pool_created([WETH, USDC], 3_000, 60, pair),
@@ -152,7 +152,7 @@ fn nonsense_of_a_factory_is_an_error_and_not_a_pool() {
 
 #[test]
 fn a_buffer_is_announced_by_its_share_and_asked_for_its_asset() {
-    let record = Product::BalancerV3Buffer.protocol();
+    let record = Product::BalancerV3Buffer;
     let source = record.sources()[0];
     let added =
         |share: B256, data: Vec<u8>| Log::new_unchecked(source.emitter, vec![source.topic0, share], data.into());
@@ -184,7 +184,7 @@ fn a_log_that_is_not_what_it_claims_leaves_the_state_alone() {
         (Product::UniswapV3, PoolState::UniswapV3(uniswap_v3::State::uninitialised(3_000, 60, Costs::UNISWAP))),
     ];
     for (product, state) in states {
-        let record = product.protocol();
+        let record = product;
         for topic in record.freshness_topics() {
             for data in [Bytes::new(), Bytes::from(vec![0xff; 32 * 7])] {
                 let mut after = state.clone();
@@ -197,7 +197,7 @@ fn a_log_that_is_not_what_it_claims_leaves_the_state_alone() {
         assert_eq!(record.apply(&mut state.clone(), &other), Ok(Freshness::Unaffected));
         let nameless = Log::new_unchecked(pool, vec![], Bytes::new());
         assert_eq!(record.apply(&mut state.clone(), &nameless), Ok(Freshness::Unaffected));
-        let mut of_another = PoolState::WrappedEther;
+        let mut of_another = PoolState::WrappedEther(braid_protocols::wrapped_ether::State);
         let log = Log::new_unchecked(pool, vec![record.freshness_topics()[0]], Bytes::new());
         assert!(record.apply(&mut of_another, &log).is_err(), "a state of another product");
     }

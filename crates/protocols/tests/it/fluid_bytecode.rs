@@ -161,7 +161,7 @@ impl World {
     }
 
     fn read(&mut self) -> Pool {
-        let state = read_state(&mut self.chain, Product::FluidDexT1.protocol(), &self.pool);
+        let state = read_state(&mut self.chain, Product::FluidDexT1, &self.pool);
         let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
         Pool { address: POOL, product: Product::FluidDexT1, coins, state }
     }
@@ -387,7 +387,7 @@ pub fn share(seed: u64, replace: impl FnOnce(&mut Chain, Address, Address, u64))
         if random.one_in(8) {
             chain.send(POOL, &updateRatesCall {}).unwrap();
         }
-        let state = read_state(&mut chain, Product::FluidFToken.protocol(), &found);
+        let state = read_state(&mut chain, Product::FluidFToken, &found);
         let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
         let pool = Pool { address: POOL, product: Product::FluidFToken, coins, state };
         let most = if random.one_in(4) { 3_000_000 } else { 60 };

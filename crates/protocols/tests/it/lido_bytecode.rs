@@ -82,7 +82,7 @@ fn words(random: &mut Random, chain: &mut Chain, number: u64, paused: bool) {
 
 fn pool(chain: &mut Chain, product: Product, address: Address, coins: [Address; 2]) -> Pool {
     let found = Discovered { address, product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 };
-    let state = read_state(chain, product.protocol(), &found);
+    let state = read_state(chain, product, &found);
     Pool { address, product, coins: [TokenId(0), TokenId(1)].into_iter().collect(), state }
 }
 

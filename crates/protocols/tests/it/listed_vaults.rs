@@ -100,7 +100,7 @@ impl World {
     /// Whether the reader leaves the vault out.
     fn is_odd(&mut self) -> bool {
         let vault = discovered(Product::Erc4626, self.coins[1], self.coins);
-        try_read_state(&mut self.chain, Product::Erc4626.protocol(), &vault).is_err()
+        try_read_state(&mut self.chain, Product::Erc4626, &vault).is_err()
     }
 
     /// The last amount that each door lets through, and one more.

@@ -52,7 +52,7 @@ fn pool_id() -> B256 {
 
 /// Answers a reader until it is done.
 fn read(pool: &Discovered, answer: impl Fn(&Call) -> Option<Vec<u8>>) -> (Result<PoolState, String>, Option<Product>) {
-    let mut reader = pool.product.protocol().reader(pool);
+    let mut reader = pool.product.reader(pool);
     let mut progress = reader.start();
     loop {
         match progress {
@@ -71,7 +71,7 @@ fn read(pool: &Discovered, answer: impl Fn(&Call) -> Option<Vec<u8>>) -> (Result
 fn announced(tokens: Vec<Address>) -> Discovered {
     let event = TokensRegistered { poolId: pool_id(), assetManagers: vec![Address::ZERO; tokens.len()], tokens };
     let log = Log { address: VAULT, data: event.encode_log_data() };
-    Product::BalancerV2Weighted.protocol().discover(&log).unwrap()
+    Product::BalancerV2Weighted.discover(&log).unwrap()
 }
 
 /// What both kinds of pools answer.
@@ -113,7 +113,7 @@ fn a_weighted_pool_is_announced_read_and_followed() {
     let mut followed = PoolState::BalancerV2(state.clone());
     let mut apply = |id: B256| {
         let log = Log { address: VAULT, data: LogData::from(&swap(id)) };
-        Product::BalancerV2Weighted.protocol().apply(&mut followed, &log).unwrap()
+        Product::BalancerV2Weighted.apply(&mut followed, &log).unwrap()
     };
     assert_eq!(apply(pool_id()), Freshness::Stale);
     assert_eq!(apply(B256::repeat_byte(9)), Freshness::Unaffected, "another pool's");
@@ -177,7 +177,7 @@ fn a_composable_pool_changes_rates_when_they_run_out() {
 /// What the pool minted to the protocol, and what it will, changes what its own token is worth.
 #[test]
 fn a_change_of_the_protocols_share_makes_a_composable_pool_stale() {
-    let record = Product::BalancerV2ComposableStable.protocol();
+    let record = Product::BalancerV2ComposableStable;
     for event in [
         "RecoveryModeStateChanged(bool)",
         "ProtocolFeePercentageCacheUpdated(bytes32)",
@@ -189,11 +189,11 @@ fn a_change_of_the_protocols_share_makes_a_composable_pool_stale() {
 
 #[test]
 fn a_metapool_has_a_door_for_each_pair_that_trades() {
-    let listed = Product::CurveMetapool.protocol().fixed_pools();
+    let listed = Product::CurveMetapool.fixed_pools();
     let gusd = &listed[0];
     assert_eq!(gusd.coins.len(), 5);
     for product in Product::named("curve") {
-        for pool in product.protocol().fixed_pools() {
+        for pool in product.fixed_pools() {
             assert_eq!(pool.product, product);
             assert!((2..=8).contains(&pool.coins.len()));
         }

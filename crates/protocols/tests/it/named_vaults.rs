@@ -3,10 +3,7 @@
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
-use braid_protocols::{
-    PoolState, Product, ReadProgress,
-    erc4626::{Accrual, Erc4626},
-};
+use braid_protocols::{PoolState, Product, ReadProgress, erc4626::Accrual};
 
 use crate::{
     support::{
@@ -70,7 +67,7 @@ fn pays_as_modelled(chain: &mut Chain, seed: u64, is_expected: impl Fn(&Accrual)
         now += random.below(WEEK / 4);
         chain.set_block(2, now);
         let at = ExecutionBlock { number: 2, timestamp: now };
-        for foretold in Product::Erc4626.protocol().foretold(&pool, &at) {
+        for foretold in Product::Erc4626.foretold(&pool, &at) {
             let answer = chain.answer(foretold.call).unwrap();
             assert_eq!(U256::from_be_slice(&answer), foretold.answer, "{pool:?}");
         }
@@ -149,7 +146,7 @@ fn a_vault_that_does_not_tell_all_of_its_rule_is_left_out_with_the_question() {
     chain.place(VAULT, "StandInStakedUsde", &(ASSET, OWNER, whole(1_000)).abi_encode());
     chain.set_balance(ASSET, VAULT, whole(1_100));
     let vault = discovered(Product::Erc4626, VAULT, [ASSET, VAULT]);
-    let refused = try_read_state(&mut chain, Product::Erc4626.protocol(), &vault).unwrap_err().to_string();
+    let refused = try_read_state(&mut chain, Product::Erc4626, &vault).unwrap_err().to_string();
     assert!(refused.contains("vestingPeriod"), "{refused}");
 }
 
@@ -163,14 +160,14 @@ fn assets_that_lie_elsewhere_are_no_rule() {
     chain.send(VAULT, &Resolv::initializeCall { asset: ASSET, staked }).unwrap();
     chain.send(VAULT, &depositCall { assets: whole(1_000), receiver: OWNER }).unwrap();
     let vault = discovered(Product::Erc4626, VAULT, [ASSET, VAULT]);
-    let refused = try_read_state(&mut chain, Product::Erc4626.protocol(), &vault).unwrap_err().to_string();
+    let refused = try_read_state(&mut chain, Product::Erc4626, &vault).unwrap_err().to_string();
     assert!(refused.contains("assets that do not lie in the vault"), "{refused}");
 }
 
 #[test]
 fn a_named_vault_is_asked_for_its_asset_and_read_again_in_one_round() {
     let mut chain = told("StandInYearnVault", &Staked::initializeCall { asset: ASSET });
-    let (record, named) = (Product::Erc4626.protocol(), Erc4626::named(VAULT));
+    let (record, named) = (Product::Erc4626, Product::Erc4626.named_pool(VAULT).unwrap());
     let answer = chain.answer(record.unnamed_coin(&named).unwrap()).unwrap();
     assert_eq!(Address::from_word(alloy_primitives::B256::from_slice(&answer)), ASSET);
     let vault = discovered(Product::Erc4626, VAULT, [ASSET, VAULT]);
@@ -178,7 +175,7 @@ fn a_named_vault_is_asked_for_its_asset_and_read_again_in_one_round() {
 
     let pool = read(&mut chain, &vault);
     assert_eq!(record.guessed_as(&pool), Some("unlocking"));
-    let mut again = record.reader_again(&vault, &pool);
+    let mut again = record.reader_again(&vault, &pool.state);
     let ReadProgress::Calls(calls) = again.start() else { panic!("a round") };
     let answers: Vec<_> = calls.into_iter().map(|call| chain.answer(call)).collect();
     let ReadProgress::Done(state) = again.feed(&answers).unwrap() else { panic!("one round") };

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolEvent, sol};
-use braid_protocols::{After, PoolState, Product, Protocol, SwapError, uniswap_v2::State};
+use braid_protocols::{After, PoolState, Product, SwapError, uniswap_v2::State};
 
 use crate::support::{
     chain::{Chain, Reason},
@@ -27,7 +27,7 @@ struct Venue {
     pair: Address,
     router: Address,
     harness: Address,
-    record: &'static dyn Protocol,
+    record: Product,
     state: PoolState,
 }
 
@@ -49,7 +49,7 @@ impl Venue {
         let harness = chain.deploy("Harness", &(coins[0], coins[1]));
         let created = chain.send(factory, &createPairCall { a: coins[1], b: coins[0] }).unwrap();
 
-        let record = product.protocol();
+        let record = product;
         let discovered = record.discover(created.logs.last().unwrap()).unwrap();
         assert_eq!((discovered.product, &discovered.coins[..]), (product, &coins[..]));
         let pair = discovered.address;

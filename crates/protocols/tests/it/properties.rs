@@ -235,7 +235,7 @@ proptest! {
 fn ether_wraps_one_to_one() {
     let weth = Pool {
         coins: [TokenId(0), TokenId(1)].into_iter().collect(),
-        ..pool(Product::WrappedEther, PoolState::WrappedEther)
+        ..pool(Product::WrappedEther, PoolState::WrappedEther(braid_protocols::wrapped_ether::State))
     };
     for zero_for_one in [true, false] {
         let swapped = swap(&weth, zero_for_one, U256::from(7)).unwrap();

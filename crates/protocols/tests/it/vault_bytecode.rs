@@ -64,7 +64,7 @@ pub fn discovered(product: Product, vault: Address, coins: [Address; 2]) -> Disc
 
 /// A pool as its product's reader sees it.
 pub fn read(chain: &mut Chain, of: &Discovered) -> Pool {
-    let state = read_state(chain, of.product.protocol(), of);
+    let state = read_state(chain, of.product, of);
     let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
     Pool { address: of.address, product: of.product, coins, state }
 }

@@ -248,7 +248,7 @@ impl World {
         let product = Product::MorphoVaultV2;
         let coins = vec![ASSET, VAULT];
         let found = Discovered { address: VAULT, product, coins, fee_pips: 0, tick_spacing: 0 };
-        let state = read_state(&mut self.chain, product.protocol(), &found);
+        let state = read_state(&mut self.chain, product, &found);
         let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
         Pool { address: VAULT, product, coins, state }
     }

@@ -33,7 +33,7 @@ sol! {
 fn answered(coins: [Address; 2], number: impl Fn(&Call) -> Option<U256>) -> State {
     let [asset, address] = coins;
     let found = Discovered { address, product: Product::Erc4626, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 };
-    let mut reader = Product::Erc4626.protocol().reader(&found);
+    let mut reader = Product::Erc4626.reader(&found);
     let ReadProgress::Calls(calls) = reader.start() else { panic!("nothing is asked") };
     let answer = |call: &Call| match call.data[..4].try_into().unwrap() {
         assetCall::SELECTOR => Some(Bytes::from(asset.abi_encode())),

@@ -28,7 +28,12 @@ fn wrapped_ether_pays_what_the_model_says() {
     let mut chain = Chain::new();
     chain.place(WETH, "WETH9", &[]);
     let coins = [TokenId(0), TokenId(1)].into_iter().collect();
-    let pool = Pool { address: WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther };
+    let pool = Pool {
+        address: WETH,
+        product: Product::WrappedEther,
+        coins,
+        state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
+    };
     let at = ExecutionBlock { number: 2, timestamp: 1_700_000_000 };
     let mut held = U256::ZERO;
     let (mut wrapped, mut unwrapped, mut refused) = (0, 0, 0);

@@ -53,7 +53,12 @@ pub(crate) fn market(count: usize, sketches: &[Sketch]) -> Arc<Market> {
 
 pub(crate) fn wrapper() -> Pool {
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
-    Pool { address: WETH, product: Product::WrappedEther, coins, state: PoolState::WrappedEther }
+    Pool {
+        address: WETH,
+        product: Product::WrappedEther,
+        coins,
+        state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
+    }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

@@ -77,7 +77,7 @@ impl Audit {
 }
 
 fn guess(pool: &Pool) -> Option<(Address, &'static str)> {
-    Some((pool.address, pool.product.protocol().guessed_as(pool)?))
+    Some((pool.address, pool.product.guessed_as(pool)?))
 }
 
 fn guess_of(market: &Market, pool: Address) -> Option<(Address, &'static str)> {
@@ -121,7 +121,7 @@ fn probes(pool: &Pool, at: &ExecutionBlock, probe: Probe) -> Vec<Probe> {
 /// When the state cannot be had.
 pub(super) fn unforetold(fork: &Fork, market: &Market, pool: &Pool) -> Result<Option<Difference>, SimulationError> {
     let now = market.block();
-    let record = pool.product.protocol();
+    let record = pool.product;
     if record.guessed_as(pool).is_none() {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use braid_primitives::{Address, U256};
-use braid_protocols::{Pool, Product};
+use braid_protocols::Pool;
 
 use crate::feed::Published;
 
@@ -71,7 +71,7 @@ impl Queue {
             let (lap, at) = (self.round / pools.len(), self.round % pools.len());
             self.round = self.round.wrapping_add(1);
             let pool = pools.get(at)?;
-            if pool.product != Product::WrappedEther && !aside(pool.address) {
+            if !pool.product.wraps_ether() && !aside(pool.address) {
                 return Some(of_the_round(published, pool, lap));
             }
         }

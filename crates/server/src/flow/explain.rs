@@ -267,7 +267,8 @@ fn left_out(exclusions: &Exclusions) -> Vec<String> {
 }
 
 fn chain(single: &SingleRoute) -> String {
-    let steps = single.steps.iter().filter(|step| step.protocol != Product::WrappedEther.id());
+    let wraps = |id: &str| Product::ALL.iter().any(|product| product.wraps_ether() && product.id() == id);
+    let steps = single.steps.iter().filter(|step| !wraps(step.protocol));
     let steps: Vec<&str> = steps.map(|step| step.protocol).collect();
     if steps.is_empty() { "wrapping alone".into() } else { steps.join(" then ") }
 }

@@ -210,7 +210,12 @@ fn market_with(weth: u128, more_tokens: &[(Address, &str, u8)], more_pools: &[Ro
         })
         .collect();
     let ether = [NATIVE_ETHER, WETH].iter().map(|token| tokens.id(*token).unwrap()).collect();
-    pools.push(Pool { address: WETH, product: Product::WrappedEther, coins: ether, state: PoolState::WrappedEther });
+    pools.push(Pool {
+        address: WETH,
+        product: Product::WrappedEther,
+        coins: ether,
+        state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
+    });
     let tokens = Arc::new(tokens);
     let block = Block {
         number: 20_000_000,

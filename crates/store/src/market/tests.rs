@@ -46,6 +46,7 @@ fn concentrated(byte: u8) -> Pool {
         fee_pips: 3_000,
         tick_spacing: 60,
         ticks: Arc::from(ticks),
+        costs: Default::default(),
     };
     Pool { product: Product::UniswapV3, state: PoolState::UniswapV3(state), ..pair(byte, 0) }
 }

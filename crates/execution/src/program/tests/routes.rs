@@ -88,7 +88,7 @@ impl Maker {
     fn pool(&mut self, product: Product, coins: [TokenId; 2]) -> PoolId {
         let id = u8::try_from(self.pools.len()).unwrap();
         let state = match product {
-            Product::WrappedEther => PoolState::WrappedEther,
+            Product::WrappedEther => PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
             Product::UniswapV2 => PoolState::UniswapV2(uniswap_v2::State { reserve0: 1, reserve1: 1, fee_bps: 30 }),
             _ => PoolState::UniswapV3(uniswap_v3::State {
                 sqrt_price_x96: U256::from(1) << 96,

@@ -3,12 +3,21 @@
 //! A pool registers its tokens with the vault in its constructor, and that one event names the pool and its coins in order. What kind
 //! of pool it is shows only when it is read.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
+use serde_json::Value;
 
-use super::reader::PoolReader;
+use super::{After, State, continuous::pair_curve, gas, reader::PoolReader, recorded, step::step_code};
 use crate::{
-    DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS,
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
+    Touched,
+    balancer::fee_pips,
+    continuous::PairCurve,
+    pool::MAX_COINS,
+    recorded::{Reason, TokensOf},
 };
 
 sol! {
@@ -75,6 +84,10 @@ pub static BALANCER_V2_STABLE: BalancerV2 = BalancerV2 { product: Product::Balan
 pub static BALANCER_V2_COMPOSABLE_STABLE: BalancerV2 = BalancerV2 { product: Product::BalancerV2ComposableStable };
 
 impl Protocol for BalancerV2 {
+    type State = Arc<State>;
+    type After = After;
+    const MOST_COINS: usize = MAX_COINS;
+
     fn product(&self) -> Product {
         self.product
     }
@@ -101,18 +114,15 @@ impl Protocol for BalancerV2 {
         TOPICS
     }
 
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, _state: &Self::State) -> Vec<Address> {
         vec![VAULT]
     }
 
-    fn reads_each_block(&self, state: &PoolState) -> bool {
-        matches!(state, PoolState::BalancerV2(state) if state.depends_on_time())
+    fn reads_each_block(&self, state: &Self::State) -> bool {
+        state.depends_on_time()
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::BalancerV2(state) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a pool of the vault" });
-        };
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let [topic0, rest @ ..] = log.topics() else { return Ok(Freshness::Unaffected) };
         let about_us = if log.address == VAULT {
             OF_THE_VAULT.contains(topic0) && rest.first() == Some(&state.pool_id)
@@ -126,7 +136,73 @@ impl Protocol for BalancerV2 {
         Box::new(PoolReader::new(pool))
     }
 
-    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        Box::new(PoolReader::again(pool, was))
+    fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        Box::new(PoolReader::again(pool, self.product, was))
+    }
+
+    fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {
+        if state.coins() == coins { state.validate() } else { Err("balances for other coins") }
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<crate::Swap, SwapError> {
+        state.swap(at, route.change::<After>(pool), sale.coin_in, sale.coin_out, sale.amount_in)
+    }
+
+    fn depends_on_time(&self, state: &Self::State) -> bool {
+        state.depends_on_time()
+    }
+
+    fn fee_pips(&self, state: &Self::State) -> Option<u32> {
+        fee_pips(state.fee_wad())
+    }
+
+    fn curve(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        Some(pair_curve(state, coins, at))
+    }
+
+    fn step_code(&self, _pool: Address, state: &Self::State, _coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(state.pool_id)
+    }
+
+    fn holder(&self, _pool: Address) -> Address {
+        VAULT
+    }
+
+    fn own_token_lets(&self, state: &Self::State) -> Option<Address> {
+        state.trades_own_token().then_some(VAULT)
+    }
+
+    fn saved_gas_units(
+        &self,
+        state: &Self::State,
+        _coins: [u8; 2],
+        _at: &ExecutionBlock,
+        before: Touched,
+        _touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        let vault = if before.holder { gas::AGAIN_GAS_UNITS } else { 0 };
+        vault + if before.pool { state.again_gas_units() } else { 0 }
+    }
+
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        match self.product {
+            Product::BalancerV2Weighted => &["balancer_weighted"],
+            Product::BalancerV2Stable => &["balancer_stable"],
+            _ => &[],
+        }
+    }
+
+    fn import(&self, entry: &Value, tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
+        match self.product {
+            Product::BalancerV2Weighted => recorded::weighted(entry, tokens),
+            _ => recorded::stable(entry),
+        }
     }
 }

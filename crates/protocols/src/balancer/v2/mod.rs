@@ -6,6 +6,7 @@ mod factories;
 pub mod gas;
 mod own_token;
 mod reader;
+mod recorded;
 mod step;
 mod swap;
 
@@ -17,10 +18,8 @@ use super::{StablePool, WeightedPool};
 use crate::pool::MAX_COINS;
 
 pub use cold::{BALANCER_V2_COMPOSABLE_STABLE, BALANCER_V2_STABLE, BALANCER_V2_WEIGHTED, BalancerV2, VAULT};
-pub(crate) use continuous::pair_curve;
 pub use own_token::{Earning, Minting, OwnToken, Shares};
 pub use step::OPCODE;
-pub(crate) use step::step_code;
 
 /// What a swap through a pool depends on. A composable pool's own token is the last of its coins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

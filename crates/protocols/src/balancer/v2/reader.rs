@@ -9,7 +9,7 @@ use super::{
     factories::{FACTORIES, Kind},
 };
 use crate::{
-    DecodeError, Discovered, Pool, PoolState, Product, ReadProgress, StateReader,
+    DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible, narrow},
     balancer::{Invariant, Power, StablePool, WeightedPool},
     pool::MAX_COINS,
@@ -87,8 +87,7 @@ impl PoolReader {
     }
 
     /// A reader that knows what never changes from an earlier reading.
-    pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
-        let PoolState::BalancerV2(state) = &was.state else { return Self::new(pool) };
+    pub(super) fn again(pool: &Discovered, product: Product, state: &State) -> Self {
         let (factors, kind) = match &state.model {
             Model::Weighted(weighted) => {
                 let kind = FixedKind::Weighted { weights: weighted.weights.clone(), power: weighted.power };
@@ -105,7 +104,7 @@ impl PoolReader {
                 (if model.rates.is_empty() { model.pool.scaling_factors.clone() } else { plain }, kind)
             }
         };
-        let fixed = Fixed { product: was.product, pool_id: state.pool_id, factors, kind };
+        let fixed = Fixed { product, pool_id: state.pool_id, factors, kind };
         Self { pool: pool.clone(), asked: Vec::new(), fixed: Some(fixed) }
     }
 

@@ -1,17 +1,29 @@
 //! Discovery and following of the vault's pools.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, LazyLock},
+};
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
 
 use super::{
+    After, Fee, State,
+    continuous::pair_curve,
     factories::{FACTORIES, STABLE_SURGE_HOOKS},
+    gas,
     reader::PoolReader,
+    step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, pool::MAX_COINS,
-    vault::Vault,
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
+    Touched,
+    balancer::fee_pips,
+    continuous::PairCurve,
+    pool::MAX_COINS,
+    vault::{Does, Lender, Vault},
 };
 
 sol! {
@@ -112,6 +124,10 @@ impl InSwaps {
 }
 
 impl Protocol for BalancerV3 {
+    type State = Arc<State>;
+    type After = After;
+    const MOST_COINS: usize = MAX_COINS;
+
     fn product(&self) -> Product {
         self.product
     }
@@ -147,21 +163,17 @@ impl Protocol for BalancerV3 {
         &TOPICS
     }
 
-    fn listens_to(&self, state: &PoolState) -> Vec<Address> {
-        let PoolState::BalancerV3(state) = state else { return vec![VAULT] };
+    fn listens_to(&self, state: &Self::State) -> Vec<Address> {
         let behind = state.followed.iter().flat_map(|followed| followed.vault.emitters(followed.token));
         let all: BTreeSet<Address> = behind.chain([VAULT]).collect();
         all.into_iter().collect()
     }
 
-    fn reads_each_block(&self, state: &PoolState) -> bool {
-        matches!(state, PoolState::BalancerV3(state) if state.is_told_by_others())
+    fn reads_each_block(&self, state: &Self::State) -> bool {
+        state.is_told_by_others()
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::BalancerV3(state) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a pool of the vault" });
-        };
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let [topic0, rest @ ..] = log.topics() else { return Ok(Freshness::Unaffected) };
         let named = rest.first() == Some(&state.pool.into_word());
         let ours = match log.address {
@@ -183,11 +195,65 @@ impl Protocol for BalancerV3 {
         Box::new(PoolReader::new(pool))
     }
 
-    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+    fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         Box::new(PoolReader::again(pool, was))
     }
 
-    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+    fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         Box::new(PoolReader::each_block(pool, was))
+    }
+
+    fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {
+        if state.coins.len() == coins { state.validate() } else { Err("balances for other coins") }
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<crate::Swap, SwapError> {
+        state.step(at, route.change::<After>(pool), sale.coin_in, sale.coin_out, sale.amount_in)
+    }
+
+    fn depends_on_time(&self, state: &Self::State) -> bool {
+        state.depends_on_time()
+    }
+
+    fn fee_pips(&self, state: &Self::State) -> Option<u32> {
+        match &state.fee {
+            Fee::Static(fee_wad) => fee_pips(*fee_wad),
+            Fee::StableSurge { .. } => None,
+        }
+    }
+
+    fn curve(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, coins, at)
+    }
+
+    fn step_code(&self, pool: Address, _state: &Self::State, _coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(pool)
+    }
+
+    fn holder(&self, _pool: Address) -> Address {
+        VAULT
+    }
+
+    fn saved_gas_units(
+        &self,
+        state: &Self::State,
+        _coins: [u8; 2],
+        _at: &ExecutionBlock,
+        before: Touched,
+        _touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        let vault = if before.holder { gas::AGAIN_GAS_UNITS } else { 0 };
+        vault + if before.pool { gas::COIN_AGAIN_GAS_UNITS * state.coins.len() as u64 } else { 0 }
+    }
+
+    fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, _coin_in: u8, _gas_units: u64) -> Vec<Lender<'a>> {
+        state.followed.iter().filter_map(|one| one.vault.lender(one.token, Does::Asks)).collect()
     }
 }

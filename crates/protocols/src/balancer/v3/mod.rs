@@ -16,13 +16,11 @@ mod state;
 mod step;
 
 pub use cold::{BALANCER_V3_STABLE, BALANCER_V3_WEIGHTED, BalancerV3, VAULT};
-pub(crate) use continuous::pair_curve;
 pub use followed::Followed;
 pub use live::{Fee, Live};
 pub use maths::{Curve, Generation};
 pub use state::{After, Amplification, Coin, PoolKind, State};
 pub use step::OPCODE;
-pub(crate) use step::step_code;
 
 /// Amounts, in 18 decimals, below which the vault refuses to trade: `_MINIMUM_TRADE_AMOUNT` of the mainnet vault.
 pub const MINIMUM_TRADE_SCALED18: u64 = 1_000_000;

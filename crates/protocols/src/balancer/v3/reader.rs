@@ -13,7 +13,7 @@ use super::{
     followed::FollowedReader,
 };
 use crate::{
-    DecodeError, Discovered, Pool, PoolState, Product, ReadProgress, StateReader,
+    DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible, narrow},
     erc4626::MULTICALL3,
     pool::MAX_COINS,
@@ -80,19 +80,18 @@ impl PoolReader {
     }
 
     /// A reader that knows what never changes from an earlier reading.
-    pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
+    pub(super) fn again(pool: &Discovered, was: &Arc<State>) -> Self {
         Self::knowing(pool, was, |_| false)
     }
 
     /// A reader, of one round, for a block without a log that matters: vaults of which logs tell everything are as they were.
-    pub(super) fn each_block(pool: &Discovered, was: &Pool) -> Self {
+    pub(super) fn each_block(pool: &Discovered, was: &Arc<State>) -> Self {
         Self::knowing(pool, was, |vault| !vault.reads_each_block())
     }
 
-    fn knowing(pool: &Discovered, was: &Pool, stands: impl Fn(&Vault) -> bool) -> Self {
-        let PoolState::BalancerV3(state) = &was.state else { return Self::new(pool) };
-        let followed = FollowedReader::again(&pool.coins, &state.followed, stands);
-        Self { was: Some(Arc::clone(state)), followed, ..Self::new(pool) }
+    fn knowing(pool: &Discovered, was: &Arc<State>, stands: impl Fn(&Vault) -> bool) -> Self {
+        let followed = FollowedReader::again(&pool.coins, &was.followed, stands);
+        Self { was: Some(Arc::clone(was)), followed, ..Self::new(pool) }
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {

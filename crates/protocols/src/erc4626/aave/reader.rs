@@ -12,7 +12,7 @@ use super::{
     AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve, up,
 };
 use crate::{
-    DecodeError, Discovered, Pool, PoolState, ReadProgress, StateReader,
+    DecodeError, Discovered, PoolState, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible, narrow},
 };
 
@@ -69,12 +69,8 @@ impl WrappedReader {
     }
 
     /// A reader that knows the contracts behind from an earlier reading.
-    pub(in crate::erc4626) fn again(pool: &Discovered, was: &Pool) -> Self {
-        let reserve = match &was.state {
-            PoolState::Erc4626(state) => state.reserve,
-            _ => None,
-        };
-        let behind = reserve.map(|of| Behind { pool: of.pool, a_token: of.a_token, debt_token: of.debt_token });
+    pub(in crate::erc4626) fn again(pool: &Discovered, was: &State) -> Self {
+        let behind = was.reserve.map(|of| Behind { pool: of.pool, a_token: of.a_token, debt_token: of.debt_token });
         Self { behind, ..Self::new(pool) }
     }
 

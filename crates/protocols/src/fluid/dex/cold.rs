@@ -2,14 +2,23 @@
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
+use serde_json::Value;
 
 use super::{
-    State,
+    After, State,
+    continuous::pair_curve,
     reader::{CentreReader, DexReader},
+    recorded,
+    step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader,
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
+    Touched,
+    continuous::PairCurve,
+    fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
+    recorded::{Reason, TokensOf},
 };
 
 sol! {
@@ -71,6 +80,9 @@ static SOURCES: [Source; 1] = [Source {
 pub struct DexT1;
 
 impl Protocol for DexT1 {
+    type State = State;
+    type After = After;
+
     fn product(&self) -> Product {
         Product::FluidDexT1
     }
@@ -99,16 +111,16 @@ impl Protocol for DexT1 {
         TOPICS
     }
 
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, _state: &Self::State) -> Vec<Address> {
         vec![LIQUIDITY]
     }
 
-    fn reads_each_block(&self, state: &PoolState) -> bool {
-        matches!(state, PoolState::FluidDexT1(State::Storage(storage)) if storage.external_centre.is_some())
+    fn reads_each_block(&self, state: &Self::State) -> bool {
+        matches!(state, State::Storage(storage) if storage.external_centre.is_some())
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::FluidDexT1(State::Storage(storage)) = state else {
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
+        let State::Storage(storage) = state else {
             return Err(DecodeError::State { pool: log.address, what: "not a Fluid pool as the chain stores it" });
         };
         let known = log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0));
@@ -120,21 +132,81 @@ impl Protocol for DexT1 {
         Box::new(DexReader::new(pool.address, coins(pool), None))
     }
 
-    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        let was = match &was.state {
-            PoolState::FluidDexT1(State::Storage(storage)) => Some(storage.clone()),
-            _ => None,
-        };
+    fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        let was = if let State::Storage(storage) = was { Some(storage.clone()) } else { None };
         Box::new(DexReader::new(pool.address, coins(pool), was))
     }
 
-    fn reader_each_block(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
-        match &was.state {
-            PoolState::FluidDexT1(State::Storage(storage)) => {
-                Box::new(CentreReader::new(pool.address, storage.clone()))
-            }
-            _ => self.reader_again(pool, was),
+    fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        match was {
+            State::Storage(storage) => Box::new(CentreReader::new(pool.address, storage.clone())),
+            State::Snapshot(_) => self.reader_again(pool, was),
         }
+    }
+
+    fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {
+        state.validate()
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<crate::Swap, SwapError> {
+        let zero_for_one = sale.coin_in == 0;
+        match route.change::<After>(pool) {
+            Some(after) => state.swap_after(after, at, zero_for_one, sale.amount_in),
+            None => state.swap(at, zero_for_one, sale.amount_in),
+        }
+    }
+
+    fn depends_on_time(&self, _state: &Self::State) -> bool {
+        true
+    }
+
+    fn fee_pips(&self, state: &Self::State) -> Option<u32> {
+        Some(state.fees().fee_pips)
+    }
+
+    fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, at)
+    }
+
+    fn step_code(&self, pool: Address, state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(pool, state, coin_in)
+    }
+
+    fn holder(&self, _pool: Address) -> Address {
+        LIQUIDITY
+    }
+
+    fn saved_gas_units(
+        &self,
+        _state: &Self::State,
+        _coins: [u8; 2],
+        _at: &ExecutionBlock,
+        before: Touched,
+        _touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        if before.holder { AGAIN_GAS_UNITS } else { 0 }
+    }
+
+    fn recorded_kinds(&self) -> &'static [&'static str] {
+        &["fluid_t1"]
+    }
+
+    fn import(&self, entry: &Value, tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
+        let (addresses, decimals) = recorded::tokens(entry, tokens)?;
+        Ok(State::Snapshot(Box::new(recorded::snapshot(entry, addresses, decimals)?)))
+    }
+
+    fn import_update(&self, state: &mut Self::State, entry: &Value) -> Result<(), Reason> {
+        let State::Snapshot(snapshot) = state else { return Err("no recorded pool".into()) };
+        **snapshot = recorded::snapshot(entry, snapshot.addresses, snapshot.decimals)?;
+        Ok(())
     }
 }
 

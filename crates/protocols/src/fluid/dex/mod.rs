@@ -5,6 +5,7 @@ mod continuous;
 pub mod gas;
 mod range;
 mod reader;
+mod recorded;
 mod reserves;
 mod snapshot;
 mod state;
@@ -12,11 +13,9 @@ mod step;
 mod storage;
 
 pub use cold::DexT1;
-pub(crate) use continuous::pair_curve;
 pub use reserves::{Fees, Parts, Reserves, Side};
 pub use snapshot::{Limit, Snapshot, atomic, normalised};
 pub use state::{After, State};
-pub(crate) use step::step_code;
 pub use storage::{Storage, StorageAfter};
 
 #[cfg(test)]

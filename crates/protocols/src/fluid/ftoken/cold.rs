@@ -2,15 +2,24 @@
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
 
-use super::reader::FTokenReader;
+use super::{After, State, continuous::pair_curve, gas, reader::FTokenReader};
 use crate::{
-    DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader,
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
+    SwapError, Touched,
+    answers::{Answers, Question, ask},
+    continuous::PairCurve,
+    erc4626::step_code,
+    fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
+    registry::ChangeOf,
+    vault::{Rate, Trade, Traded, Trades, VaultProtocol},
 };
 
 sol! {
     event LogTokenCreated(address indexed token, address indexed asset, uint256 indexed count, string fTokenType);
+    function allTokens() external view returns (address[]);
 
     // of a share; what moves money is told by the liquidity layer
     event LogUpdateRates(uint256 tokenExchangePrice, uint256 liquidityExchangePrice);
@@ -48,6 +57,9 @@ static SOURCES: [Source; 1] = [Source {
 pub struct FToken;
 
 impl Protocol for FToken {
+    type State = Box<State>;
+    type After = After;
+
     fn product(&self) -> Product {
         Product::FluidFToken
     }
@@ -75,16 +87,13 @@ impl Protocol for FToken {
         TOPICS
     }
 
-    fn listens_to(&self, _state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, _state: &Self::State) -> Vec<Address> {
         vec![LIQUIDITY]
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::FluidFToken(share) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not an fToken" });
-        };
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let known = log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0));
-        let stale = known && (log.address != LIQUIDITY || reading::matters(log, &[share.stored]));
+        let stale = known && (log.address != LIQUIDITY || reading::matters(log, &[state.stored]));
         Ok(if stale { Freshness::Stale } else { Freshness::Unaffected })
     }
 
@@ -92,4 +101,107 @@ impl Protocol for FToken {
         let asset = pool.coins.first().copied().unwrap_or_default();
         Box::new(FTokenReader::new(pool.address, asset))
     }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        match route.change::<After>(pool) {
+            Some(after) => state.with(after).swap(at, sale.coin_in, sale.amount_in),
+            None => state.swap(at, sale.coin_in, sale.amount_in),
+        }
+    }
+
+    fn depends_on_time(&self, _state: &Self::State) -> bool {
+        true
+    }
+
+    fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, at)
+    }
+
+    fn stands_on(
+        &self,
+        pool: Address,
+        _state: &Self::State,
+        _address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        vec![pool]
+    }
+
+    fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(coin_in)
+    }
+
+    fn holder(&self, _pool: Address) -> Address {
+        LIQUIDITY
+    }
+
+    fn refunded_gas_units(&self, state: &Self::State, _coin_in: u8) -> u64 {
+        gas::refunded_gas_units(state)
+    }
+
+    fn saved_gas_units(
+        &self,
+        _state: &Self::State,
+        _coins: [u8; 2],
+        _at: &ExecutionBlock,
+        before: Touched,
+        _touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        if before.holder { AGAIN_GAS_UNITS } else { 0 }
+    }
+}
+
+impl VaultProtocol for FToken {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        after(state, at, before)?.as_ref().unwrap_or(state).rate(at)
+    }
+
+    fn trade(
+        &self,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        before: &Trades,
+        trade: Trade,
+    ) -> Result<Traded, SwapError> {
+        let left = after(state, at, before)?;
+        let swap = left.as_ref().unwrap_or(state).swap(at, coin_in(&trade), trade.amount_in)?;
+        Ok(Traded { amount_out: swap.amount_out, gas_units: swap.gas_units })
+    }
+
+    fn preview_gas_units(&self, _state: &Self::State) -> u64 {
+        gas::PREVIEW_GAS_UNITS
+    }
+
+    fn ask_maker(&self, factory: Address, _vault: Address, _asset: Address) -> Question {
+        ask(factory, &allTokensCall {})
+    }
+
+    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
+        answers.try_next::<allTokensCall>().is_some_and(|all| all.contains(&vault))
+    }
+}
+
+fn coin_in(trade: &Trade) -> u8 {
+    u8::from(!trade.deposits)
+}
+
+/// Returns the share after trades of the same transaction; `None` where there were none.
+fn after(state: &State, at: &ExecutionBlock, before: &Trades) -> Result<Option<Box<State>>, SwapError> {
+    let mut left: Option<Box<State>> = None;
+    for trade in before.list() {
+        let now = left.as_deref().unwrap_or(state);
+        let swap = now.swap(at, coin_in(trade), trade.amount_in)?;
+        left = ChangeOf::of(&swap.after).map(|after| Box::new(now.with(after)));
+    }
+    Ok(left)
 }

@@ -13,7 +13,6 @@ use super::layer::{Token, withdrawable};
 use crate::{Swap, SwapError, vault::Rate};
 
 pub use cold::FToken;
-pub(crate) use continuous::pair_curve;
 
 /// One, in the decimals of exchange prices.
 const PRICE_ONE: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);

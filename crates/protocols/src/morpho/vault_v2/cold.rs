@@ -1,16 +1,25 @@
 //! Discovery and following of Vault V2.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
 
-use super::{Adapter, VaultV2, reader::VaultV2Reader};
+use super::{Adapter, VaultV2, continuous::pair_curve, gas, reader::VaultV2Reader};
 use crate::{
-    DecodeError, Discovered, Freshness, PoolState, Product, Protocol, Source, StateReader,
-    morpho::{METAMORPHO, MORPHO_BLUE},
+    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
+    SwapError,
+    answers::{Answers, Question, ask},
+    continuous::PairCurve,
+    erc4626::{ASSET_COIN, step_code},
+    morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
+    vault::{Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol},
 };
 
 sol! {
     event CreateVaultV2(address indexed owner, address indexed asset, bytes32 salt, address indexed newVaultV2);
+    function isVaultV2(address account) external view returns (bool);
 
     // of a vault
     event AccrueInterest(uint256 previousTotalAssets, uint256 newTotalAssets, uint256 performanceFeeShares, uint256 managementFeeShares);
@@ -79,6 +88,9 @@ fn lends_on(vault: &VaultV2, id: &B256) -> bool {
 }
 
 impl Protocol for VaultV2Protocol {
+    type State = Arc<VaultV2>;
+    type After = Trades;
+
     fn product(&self) -> Product {
         Product::MorphoVaultV2
     }
@@ -106,32 +118,118 @@ impl Protocol for VaultV2Protocol {
         &TOPICS
     }
 
-    fn listens_to(&self, state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, state: &Self::State) -> Vec<Address> {
         let mut emitters = vec![MORPHO_BLUE];
-        if let PoolState::VaultV2(vault) = state {
-            emitters.extend(vault.adapters.iter().filter_map(|adapter| match adapter {
-                Adapter::Vault { address, .. } => Some(*address),
-                Adapter::Markets(_) => None,
-            }));
-        }
+        emitters.extend(state.adapters.iter().filter_map(|adapter| match adapter {
+            Adapter::Vault { address, .. } => Some(*address),
+            Adapter::Markets(_) => None,
+        }));
         emitters
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::VaultV2(vault) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a Vault V2" });
-        };
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         if !log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0)) {
             return Ok(Freshness::Unaffected);
         }
         if log.address != MORPHO_BLUE {
             return Ok(Freshness::Stale);
         }
-        let ours = log.topics().get(1).is_some_and(|id| lends_on(vault, id));
+        let ours = log.topics().get(1).is_some_and(|id| lends_on(state, id));
         Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         Box::new(VaultV2Reader::new(pool))
+    }
+
+    fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {
+        state.validate()
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        let before = route.change::<Trades>(pool);
+        state.step(at, before.unwrap_or(&Trades::default()), sale.coin_in, sale.amount_in)
+    }
+
+    fn depends_on_time(&self, _state: &Self::State) -> bool {
+        true
+    }
+
+    fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, at)
+    }
+
+    fn stands_on(
+        &self,
+        pool: Address,
+        _state: &Self::State,
+        _address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        vec![pool, MORPHO_BLUE]
+    }
+
+    fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(coin_in)
+    }
+
+    fn lenders<'a>(&self, pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
+        let does = Does::Trades { deposits: coin_in == ASSET_COIN, gas_units };
+        vec![Lender { vault: pool, lends: Lends::VaultV2(state), does }]
+    }
+}
+
+impl VaultProtocol for VaultV2Protocol {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+        if state.deposits_gated || state.redemptions_gated {
+            return Err(SwapError::Closed);
+        }
+        state.rate(at, before)
+    }
+
+    fn trade(
+        &self,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        before: &Trades,
+        trade: Trade,
+    ) -> Result<Traded, SwapError> {
+        let (amount_out, moved, _) = state.swap(at, before, trade.deposits, trade.amount_in)?;
+        Ok(Traded { amount_out, gas_units: gas::gas_units(state, trade.deposits, moved) })
+    }
+
+    fn preview_gas_units(&self, state: &Self::State) -> u64 {
+        gas::preview_gas_units(state)
+    }
+
+    /// Nearly all is the first question's.
+    fn rate_gas_units(&self, state: &Self::State) -> u64 {
+        self.preview_gas_units(state).saturating_add(metamorpho::PROVIDED_GAS_UNITS)
+    }
+
+    fn previewed_gas_units(&self, state: &Self::State) -> u64 {
+        metamorpho::previewed_gas_units(state.adapters.iter().map(|adapter| adapter.holdings().len()).sum())
+    }
+
+    fn lends<'a>(&self, state: &'a Self::State) -> Option<Lends<'a>> {
+        Some(Lends::VaultV2(state))
+    }
+
+    fn ask_maker(&self, factory: Address, vault: Address, _asset: Address) -> Question {
+        ask(factory, &isVaultV2Call { account: vault })
+    }
+
+    fn is_made(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
+        answers.try_next::<isVaultV2Call>() == Some(true)
     }
 }

@@ -23,7 +23,6 @@ use crate::{
 };
 
 pub use cold::VAULT_V2;
-pub(crate) use continuous::pair_curve;
 
 /// Caps that one allocation counts towards: those of the adapter, of the collateral and of the market.
 pub const MAX_CAPS: usize = 3;
@@ -192,7 +191,7 @@ impl VaultV2 {
     ) -> Result<Swap, SwapError> {
         let deposits = coin_in == ASSET_COIN;
         let (amount_out, moved, after) = self.swap(at, before, deposits, amount_in)?;
-        Ok(Swap { amount_out, gas_units: gas::gas_units(self, deposits, moved), after: After::VaultV2(after) })
+        Ok(Swap { amount_out, gas_units: gas::gas_units(self, deposits, moved), after: After::Morpho(after) })
     }
 
     /// Whether a vault can be in this state.

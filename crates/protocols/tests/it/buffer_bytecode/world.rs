@@ -134,7 +134,7 @@ impl World {
                     managementFee: alloy_primitives::aliases::U96::from(random.below(1_500_000_000)),
                 };
                 chain.send(share, &call).unwrap();
-                let factory = Product::MorphoVaultV2.protocol().sources()[0].emitter;
+                let factory = Product::MorphoVaultV2.sources()[0].emitter;
                 chain.place(factory, "StandInVaultV2Factory", &[]);
                 chain.send(factory, &announceCall { vault: share }).unwrap();
             }
@@ -153,7 +153,7 @@ impl World {
         };
         let call = fillBufferCall { wrapped, asset, assets: some(0), shares: some(1) };
         let done = self.chain.send(FILLER, &call).unwrap();
-        let record = Product::BalancerV3Buffer.protocol();
+        let record = Product::BalancerV3Buffer;
         let source = record.sources()[0];
         let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
         let mut found = record.discover(announced).unwrap();
@@ -166,7 +166,7 @@ impl World {
     }
 
     pub fn read(&mut self, found: &Discovered) -> Pool {
-        let state = read_state(&mut self.chain, found.product.protocol(), found);
+        let state = read_state(&mut self.chain, found.product, found);
         Pool {
             address: found.address,
             product: found.product,
@@ -243,7 +243,7 @@ fn fluid(chain: &mut Chain, asset: Address, share: Address) {
     for bits in 78..90 {
         chain.send(share, &depositCall { assets: U256::ONE << bits, receiver: OWNER }).unwrap();
     }
-    let factory = Product::FluidFToken.protocol().sources()[0].emitter;
+    let factory = Product::FluidFToken.sources()[0].emitter;
     chain.place(factory, "StandInFluidLendingFactory", &[]);
     let call = Lending::announceCall { token: share, count: U256::ONE, kind: "fToken".to_owned() };
     chain.send(factory, &call).unwrap();
@@ -259,7 +259,7 @@ fn metamorpho(chain: &mut Chain, asset: Address, share: Address) {
     }
     chain.send(share, &setFeeCall { fee: (U256::from(15) * U256::from(10).pow(U256::from(16))).to() }).unwrap();
     chain.send(share, &depositCall { assets: U256::ONE << 91, receiver: OWNER }).unwrap();
-    let factory = Product::Metamorpho.protocol().sources()[1].emitter;
+    let factory = Product::Metamorpho.sources()[1].emitter;
     chain.place(factory, "StandInMetaMorphoFactory", &[]);
     chain.send(factory, &announceCall { vault: share }).unwrap();
 }

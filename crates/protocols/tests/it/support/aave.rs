@@ -133,7 +133,7 @@ pub fn place(chain: &mut Chain, asset: Address, wrapped: Address, configuration:
         "TransparentProxy",
         &(proxy.0, proxy.1, alloy_primitives::Bytes::from(proxy.2)).abi_encode_params(),
     );
-    let factory = Product::Erc4626.protocol().sources()[0].emitter;
+    let factory = Product::Erc4626.sources()[0].emitter;
     chain.place(factory, "StandInStataTokenFactory", &[]);
     chain.send(factory, &Factory::announceCall { wrapped }).unwrap();
     for spender in [POOL, wrapped] {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, Log, U256, address, keccak256};
 use alloy_sol_types::{Revert, SolCall, SolError, SolValue};
-use braid_protocols::{Call, DecodeError, Discovered, PoolState, Protocol, ReadProgress, storage};
+use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, storage};
 use revm::{
     Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
     context::{BlockEnv, CfgEnv, TxEnv, result::ExecutionResult},
@@ -192,12 +192,12 @@ fn done(result: ExecutionResult) -> Result<Done, Reason> {
 }
 
 /// Reads a pool's state through its product's reader, every call answered by this chain.
-pub fn read_state(chain: &mut Chain, record: &dyn Protocol, pool: &Discovered) -> PoolState {
+pub fn read_state(chain: &mut Chain, record: Product, pool: &Discovered) -> PoolState {
     try_read_state(chain, record, pool).unwrap()
 }
 
 /// The same of a pool that the reader may leave out.
-pub fn try_read_state(chain: &mut Chain, record: &dyn Protocol, pool: &Discovered) -> Result<PoolState, DecodeError> {
+pub fn try_read_state(chain: &mut Chain, record: Product, pool: &Discovered) -> Result<PoolState, DecodeError> {
     let mut reader = record.reader(pool);
     let mut progress = reader.start();
     loop {

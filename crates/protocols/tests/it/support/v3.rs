@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, I256, U256, aliases::I24, aliases::U24};
 use alloy_sol_types::{SolCall, SolEvent, SolValue, sol};
 use braid_protocols::{
-    Discovered, Freshness, PoolState, Product, Protocol,
+    Discovered, Freshness, PoolState, Product,
     uniswap_v3::{After, State, tick_math},
 };
 
@@ -32,10 +32,10 @@ pub enum Code {
 }
 
 impl Code {
-    fn record(self) -> &'static dyn Protocol {
+    fn record(self) -> Product {
         match self {
-            Self::Uniswap => Product::UniswapV3.protocol(),
-            Self::PancakeSwap => Product::PancakeswapV3.protocol(),
+            Self::Uniswap => Product::UniswapV3,
+            Self::PancakeSwap => Product::PancakeswapV3,
         }
     }
 
@@ -65,7 +65,7 @@ pub struct Venue {
     pub chain: Chain,
     pub harness: Address,
     pub pool: Discovered,
-    pub record: &'static dyn Protocol,
+    pub record: Product,
     pub state: PoolState,
     /// Most liquidity that a tick holds.
     pub max_liquidity: u128,

@@ -4,11 +4,21 @@ use std::sync::{Arc, LazyLock};
 
 use alloy_primitives::{Address, B256, Log, U256, keccak256};
 use alloy_sol_types::{SolEvent, sol};
+use braid_primitives::ExecutionBlock;
 
-use super::{super::VAULT, State, reader::BufferReader};
+use super::{
+    super::{VAULT, gas, step::step_code},
+    After, State,
+    continuous::pair_curve,
+    reader::BufferReader,
+};
 use crate::{
-    Call, DecodeError, Discovered, Freshness, Pool, PoolState, Product, Protocol, Source, StateReader, answers::ask,
-    vault::Vault,
+    Call, DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
+    SwapError, Touched,
+    answers::ask,
+    continuous::PairCurve,
+    erc4626::ASSET_COIN,
+    vault::{Does, Lender, Vault},
 };
 
 sol! {
@@ -64,6 +74,9 @@ fn balances(log: &Log) -> Option<[U256; 2]> {
 }
 
 impl Protocol for BalancerV3Buffer {
+    type State = Arc<State>;
+    type After = After;
+
     fn product(&self) -> Product {
         Product::BalancerV3Buffer
     }
@@ -96,22 +109,17 @@ impl Protocol for BalancerV3Buffer {
         &TOPICS
     }
 
-    fn listens_to(&self, state: &PoolState) -> Vec<Address> {
+    fn listens_to(&self, state: &Self::State) -> Vec<Address> {
         let mut emitters = vec![VAULT];
-        if let PoolState::BalancerV3Buffer(state) = state {
-            emitters.extend(state.vault.emitters(state.wrapped));
-        }
+        emitters.extend(state.vault.emitters(state.wrapped));
         emitters
     }
 
-    fn reads_each_block(&self, state: &PoolState) -> bool {
-        matches!(state, PoolState::BalancerV3Buffer(state) if state.vault.reads_each_block())
+    fn reads_each_block(&self, state: &Self::State) -> bool {
+        state.vault.reads_each_block()
     }
 
-    fn apply(&self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
-        let PoolState::BalancerV3Buffer(state) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a buffer" });
-        };
+    fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         if log.address != VAULT {
             let State { vault, .. } = Arc::make_mut(state);
             return vault.apply(log);
@@ -134,7 +142,69 @@ impl Protocol for BalancerV3Buffer {
         Box::new(BufferReader::new(pool))
     }
 
-    fn reader_again(&self, pool: &Discovered, was: &Pool) -> Box<dyn StateReader> {
+    fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         Box::new(BufferReader::again(pool, was))
+    }
+
+    fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {
+        state.validate()
+    }
+
+    fn swap(
+        &self,
+        pool: Address,
+        state: &Self::State,
+        at: &ExecutionBlock,
+        route: &RouteState,
+        sale: Sale,
+    ) -> Result<Swap, SwapError> {
+        state.swap(at, route.change::<After>(pool), sale.coin_in, sale.amount_in)
+    }
+
+    fn depends_on_time(&self, state: &Self::State) -> bool {
+        state.vault.depends_on_time()
+    }
+
+    fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
+        Some(0)
+    }
+
+    fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        pair_curve(state, at)
+    }
+
+    fn stands_on(
+        &self,
+        _pool: Address,
+        state: &Self::State,
+        _address: &dyn Fn(usize) -> Option<Address>,
+    ) -> Vec<Address> {
+        state.vault.stands_on(state.wrapped)
+    }
+
+    fn step_code(&self, _pool: Address, state: &Self::State, _coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(state.wrapped)
+    }
+
+    fn holder(&self, _pool: Address) -> Address {
+        VAULT
+    }
+
+    fn saved_gas_units(
+        &self,
+        _state: &Self::State,
+        _coins: [u8; 2],
+        _at: &ExecutionBlock,
+        before: Touched,
+        _touched: &dyn Fn(Address) -> bool,
+    ) -> u64 {
+        if before.holder { gas::AGAIN_GAS_UNITS } else { 0 }
+    }
+
+    fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
+        let deposits = coin_in == ASSET_COIN;
+        let traded = state.traded_gas_units(deposits, gas_units);
+        let does = traded.map_or(Does::Asks, |gas_units| Does::Trades { deposits, gas_units });
+        state.vault.lender(state.wrapped, does).into_iter().collect()
     }
 }

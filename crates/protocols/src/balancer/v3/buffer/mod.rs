@@ -17,11 +17,10 @@ use super::gas;
 use crate::{
     Swap, SwapError,
     erc4626::ASSET_COIN,
-    vault::{KINDS, Trades, Vault},
+    vault::{Trades, Vault},
 };
 
 pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, address_of};
-pub(crate) use continuous::pair_curve;
 
 /// Amounts, in atomic units of either coin, below which the vault does not wrap: `_MINIMUM_WRAP_AMOUNT` of the mainnet vault.
 pub const MINIMUM_WRAP: u64 = 10_000;
@@ -153,16 +152,7 @@ impl State {
     /// # Errors
     /// The first thing found.
     pub fn validate(&self) -> Result<(), &'static str> {
-        use crate::PoolState;
-        let vault = match (&self.vault.product, &self.vault.state) {
-            (product, _) if !KINDS.contains(product) => Err("a buffer of what is no vault"),
-            (crate::Product::Erc4626, PoolState::Erc4626(_)) => Ok(()),
-            (crate::Product::Metamorpho, PoolState::Metamorpho(vault)) => vault.validate(),
-            (crate::Product::MorphoVaultV2, PoolState::VaultV2(vault)) => vault.validate(),
-            (crate::Product::FluidFToken, PoolState::FluidFToken(_)) => Ok(()),
-            _ => Err("a vault in the state of another product"),
-        };
-        vault?;
+        self.vault.validate()?;
         if self.held.iter().all(|held| held.bit_len() <= 128) { Ok(()) } else { Err("more than 128 bits in a buffer") }
     }
 }

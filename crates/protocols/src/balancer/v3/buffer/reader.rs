@@ -7,7 +7,7 @@ use alloy_sol_types::sol;
 
 use super::{super::VAULT, MINIMUM_WRAP, State};
 use crate::{
-    DecodeError, Discovered, Pool, PoolState, ReadProgress, StateReader,
+    DecodeError, Discovered, ReadProgress, StateReader,
     answers::{Answers, Question, ask, calls, impossible},
     vault::{Kind, Vault, ask_kind, kind},
 };
@@ -48,13 +48,9 @@ impl BufferReader {
     }
 
     /// A reader that knows what the vault behind is.
-    pub(super) fn again(pool: &Discovered, was: &Pool) -> Self {
-        let was = match &was.state {
-            PoolState::BalancerV3Buffer(state) => Some((state.vault.clone(), state.wrapped)),
-            _ => None,
-        };
-        let kind = was.as_ref().map(|(vault, wrapped)| Kind::of(vault, *wrapped));
-        Self { kind, was: was.map(|(vault, _)| vault), ..Self::new(pool) }
+    pub(super) fn again(pool: &Discovered, was: &State) -> Self {
+        let kind = Some(Kind::of(&was.vault, was.wrapped));
+        Self { kind, was: Some(was.vault.clone()), ..Self::new(pool) }
     }
 
     fn coins(&self) -> (Address, Address) {
@@ -116,7 +112,7 @@ impl BufferReader {
                 let (_, wrapped) = self.coins();
                 let vault = Vault { product: kind.product(), state };
                 let state = State { wrapped, held, paused, vault };
-                Ok(ReadProgress::Done(PoolState::BalancerV3Buffer(Arc::new(state))))
+                Ok(ReadProgress::Done(Arc::new(state).into()))
             }
         }
     }

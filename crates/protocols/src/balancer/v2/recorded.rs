@@ -1,19 +1,16 @@
-//! Balancer's pools out of recorded markets.
+//! Pools in recorded markets.
 
 use std::sync::Arc;
 
-use braid_primitives::{B256, TokenId, U256};
-use braid_protocols::{
-    PoolState, Product,
-    balancer::{
-        Invariant, Power, StablePool, WeightedPool,
-        v2::{Model, StableModel, State},
-    },
-};
+use alloy_primitives::{Address, B256, U256};
 use serde_json::Value;
 
-use super::super::value::{Reason, list, number, parse};
-use crate::Tokens;
+use super::{Model, StableModel, State};
+use crate::{
+    balancer::{Invariant, Power, StablePool, WeightedPool},
+    pool::MAX_COINS,
+    recorded::{Reason, TokensOf, each, number, parse},
+};
 
 /// 10^36: a scaling factor times what one atomic unit of 18 decimals is.
 fn scale() -> U256 {
@@ -29,29 +26,23 @@ fn wad(value: &Value) -> Option<U256> {
     format!("{whole}{part}{}", "0".repeat(padding)).parse().ok()
 }
 
-fn each<T>(entry: &Value, key: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, Reason> {
-    let values = list(entry, key)?.iter().map(read).collect::<Option<Vec<T>>>();
-    values.ok_or_else(|| format!("{key} out of range"))
-}
-
 /// The vault adds its own counter to a pool's address, which recordings lack: such a pool cannot be executed.
-fn state(entry: &Value, product: Product, model: Model) -> Result<(Product, PoolState), Reason> {
-    let address: braid_primitives::Address = number(entry, "address")?;
+fn state(entry: &Value, model: Model) -> Result<Arc<State>, Reason> {
+    let address: Address = number(entry, "address")?;
     let mut pool_id = B256::ZERO;
     pool_id.0.iter_mut().zip(address).for_each(|(byte, of_address)| *byte = of_address);
-    Ok((product, PoolState::BalancerV2(Arc::new(State { pool_id, model }))))
+    Ok(Arc::new(State { pool_id, model }))
 }
 
 /// `{balances, weights, swap_fee}`: decimals come from the tokens.
-pub(super) fn weighted(entry: &Value, tokens: &Tokens) -> Result<(Product, PoolState), Reason> {
+pub(super) fn weighted(entry: &Value, tokens: TokensOf<'_>) -> Result<Arc<State>, Reason> {
     let factor = |coin: &Value| {
-        let id: TokenId = tokens.id(parse(coin)?)?;
-        let power = 36_u8.checked_sub(tokens.get(id)?.decimals)?;
+        let power = 36_u8.checked_sub(tokens(parse(coin)?)?)?;
         U256::from(10).checked_pow(U256::from(power))
     };
     let (balances, weights) = (each(entry, "balances", parse)?, each(entry, "weights", wad)?);
     let scaling_factors = each(entry, "tokens", factor)?;
-    if balances.len() > braid_protocols::pool::MAX_COINS || weights.len() != balances.len() {
+    if balances.len() > MAX_COINS || weights.len() != balances.len() {
         return Err(format!("{} coins", balances.len()));
     }
     let model = Model::Weighted(WeightedPool {
@@ -61,14 +52,14 @@ pub(super) fn weighted(entry: &Value, tokens: &Tokens) -> Result<(Product, PoolS
         fee_wad: entry.get("swap_fee").and_then(wad).ok_or("swap_fee is missing or out of range")?,
         power: Power::Shortcuts,
     });
-    state(entry, Product::BalancerV2Weighted, model)
+    state(entry, model)
 }
 
 /// `{balances, scaling_rates, amp, swap_fee}`: a scaling rate is what one unit of 18 decimals is in atomic units.
-pub(super) fn stable(entry: &Value) -> Result<(Product, PoolState), Reason> {
+pub(super) fn stable(entry: &Value) -> Result<Arc<State>, Reason> {
     let factor = |rate: &Value| scale().checked_div(parse(rate)?);
     let (balances, factors) = (each(entry, "balances", parse)?, each(entry, "scaling_rates", factor)?);
-    if balances.len() > braid_protocols::pool::MAX_COINS || factors.len() != balances.len() {
+    if balances.len() > MAX_COINS || factors.len() != balances.len() {
         return Err(format!("{} coins", balances.len()));
     }
     let amp: U256 = number(entry, "amp")?;
@@ -80,5 +71,5 @@ pub(super) fn stable(entry: &Value) -> Result<(Product, PoolState), Reason> {
         invariant: Invariant::Down,
     };
     let model = Model::Stable(Box::new(StableModel { pool, own: None, rates: Default::default() }));
-    state(entry, Product::BalancerV2Stable, model)
+    state(entry, model)
 }

@@ -1,54 +1,53 @@
-//! Curve's pools out of recorded markets.
+//! Pools in recorded markets.
 
 use std::sync::Arc;
 
-use braid_primitives::{Address, U256};
-use braid_protocols::{
-    PoolState, Product,
-    curve::{
-        Model, State,
-        crypto::{self, AmpGamma, ClassicTwo, Kind},
-        presets::rules_of,
-        stable::{
-            self, Amplification, BasePool, CachedPrice, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate,
-            Rates, Rules,
-        },
-    },
-};
+use alloy_primitives::{Address, U256};
 use serde_json::Value;
 
-use super::super::value::{Reason, list, number, parse, text};
+use super::{
+    Model, State,
+    crypto::{self, AmpGamma, ClassicTwo, Kind},
+    presets::rules_of,
+    stable::{
+        self, Amplification, BasePool, CachedPrice, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate, Rates,
+        Rules,
+    },
+};
+use crate::{
+    Product,
+    pool::MAX_COINS,
+    recorded::{Reason, each, list, maybe, number, parse, text},
+};
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-fn each(entry: &Value, key: &str) -> Result<Vec<U256>, Reason> {
-    let values = list(entry, key)?.iter().map(parse).collect::<Option<Vec<U256>>>();
-    values.ok_or_else(|| format!("{key} out of range"))
+/// Returns the kinds of recorded pools that a product reads.
+pub(super) fn kinds(product: Product) -> &'static [&'static str] {
+    match product {
+        Product::CurveStableswap => &["curve_stable", "curve_stableswap", "curve_lending"],
+        Product::CurveStableswapNg => &["curve_stableswap_ng"],
+        Product::CurveMetapool => &["curve_meta", "curve_meta_ng"],
+        Product::CurveTricrypto => &["curve_tricrypto2"],
+        Product::CurveTricryptoNg => &["curve_tricrypto_ng"],
+        Product::CurveTwocryptoNg => &["curve_twocrypto_ng", "curve_twocrypto_stableswap_math"],
+        Product::CurveCryptoswap => &["curve_crypto_meta"],
+        _ => &[],
+    }
 }
 
-/// A number that may be missing or null.
-fn maybe<T: std::str::FromStr>(entry: &Value, key: &str) -> Option<T> {
-    entry.get(key).and_then(parse)
-}
-
-/// The pool's state, and the tokens of a pool of this kind in the order of its coins.
-pub(super) fn state(entry: &Value) -> Result<(Product, PoolState), Reason> {
-    let (product, model) = match text(entry, "kind") {
-        "curve_stable" | "curve_stableswap" | "curve_lending" => {
-            (Product::CurveStableswap, Model::Stable(pool(entry, false)?))
-        }
-        "curve_stableswap_ng" => (Product::CurveStableswapNg, Model::Stable(pool(entry, true)?)),
-        "curve_meta" => (Product::CurveMetapool, Model::Meta(meta(entry, false)?)),
-        "curve_meta_ng" => (Product::CurveMetapool, Model::Meta(meta(entry, true)?)),
-        "curve_tricrypto2" => (Product::CurveTricrypto, Model::Crypto(crypto(entry, Kind::Tricrypto)?)),
-        "curve_tricrypto_ng" => (Product::CurveTricryptoNg, Model::Crypto(crypto(entry, Kind::TricryptoNg)?)),
-        "curve_twocrypto_ng" => (Product::CurveTwocryptoNg, Model::Crypto(crypto(entry, Kind::TwocryptoNg)?)),
-        "curve_twocrypto_stableswap_math" => {
-            (Product::CurveTwocryptoNg, Model::Crypto(crypto(entry, Kind::TwocryptoStable)?))
-        }
-        "curve_crypto_meta" => {
-            (Product::CurveCryptoswap, Model::Crypto(crypto(entry, Kind::Cryptoswap(ClassicTwo::Factory))?))
-        }
+/// Reads a pool.
+pub(super) fn import(entry: &Value) -> Result<Arc<State>, Reason> {
+    let model = match text(entry, "kind") {
+        "curve_stable" | "curve_stableswap" | "curve_lending" => Model::Stable(pool(entry, false)?),
+        "curve_stableswap_ng" => Model::Stable(pool(entry, true)?),
+        "curve_meta" => Model::Meta(meta(entry, false)?),
+        "curve_meta_ng" => Model::Meta(meta(entry, true)?),
+        "curve_tricrypto2" => Model::Crypto(crypto(entry, Kind::Tricrypto)?),
+        "curve_tricrypto_ng" => Model::Crypto(crypto(entry, Kind::TricryptoNg)?),
+        "curve_twocrypto_ng" => Model::Crypto(crypto(entry, Kind::TwocryptoNg)?),
+        "curve_twocrypto_stableswap_math" => Model::Crypto(crypto(entry, Kind::TwocryptoStable)?),
+        "curve_crypto_meta" => Model::Crypto(crypto(entry, Kind::Cryptoswap(ClassicTwo::Factory))?),
         _ => return Err("kind not covered".into()),
     };
     let ether = braid_primitives::NATIVE_ETHER;
@@ -57,7 +56,7 @@ pub(super) fn state(entry: &Value) -> Result<(Product, PoolState), Reason> {
     let base_pool = entry.get("base_pool").and_then(|base| maybe(base, "address"));
     let state = State { model, ether_coin, base_pool, has_oracle: false, steth: None };
     state.validate().map_err(|what| format!("impossible state, {what}"))?;
-    Ok((product, PoolState::Curve(Arc::new(state))))
+    Ok(Arc::new(state))
 }
 
 /// The coins of a pool: a metapool's are its own, then its base pool's.
@@ -70,10 +69,10 @@ pub(super) fn coins(entry: &Value) -> Result<Vec<&Value>, Reason> {
 }
 
 fn pool(entry: &Value, next: bool) -> Result<stable::State, Reason> {
-    let mut rates = Rates::fixed(each(entry, "rates")?);
+    let mut rates = Rates::fixed(each(entry, "rates", parse)?);
     let source = entry.get("rate_source").filter(|source| text(source, "kind") == "compound");
     if let Some(source) = source {
-        let multipliers = each(source, "underlying_mul")?;
+        let multipliers = each(source, "underlying_mul", parse)?;
         for ((rate, token), multiplier) in rates.0.iter_mut().zip(list(source, "tokens")?).zip(multipliers) {
             *rate = Rate::Compound(Box::new(CompoundRate {
                 multiplier,
@@ -88,8 +87,8 @@ fn pool(entry: &Value, next: bool) -> Result<stable::State, Reason> {
 }
 
 fn with_rates(entry: &Value, rates: Rates, next: bool) -> Result<stable::State, Reason> {
-    let balances = each(entry, "balances")?;
-    if balances.len() != rates.0.len() || balances.len() > braid_protocols::pool::MAX_COINS {
+    let balances = each(entry, "balances", parse)?;
+    if balances.len() != rates.0.len() || balances.len() > MAX_COINS {
         return Err(format!("{} balances, {} rates", balances.len(), rates.0.len()));
     }
     let product = if next { ProductRule::Whole } else { ProductRule::TimesN };
@@ -128,8 +127,8 @@ fn crypto(entry: &Value, kind: Kind) -> Result<crypto::State, Reason> {
     if entry.get("fee_policy").is_some_and(|policy| !policy.is_null()) && kind == Kind::TwocryptoStable {
         return Err("a fee that another contract decides".into());
     }
-    let (balances, precisions) = (each(entry, "balances")?, each(entry, "precisions")?);
-    let prices = each(entry, "price_scale")?;
+    let (balances, precisions) = (each(entry, "balances", parse)?, each(entry, "precisions", parse)?);
+    let prices = each(entry, "price_scale", parse)?;
     let coins = kind.coins();
     if balances.len() != coins || precisions.len() != coins || prices.len() + 1 != coins {
         return Err("balances, precisions and prices of different lengths".into());

@@ -1,0 +1,58 @@
+//! Pools in recorded markets.
+
+use alloy_primitives::Address;
+use serde_json::Value;
+
+use super::{Fees, Limit, Reserves, Side, Snapshot};
+use crate::recorded::{Reason, TokensOf, list, number, parse};
+
+/// A pool's two tokens and their decimals.
+pub(super) fn tokens(entry: &Value, tokens: TokensOf<'_>) -> Result<([Address; 2], [u8; 2]), Reason> {
+    let token = |coin| {
+        let known = parse::<Address>(coin).and_then(|address| Some((address, tokens(address)?)));
+        known.ok_or_else(|| Reason::from("a coin that is no listed token"))
+    };
+    match list(entry, "tokens")? {
+        [first, second] => {
+            let (first, second) = (token(first)?, token(second)?);
+            Ok(([first.0, second.0], [first.1, second.1]))
+        }
+        other => Err(format!("{} coins", other.len())),
+    }
+}
+
+/// A pool of Fluid as a resolver showed it: reserves and limits of one moment.
+pub(super) fn snapshot(entry: &Value, addresses: [Address; 2], decimals: [u8; 2]) -> Result<Snapshot, Reason> {
+    let part = |key: &str| entry.get(key).ok_or_else(|| format!("{key} is missing"));
+    let side = |key: &str| {
+        let side = part(key)?;
+        let pair = |kind: &str| {
+            Ok::<_, Reason>([number(side, &format!("token0_{kind}"))?, number(side, &format!("token1_{kind}"))?])
+        };
+        Ok::<_, Reason>(Side::open(pair("real")?, pair("imaginary")?))
+    };
+    let limits = |kind: &str| {
+        let limit = |token: u8| {
+            let limit = part("dex_limits")?.get(format!("{kind}_token{token}")).unwrap_or(&Value::Null);
+            Ok::<_, Reason>(Limit {
+                available: number(limit, "available")?,
+                expands_to: number(limit, "expands_to")?,
+                expand_seconds: number(limit, "expand_duration")?,
+            })
+        };
+        Ok::<_, Reason>(Some([limit(0)?, limit(1)?]))
+    };
+    Ok(Snapshot {
+        addresses,
+        reserves: Reserves {
+            collateral: side("collateral_reserves")?,
+            debt: side("debt_reserves")?,
+            centre_price: number(entry, "center_price_1e27")?,
+            fees: Fees { fee_pips: number(entry, "fee_1e6")?, revenue_cut_percent: 0 },
+        },
+        decimals,
+        withdrawable: limits("withdrawable")?,
+        borrowable: limits("borrowable")?,
+        taken_at: number(entry, "sync_time")?,
+    })
+}

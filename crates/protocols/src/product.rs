@@ -1,0 +1,217 @@
+//! Dispatches what shared code asks of a product to its record in the list.
+
+use alloy_primitives::{Address, B256, Log};
+use braid_primitives::ExecutionBlock;
+use serde_json::{Map, Value};
+
+use crate::{
+    Call, DecodeError, Discovered, Foretold, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source,
+    StateReader,
+    continuous::PairCurve,
+    recorded::{Reason, TokensOf},
+    registry::{StateOf, with_record},
+};
+
+/// Returns a product's own state, which everything that was validated has.
+pub(crate) fn own<'a, P: Protocol>(_: &P, state: &'a PoolState) -> Option<&'a P::State> {
+    P::State::of(state)
+}
+
+fn own_mut<'a, P: Protocol>(_: &P, state: &'a mut PoolState) -> Option<&'a mut P::State> {
+    P::State::of_mut(state)
+}
+
+/// As the methods of [`Protocol`], with a state that may be another product's: then nothing is known of it.
+impl Product {
+    /// Returns the product that its record says it is: itself, unless the list is wrong.
+    pub fn of_record(self) -> Self {
+        with_record!(self, record => record.product())
+    }
+
+    /// As [`Protocol::sources`].
+    pub fn sources(self) -> &'static [Source] {
+        with_record!(self, record => record.sources())
+    }
+
+    /// As [`Protocol::lists`].
+    pub fn lists(self) -> &'static [&'static dyn PoolList] {
+        with_record!(self, record => record.lists())
+    }
+
+    /// As [`Protocol::fixed_pools`].
+    pub fn fixed_pools(self) -> Vec<Discovered> {
+        with_record!(self, record => record.fixed_pools())
+    }
+
+    /// As [`Protocol::discover`].
+    ///
+    /// # Errors
+    /// As [`Protocol::discover`].
+    pub fn discover(self, log: &Log) -> Result<Discovered, DecodeError> {
+        with_record!(self, record => record.discover(log))
+    }
+
+    /// As [`Protocol::unnamed_coin`].
+    pub fn unnamed_coin(self, pool: &Discovered) -> Option<Call> {
+        with_record!(self, record => record.unnamed_coin(pool))
+    }
+
+    /// As [`Protocol::suggested`].
+    pub fn suggested(self, log: &Log) -> Option<Discovered> {
+        with_record!(self, record => record.suggested(log))
+    }
+
+    /// As [`Protocol::named`].
+    pub fn named_pool(self, pool: Address) -> Option<Discovered> {
+        with_record!(self, record => record.named(pool))
+    }
+
+    /// Tells whether pools of this product can be [named](Protocol::named).
+    pub fn takes_names(self) -> bool {
+        self.named_pool(Address::ZERO).is_some()
+    }
+
+    /// As [`Protocol::reader`].
+    pub fn reader(self, pool: &Discovered) -> Box<dyn StateReader> {
+        with_record!(self, record => record.reader(pool))
+    }
+
+    /// As [`Protocol::reader_again`].
+    pub fn reader_again(self, pool: &Discovered, was: &PoolState) -> Box<dyn StateReader> {
+        with_record!(self, record => match own(record, was) {
+            Some(was) => record.reader_again(pool, was),
+            None => record.reader(pool),
+        })
+    }
+
+    /// As [`Protocol::reader_each_block`].
+    pub fn reader_each_block(self, pool: &Discovered, was: &PoolState) -> Box<dyn StateReader> {
+        with_record!(self, record => match own(record, was) {
+            Some(was) => record.reader_each_block(pool, was),
+            None => record.reader(pool),
+        })
+    }
+
+    /// As [`Protocol::lens_reader`].
+    pub fn lens_reader(self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
+        with_record!(self, record => record.lens_reader(pool))
+    }
+
+    /// As [`Protocol::freshness_topics`].
+    pub fn freshness_topics(self) -> &'static [B256] {
+        with_record!(self, record => record.freshness_topics())
+    }
+
+    /// As [`Protocol::listens_to`].
+    pub fn listens_to(self, state: &PoolState) -> Vec<Address> {
+        with_record!(self, record => own(record, state).map(|state| record.listens_to(state)).unwrap_or_default())
+    }
+
+    /// As [`Protocol::reads_each_block`].
+    pub fn reads_each_block(self, state: &PoolState) -> bool {
+        with_record!(self, record => own(record, state).is_some_and(|state| record.reads_each_block(state)))
+    }
+
+    /// As [`Protocol::apply`].
+    ///
+    /// # Errors
+    /// As [`Protocol::apply`], and [`DecodeError::State`] for the state of another product.
+    pub fn apply(self, state: &mut PoolState, log: &Log) -> Result<Freshness, DecodeError> {
+        let foreign = DecodeError::State { pool: log.address, what: "a state of another product" };
+        with_record!(self, record => match own_mut(record, state) {
+            Some(state) => record.apply(state, log),
+            None => Err(foreign),
+        })
+    }
+
+    /// As [`Protocol::validate`].
+    ///
+    /// # Errors
+    /// As [`Protocol::validate`], and for the state of another product.
+    pub fn validate(self, state: &PoolState, coins: usize) -> Result<(), &'static str> {
+        with_record!(self, record => match own(record, state) {
+            Some(state) => record.validate(state, coins),
+            None => Err("a state of another product"),
+        })
+    }
+
+    /// As [`Protocol::guessed_as`].
+    pub fn guessed_as(self, pool: &Pool) -> Option<&'static str> {
+        with_record!(self, record => record.guessed_as(pool.address, own(record, &pool.state)?))
+    }
+
+    /// As [`Protocol::foretold`].
+    pub fn foretold(self, pool: &Pool, at: &ExecutionBlock) -> Vec<Foretold> {
+        let asked = || with_record!(self, record => Some(record.foretold(pool.address, own(record, &pool.state)?, at)));
+        asked().unwrap_or_default()
+    }
+
+    /// As [`Protocol::depends_on_time`].
+    pub fn depends_on_time(self, state: &PoolState) -> bool {
+        with_record!(self, record => own(record, state).is_some_and(|state| record.depends_on_time(state)))
+    }
+
+    /// As [`Protocol::curve`]; `None` also where neither direction trades.
+    pub fn curve(self, state: &PoolState, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
+        let curve = with_record!(self, record => record.curve(own(record, state)?, coins, at))?;
+        curve.directions.iter().any(Option::is_some).then_some(curve)
+    }
+
+    /// As [`Protocol::wraps_ether`].
+    pub fn wraps_ether(self) -> bool {
+        with_record!(self, record => record.wraps_ether())
+    }
+
+    /// As [`Protocol::holds`].
+    pub fn holds(self, state: &PoolState, coin: u8) -> Option<f64> {
+        with_record!(self, record => record.holds(own(record, state)?, coin))
+    }
+
+    /// Returns the product that reads a recorded pool of a kind: of several the one that `dex` names, else the first.
+    pub fn of_recorded(kind: &str, dex: &str) -> Option<Self> {
+        let reads = |product: &Self| with_record!(*product, record => record.recorded_kinds().contains(&kind));
+        let mut able = Self::ALL.iter().copied().filter(reads);
+        let first = able.next()?;
+        Some(std::iter::once(first).chain(able).find(|product| product.id() == dex).unwrap_or(first))
+    }
+
+    /// As [`Protocol::MOST_COINS`].
+    pub fn most_coins(self) -> usize {
+        fn most<P: Protocol>(_: &P) -> usize {
+            P::MOST_COINS
+        }
+        with_record!(self, record => most(record))
+    }
+
+    /// As [`Protocol::import`].
+    ///
+    /// # Errors
+    /// As [`Protocol::import`].
+    pub fn import(self, entry: &Value, tokens: TokensOf<'_>) -> Result<PoolState, Reason> {
+        with_record!(self, record => record.import(entry, tokens).map(PoolState::from))
+    }
+
+    /// As [`Protocol::import_coins`].
+    ///
+    /// # Errors
+    /// As [`Protocol::import_coins`].
+    pub fn import_coins(self, entry: &Value) -> Result<Vec<&Value>, Reason> {
+        with_record!(self, record => record.import_coins(entry))
+    }
+
+    /// As [`Protocol::import_update`].
+    ///
+    /// # Errors
+    /// As [`Protocol::import_update`].
+    pub fn import_update(self, state: &mut PoolState, entry: &Value) -> Result<(), Reason> {
+        with_record!(self, record => match own_mut(record, state) {
+            Some(state) => record.import_update(state, entry),
+            None => Err("a state of another product".into()),
+        })
+    }
+
+    /// As [`Protocol::export`].
+    pub fn export(self, state: &PoolState) -> Option<Map<String, Value>> {
+        with_record!(self, record => record.export(own(record, state)?))
+    }
+}

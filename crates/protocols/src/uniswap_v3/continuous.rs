@@ -1,0 +1,103 @@
+//! The pool as the optimiser sees it: one stretch for each range of constant liquidity.
+
+use alloy_primitives::U256;
+
+use super::{State, Tick, tick_math};
+use crate::continuous::{Direction, PairCurve, Stretch};
+
+/// Returns both directions.
+#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
+pub(super) fn pair_curve(state: &State) -> PairCurve {
+    let gamma = 1.0 - f64::from(state.fee_pips) / 1_000_000.0;
+    let start = from_x96(state.sqrt_price_x96);
+    let falling = stretches(state, &stops(state, true), |root| root.min(start), true);
+    let rising = stretches(state, &stops(state, false), |root| 1.0 / root.max(start), false);
+    PairCurve {
+        directions: [Direction::new(gamma, start, &falling), Direction::new(gamma, 1.0 / start, &rising)],
+        gas_units: f64::from(state.costs.swap_gas_units),
+    }
+}
+
+/// Where a swap pays gas on its way: a tick, the gas of passing it, the liquidity that comes or goes, its price if known.
+struct Stop {
+    tick: i32,
+    gas_units: u64,
+    net: i128,
+    sqrt_price_x96: Option<U256>,
+}
+
+/// Edges of bitmap words taken into account; later ones count as free.
+const WORD_EDGES: i32 = 6;
+/// Ticks in a bitmap word.
+const WORD: i32 = 256;
+
+/// Every stop on the way down (`falling`) or up, in the order of the way.
+fn stops(state: &State, falling: bool) -> Vec<Stop> {
+    let split = state.ticks.partition_point(|tick| tick.index <= state.tick);
+    let (below, above) = state.ticks.split_at(split);
+    let at_tick = |tick: &Tick| Stop {
+        tick: tick.index,
+        gas_units: u64::from(state.costs.tick_gas_units),
+        net: tick.liquidity_net,
+        sqrt_price_x96: Some(tick.sqrt_price_x96),
+    };
+    let mut stops: Vec<Stop> =
+        if falling { below.iter().rev().map(at_tick).collect() } else { above.iter().map(at_tick).collect() };
+    let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
+    // Leaving the tick that the price is in writes the oracle.
+    let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
+    stops.push(bare(moved, u64::from(state.costs.tick_moved_gas_units)));
+    let word_edge = u64::from(state.costs.word_gas_units);
+    let spacing = state.tick_spacing.max(1);
+    let compressed = state.tick.div_euclid(spacing);
+    let word = (if falling { compressed } else { compressed + 1 }).div_euclid(WORD);
+    for k in 0..WORD_EDGES {
+        let edge = if falling { (word - k) * WORD } else { (word + k) * WORD + WORD - 1 };
+        stops.push(bare(edge.saturating_mul(spacing), word_edge));
+    }
+    let last = if falling { below.first() } else { above.last() };
+    let last = last.map_or(state.tick, |tick| tick.index);
+    stops.retain(|stop| if falling { stop.tick >= last } else { stop.tick <= last });
+    // A word's edge on an initialised tick is that tick.
+    stops.sort_by_key(|stop| (if falling { -stop.tick } else { stop.tick }, stop.sqrt_price_x96.is_none()));
+    stops.dedup_by(|later, first| {
+        later.tick == first.tick && later.gas_units == word_edge && first.sqrt_price_x96.is_some()
+    });
+    stops
+}
+
+#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
+fn stretches(state: &State, stops: &[Stop], end: impl Fn(f64) -> f64, falling: bool) -> Vec<Stretch> {
+    let mut liquidity = state.liquidity as i128;
+    let mut stretches = Vec::with_capacity(stops.len());
+    for stop in stops {
+        let sqrt_price = stop.sqrt_price_x96.or_else(|| tick_math::sqrt_price_at_tick(stop.tick));
+        let Some(root) = sqrt_price.map(from_x96) else { break };
+        stretches.push(Stretch {
+            end: end(root),
+            liquidity: liquidity.max(0) as f64,
+            gas_units: stop.gas_units as f64,
+        });
+        liquidity = if falling { liquidity.saturating_sub(stop.net) } else { liquidity.saturating_add(stop.net) };
+    }
+    stretches
+}
+
+/// From Q64.96.
+fn from_x96(value: U256) -> f64 {
+    f64::from(value) / 79_228_162_514_264_337_593_543_950_336.0
+}
+
+/// Estimates what the positions hold of one coin, in atomic units, without fees not yet collected.
+pub(super) fn holdings(state: &State, of_coin0: bool) -> f64 {
+    let price = from_x96(state.sqrt_price_x96);
+    let mut liquidity = 0.0;
+    let mut held = 0.0;
+    for (low, high) in state.ticks.iter().zip(state.ticks.iter().skip(1)) {
+        liquidity += low.liquidity_net as f64;
+        let (low, high) = (from_x96(low.sqrt_price_x96), from_x96(high.sqrt_price_x96));
+        let at = price.clamp(low, high);
+        held += liquidity * if of_coin0 { 1.0 / at - 1.0 / high } else { at - low };
+    }
+    held
+}
