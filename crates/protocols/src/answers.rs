@@ -1,9 +1,12 @@
 //! Answers to calls, taken in order, each with its question, so that an odd one is named.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::SolCall;
 
 use crate::{Call, DecodeError};
+
+/// Multicall3, which knows the block's time. Source: its deployment list.
+pub(crate) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 /// A question to a contract: the call, and its name for whoever reads an error.
 #[derive(Clone, Debug)]

@@ -4,8 +4,9 @@
 //! Every such vault converts in proportion, so that its four previews are one [`Rate`], rounded down or up.
 
 mod kind;
+mod step;
 
-use alloy_primitives::{Address, B256, Log, U256};
+use alloy_primitives::{Address, B256, Log, U256, U512};
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,17 @@ use serde::{Deserialize, Serialize};
 use crate::{
     DecodeError, Freshness, PoolState, Product, Protocol, StateReader, SwapError,
     answers::{Answers, Question},
-    erc4626::mul_div,
     product::own,
     registry::with_vault_record,
 };
 
 pub(crate) use crate::morpho::warm::{Does, Lender, Lends, Lent};
 pub(crate) use kind::{Kind, ask_kind, kind};
+pub(crate) use step::step_code;
+pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
+
+/// Position of the asset among a vault's coins; the share is the other.
+pub const ASSET_COIN: u8 = 0;
 
 /// The most trades with one vault in one route.
 const MAX_TRADES: usize = 4;
@@ -286,4 +291,10 @@ fn is_vault(product: Product) -> bool {
 /// Returns the products that vaults can be of.
 pub(crate) fn vaults() -> impl Iterator<Item = Product> {
     Product::ALL.iter().copied().filter(|product| is_vault(*product))
+}
+
+/// `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
+pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
+    let product: U512 = a.widening_mul(b);
+    U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
 }

@@ -9,9 +9,11 @@
 //! that unit is. Floating point steers; an amount shown to a user never comes from here.
 
 mod direction;
+mod fixed;
 mod pair;
 mod sampled;
 
 pub use direction::{Direction, Stretch, Trade};
+pub(crate) use fixed::{MOST, fixed_rate, likely_room};
 pub use pair::PairCurve;
 pub use sampled::{sampled, sampled_at};

@@ -3,6 +3,7 @@
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 
+use super::partners::{WSTETH, is_listed_share};
 use super::{
     factories::{CRYPTO_FACTORY, DOLLAR_FACTORY, NEXT_FACTORY, STABLE_FACTORY},
     implementations::{Made, made_by},
@@ -10,7 +11,7 @@ use super::{
     plain,
     stable::{Books, ProductRule, Rules},
 };
-use crate::{Call, Discovered, Product, erc4626, lido};
+use crate::{Call, Discovered, Product};
 
 sol! {
     function get_implementation_address(address pool) external view returns (address);
@@ -157,10 +158,10 @@ fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &
         match kind {
             0 => {}
             // changes once a day, and never within a block without a log of its own
-            1 if *coin == lido::WSTETH => {}
+            1 if *coin == WSTETH => {}
             1 => return Err("an oracle tells the rate of a coin, and may tell another in the next block"),
             2 => return Err("a coin of it rebases"),
-            3 if erc4626::LISTED.iter().any(|listed| listed.vault == *coin) => {}
+            3 if is_listed_share(*coin) => {}
             3 => return Err("a coin of it is a vault that is not known"),
             _ => return Err("a kind of coin that is not known"),
         }
@@ -207,7 +208,7 @@ mod tests {
         let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
         let rules = Rules { books: Books::Held, ..Rules::standard(ProductRule::Whole) };
         assert_eq!(shown(&plain, asks_its_coins).unwrap().rules, rules);
-        let one_of_two = Discovered { coins: vec![DAI, lido::STETH], ..two.clone() };
+        let one_of_two = Discovered { coins: vec![DAI, super::super::partners::STETH], ..two.clone() };
         assert!(shown(&one_of_two, asks_its_coins).is_err());
         assert!(Evidence::understand(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
         assert!(Evidence::understand(&two, &[]).is_err());
@@ -288,7 +289,7 @@ mod tests {
     #[test]
     fn the_next_generation_is_one_version_with_coins_that_are_known() {
         let mut pool = pool(Product::CurveStableswapNg, 2);
-        pool.coins[1] = lido::WSTETH;
+        pool.coins[1] = WSTETH;
         let shown = |version: &str, types: Vec<U256>| {
             Evidence::understand(&pool, &[said(version.to_owned()), said(types)]).map(|identity| identity.rules)
         };

@@ -11,8 +11,16 @@ use super::{
     stable::{Rate, VaultRate},
 };
 use crate::{
-    Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, answers::impossible, erc4626, lido,
+    Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, answers::impossible, erc4626,
 };
+
+/// What a coin that is stETH needs.
+pub(super) use crate::lido::{STETH, State as StethRate, WSTETH};
+
+/// Tells whether a coin is a vault's share whose worth follows from the vault.
+pub(super) fn is_listed_share(coin: Address) -> bool {
+    erc4626::LISTED.iter().any(|listed| listed.vault == coin)
+}
 
 sol! {
     function decimals() external view returns (uint8);
@@ -54,7 +62,7 @@ impl Partner {
                 let tokens = [listed.vault, listed.asset];
                 (read(Product::Erc4626, vec![listed.asset, listed.vault]), Some(tokens))
             }
-            _ if token == lido::STETH => (read(Product::LidoSteth, vec![token]), None),
+            _ if token == STETH => (read(Product::LidoSteth, vec![token]), None),
             _ => return None,
         };
         Some(Self { coin, reader, calls: 0, state: None, tokens, decimals: None })
@@ -103,7 +111,7 @@ impl WithPartners {
     /// Questions that come with the first round only.
     fn first_round(&self) -> Vec<Call> {
         let clock = getCurrentBlockTimestampCall {}.abi_encode();
-        let mut calls = vec![Call { to: erc4626::MULTICALL3, data: clock.into() }];
+        let mut calls = vec![Call { to: crate::answers::MULTICALL3, data: clock.into() }];
         for token in self.partners.iter().filter_map(|partner| partner.tokens).flatten() {
             calls.push(Call { to: token, data: decimalsCall {}.abi_encode().into() });
         }

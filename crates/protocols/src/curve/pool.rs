@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     crypto, gas, lending,
+    partners::StethRate,
     stable::{self, Balances, MetaAfter, MetaState},
 };
-use crate::{Sale, Swap, SwapError, lido};
+use crate::{Sale, Swap, SwapError};
 
 /// What a swap through a pool depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +24,7 @@ pub struct State {
     /// Whether its coins' rates are an oracle's or a vault's, which move without the pool's knowing.
     pub has_oracle: bool,
     /// The coin that is stETH, if one is, and its rate: an amount of it moves as shares.
-    pub steth: Option<(u8, lido::State)>,
+    pub steth: Option<(u8, StethRate)>,
 }
 
 /// The kinds of pools.

@@ -11,8 +11,8 @@ use super::{
     stable::{MetaGeneration, ProductRule},
 };
 use crate::{
-    Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::impossible,
-    erc4626::MULTICALL3,
+    Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::MULTICALL3,
+    answers::impossible,
 };
 
 sol! {

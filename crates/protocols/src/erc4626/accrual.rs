@@ -3,7 +3,7 @@
 use alloy_primitives::{U256, U512};
 use serde::{Deserialize, Serialize};
 
-use super::{Conversion, RAY, WAD, conversion::mul_div};
+use super::{Conversion, RAY, WAD, mul_div};
 use crate::aave::Interest;
 
 /// A year of 365 days.

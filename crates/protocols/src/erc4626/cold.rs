@@ -10,7 +10,6 @@ use super::{
     continuous::pair_curve,
     named::UnlistedReader,
     reader::{PROBE, VaultReader, assetCall, previewDepositCall},
-    step::step_code,
 };
 use crate::{
     Call, DecodeError, Discovered, Foretold, Freshness, PoolState, Product, Protocol, ReadProgress, RouteState, Sale,
@@ -18,7 +17,7 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     recorded::{Reason, TokensOf, list, number, parse},
-    vault::{Rate, Trade, Traded, Trades, VaultProtocol},
+    vault::{Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {

@@ -1,9 +1,9 @@
 //! How shares follow from assets, rounded down, and what a trade makes of that.
 
-use alloy_primitives::{U256, U512};
+use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
-use super::WAD;
+use super::{WAD, mul_div};
 
 /// How shares follow from assets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,10 +145,4 @@ impl Conversion {
             },
         })
     }
-}
-
-/// `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
-pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
-    let product: U512 = a.widening_mul(b);
-    U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
 }

@@ -13,25 +13,18 @@ pub mod gas;
 mod listed;
 mod named;
 mod reader;
-mod step;
 mod swap;
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::vault::mul_div;
+pub use crate::vault::{ASSET_COIN, DEPOSIT_OPCODE, REDEEM_OPCODE};
 pub use aave::{AAVE_POOLS, Reserve};
 pub use accrual::Accrual;
 pub use cold::Erc4626;
-pub(crate) use continuous::{fixed_rate, likely_room};
 pub use conversion::Conversion;
-pub(crate) use conversion::mul_div;
 pub use listed::{Form, LISTED, Listed, MAKER_POT};
-pub(crate) use reader::MULTICALL3;
-pub(crate) use step::step_code;
-pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
-
-/// Position of the asset among a vault's coins; the share is the other.
-pub const ASSET_COIN: u8 = 0;
 
 /// One in ray, the scale of rates with 27 decimals.
 pub const RAY: U256 = crate::aave::RAY;

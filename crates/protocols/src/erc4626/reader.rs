@@ -8,7 +8,7 @@ use braid_primitives::ExecutionBlock;
 use super::{Conversion, Form, Listed, State, forms::Read};
 use crate::{
     DecodeError, PoolState, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
+    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
 };
 
 sol! {
@@ -22,9 +22,6 @@ sol! {
     function balanceOf(address owner) external view returns (uint256);
     function getCurrentBlockTimestamp() external view returns (uint256);
 }
-
-/// Multicall3, which knows the block's time. Source: its deployment list.
-pub(crate) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 /// An account that no vault knows: whose limits are everybody's.
 const ANYBODY: Address = address!("00000000000000000000000000000000000a11ce");

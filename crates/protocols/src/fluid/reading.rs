@@ -38,8 +38,7 @@ sol! {
 
 /// The liquidity layer on mainnet. Source: Fluid's deployment list.
 pub const LIQUIDITY: Address = address!("52Aa899454998Be5b000Ad077a46Bbe360F4e497");
-/// Multicall3, which tells an account's ether.
-pub(super) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
+pub(super) use crate::answers::MULTICALL3;
 /// Native ether, as Fluid writes it.
 pub(super) const ETHER: Address = address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
 

@@ -3,7 +3,7 @@
 use braid_primitives::ExecutionBlock;
 
 use super::{State, gas};
-use crate::{continuous::PairCurve, erc4626::fixed_rate};
+use crate::continuous::{PairCurve, fixed_rate};
 
 /// Both directions in a block; a door that is closed has none.
 pub(crate) fn pair_curve(state: &State, stakes: bool, at: &ExecutionBlock) -> Option<PairCurve> {

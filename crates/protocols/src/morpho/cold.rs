@@ -12,8 +12,7 @@ use crate::{
     SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
-    erc4626::{ASSET_COIN, step_code},
-    vault::{Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol},
+    vault::{ASSET_COIN, Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {

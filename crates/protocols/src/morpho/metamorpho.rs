@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Holding, gas};
 use crate::{
     After, Swap, SwapError,
-    erc4626::{ASSET_COIN, mul_div},
-    vault::{Rate, Trades},
+    vault::{ASSET_COIN, Rate, Trades, mul_div},
 };
 
 /// The longest queue that a vault can have. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.

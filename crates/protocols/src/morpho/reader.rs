@@ -8,8 +8,7 @@ use alloy_sol_types::sol;
 use super::{ADAPTIVE_CURVE_IRM, Holding, Irm, MAX_QUEUE, MORPHO_BLUE, Market, MetaMorpho};
 use crate::{
     DecodeError, Discovered, PoolState, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
-    erc4626::MULTICALL3,
+    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
 };
 
 sol! {

@@ -56,15 +56,17 @@ pub(crate) fn ask_kind(vault: Address, asset: Address) -> Vec<Question> {
 }
 
 /// Returns what they answered: a vault that nobody made is one of its own assets, if anything.
-pub(crate) fn kind(vault: Address, answers: &mut Answers<'_>) -> Kind {
+pub(crate) fn kind(vault: Address, answers: &mut Answers<'_>) -> Option<Kind> {
     let listed = |product| with_vault_record!(product, record => record.is_listed(vault), else false);
-    let mut kind = Kind { product: Product::Erc4626, vouched: vaults().any(listed) };
+    let takes_any = |product: &Product| with_vault_record!(*product, record => record.unverified_reader(vault, vault).is_some(), else false);
+    let product = vaults().find(takes_any)?;
+    let mut kind = Kind { product, vouched: vaults().any(listed) };
     for (product, _) in factories() {
         if with_vault_record!(product, record => record.is_made(vault, answers), else false) {
             kind = Kind { product, vouched: true };
         }
     }
-    kind
+    Some(kind)
 }
 
 fn factories() -> impl Iterator<Item = (Product, &'static Source)> {

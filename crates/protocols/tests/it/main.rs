@@ -30,6 +30,7 @@ mod listed_vaults;
 mod many_coins;
 mod morpho_bytecode;
 mod named_vaults;
+mod one_place;
 mod pairs;
 mod pools;
 mod properties;

@@ -199,9 +199,8 @@ impl FollowedReader {
             Stage::Kinds => {
                 let mut answers = Answers::new(pool, &asked, answers)?;
                 self.candidates.retain_mut(|candidate| {
-                    let kind = kind(candidate.token, &mut answers);
-                    candidate.kind = Some(kind);
-                    kind.is_vouched()
+                    candidate.kind = kind(candidate.token, &mut answers);
+                    candidate.kind.is_some_and(Kind::is_vouched)
                 });
                 self.stage = Stage::Vaults;
                 Ok(self.open())

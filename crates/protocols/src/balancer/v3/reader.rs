@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
-    erc4626::MULTICALL3,
+    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
     pool::MAX_COINS,
     vault::Vault,
 };

@@ -17,8 +17,7 @@ use crate::curve::{
 };
 use crate::{
     DecodeError, Discovered, PoolState, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
-    erc4626::MULTICALL3,
+    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
 };
 
 sol! {

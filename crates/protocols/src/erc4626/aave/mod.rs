@@ -9,7 +9,7 @@ mod reader;
 use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
 
-use super::{Accrual, Conversion, RAY, State, conversion::mul_div};
+use super::{Accrual, Conversion, RAY, State, mul_div};
 use crate::aave::Interest;
 
 pub(super) use reader::WrappedReader;

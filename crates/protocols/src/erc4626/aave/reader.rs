@@ -7,13 +7,13 @@ use braid_primitives::ExecutionBlock;
 use super::{
     super::{
         Accrual, Conversion, State,
-        reader::{MULTICALL3, PROBE, assetCall, getCurrentBlockTimestampCall, previewDepositCall, previewRedeemCall},
+        reader::{PROBE, assetCall, getCurrentBlockTimestampCall, previewDepositCall, previewRedeemCall},
     },
     AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve, up,
 };
 use crate::{
     DecodeError, Discovered, PoolState, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
+    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
 };
 
 sol! {

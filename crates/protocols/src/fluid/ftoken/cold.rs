@@ -10,11 +10,10 @@ use crate::{
     SwapError, Touched,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
-    erc4626::step_code,
     fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
     registry::ChangeOf,
-    vault::{Rate, Trade, Traded, Trades, VaultProtocol},
+    vault::{Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {

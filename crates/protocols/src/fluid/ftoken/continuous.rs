@@ -3,10 +3,7 @@
 use braid_primitives::ExecutionBlock;
 
 use super::{State, gas};
-use crate::{
-    continuous::PairCurve,
-    erc4626::{fixed_rate, likely_room},
-};
+use crate::continuous::{PairCurve, fixed_rate, likely_room};
 
 /// Both directions in a block; `None` while nothing can be traded.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {

@@ -12,9 +12,8 @@ use crate::{
     SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
-    erc4626::{ASSET_COIN, step_code},
     morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
-    vault::{Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol},
+    vault::{ASSET_COIN, Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {

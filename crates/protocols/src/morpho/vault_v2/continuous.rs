@@ -3,7 +3,7 @@
 use braid_primitives::ExecutionBlock;
 
 use super::{VaultV2, gas};
-use crate::{continuous::PairCurve, erc4626::fixed_rate};
+use crate::continuous::{PairCurve, fixed_rate};
 
 /// Both directions in a block; `None` where the contracts' arithmetic reverts.
 pub(crate) fn pair_curve(vault: &VaultV2, at: &ExecutionBlock) -> Option<PairCurve> {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Holding, MetaMorpho, blue::WAD, metamorpho};
 use crate::{
     After, Swap, SwapError,
-    erc4626::ASSET_COIN,
+    vault::ASSET_COIN,
     vault::{Rate, Trades},
 };
 

@@ -11,8 +11,7 @@ use arrayvec::ArrayVec;
 use super::{Adapter, Cap, Liquidity, MAX_CAPS, VaultV2};
 use crate::{
     DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
-    erc4626::MULTICALL3,
+    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
     morpho::{ADAPTIVE_CURVE_IRM, Holding, Irm, MORPHO_BLUE, Market, reader::MetaMorphoReader},
 };
 

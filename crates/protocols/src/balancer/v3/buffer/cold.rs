@@ -17,7 +17,7 @@ use crate::{
     SwapError, Touched,
     answers::ask,
     continuous::PairCurve,
-    erc4626::ASSET_COIN,
+    vault::ASSET_COIN,
     vault::{Does, Lender, Vault},
 };
 

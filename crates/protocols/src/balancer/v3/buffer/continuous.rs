@@ -4,7 +4,10 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::State;
-use crate::{continuous::PairCurve, erc4626::fixed_rate, vault::Trades};
+use crate::{
+    continuous::{PairCurve, fixed_rate},
+    vault::Trades,
+};
 
 /// An amount whose conversion shows every digit of floating point.
 const PROBE: U256 = U256::from_limbs([0, 0x0100_0000_0000_0000, 0, 0]);

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::gas;
 use crate::{
     Swap, SwapError,
-    erc4626::ASSET_COIN,
+    vault::ASSET_COIN,
     vault::{Trades, Vault},
 };
 

@@ -92,7 +92,7 @@ impl BufferReader {
             if answers.next::<getMinimumWrapAmountCall>()? != U256::from(MINIMUM_WRAP) {
                 return odd("another least amount than the vault of mainnet has");
             }
-            self.kind = Some(kind(wrapped, answers));
+            self.kind = kind(wrapped, answers);
         }
         self.itself = Some((held, paused));
         Ok(())

@@ -1,4 +1,4 @@
-//! The steps that deposit and redeem, Morpho's vaults' too.
+//! The steps that deposit with a vault and redeem from it, whichever product it is.
 
 use super::ASSET_COIN;
 use crate::{StepCode, step::Funding};
