@@ -123,14 +123,19 @@ fn change(market: &Arc<Market>, known: BTreeMap<Address, Option<KnownPool>>) -> 
 }
 
 fn known(market: &Market, left_out: u32) -> BTreeMap<Address, Option<KnownPool>> {
-    let record = |address, coins, left_out: Option<String>| {
-        let pool =
-            Discovered { address, product: braid_protocols::Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
+    let record = |address: Address, coins, left_out: Option<String>| {
+        let pool = Discovered {
+            key: address.into(),
+            product: braid_protocols::Product::UniswapV2,
+            coins,
+            fee_pips: 0,
+            tick_spacing: 0,
+        };
         (address, Some(KnownPool { pool, announced_at: 1, left_out }))
     };
     let coins =
         |pool: &Pool| pool.coins.iter().filter_map(|id| market.tokens().get(*id)).map(|token| token.address).collect();
-    let held = market.pools().iter().map(|pool| record(pool.address, coins(pool), None));
+    let held = market.pools().iter().map(|pool| record(pool.key.contract, coins(pool), None));
     let reason = "it holds less ether than the configured floor";
     let other = |index: u32| {
         let address = Address::left_padding_from(&(u64::from(index) << 20).to_be_bytes());

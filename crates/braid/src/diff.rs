@@ -61,7 +61,7 @@ fn differences(old: &Market, new: &Market) -> BTreeMap<Address, Difference> {
         let found = market.pool_id(address).and_then(|id| market.pool(id));
         found.map(|pool| (pool.product.name(), words(market, pool)))
     };
-    let addresses: BTreeSet<Address> = old.pools().iter().chain(new.pools()).map(|pool| pool.address).collect();
+    let addresses: BTreeSet<Address> = old.pools().iter().chain(new.pools()).map(|pool| pool.key.contract).collect();
     let difference = |address| match (pool(old, address), pool(new, address)) {
         (Some((name, _)), None) => Some(Difference::Gone(name)),
         (None, Some((name, _))) => Some(Difference::New(name)),

@@ -268,7 +268,7 @@ fn print_quote(market: &Market, sold: (&Token, U256), bought: &Token, solution: 
         else {
             continue;
         };
-        let (name, address) = (pool.product.name(), pool.address);
+        let (name, address) = (pool.product.name(), pool.key.contract);
         out::line(format_args!(
             "  s{:<3} {:>28}  →  {:<28} {name} {address}",
             index + 1,

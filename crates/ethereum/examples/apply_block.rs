@@ -68,7 +68,7 @@ fn market() -> Market {
         tokens.insert(Token { address, symbol: String::new(), name: String::new(), decimals: 18 });
     }
     let pool = |index: u32| Pool {
-        address: address(index),
+        key: address(index).into(),
         product: if index.is_multiple_of(3) { Product::UniswapV3 } else { Product::UniswapV2 },
         coins: [TokenId(index % TOKENS), TokenId((index * 7 + 1) % TOKENS)].into_iter().collect(),
         state: if index.is_multiple_of(3) { concentrated() } else { pair() },

@@ -43,7 +43,7 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
         }
         match catalog.announced(log) {
             // of a pool of the market, what announces it again is a log like others
-            Ok(Some(pool)) if market.pool_id(pool.address).is_none() => change.announced.push(pool),
+            Ok(Some(pool)) if market.pool_id(pool.key.contract).is_none() => change.announced.push(pool),
             Err(error) => {
                 tracing::warn!(%error, "a factory announced something that is no pool");
                 change.nonsense += 1;
@@ -61,7 +61,7 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
             }
         }
     }
-    let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.address));
+    let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.key.contract));
     let mut changed: Vec<(PoolId, Pool)> = fresh.collect();
     changed.sort_unstable_by_key(|(id, _)| *id);
     change.changed = changed.into_iter().map(|(_, pool)| pool).collect();
@@ -70,7 +70,7 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
 
 fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<PoolId, Pool>, change: &mut BlockChange) {
     let Some(known) = market.pool(id) else { return };
-    if change.stale.contains(&known.address) {
+    if change.stale.contains(&known.key.contract) {
         return;
     }
     let protocol = known.product;
@@ -87,11 +87,11 @@ fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<Poo
             }
         }
         Ok(Freshness::Stale) => {
-            change.stale.insert(known.address);
+            change.stale.insert(known.key.contract);
         }
         Err(error) => {
-            tracing::warn!(%error, pool = %known.address, "a log does not fit its pool, which is read again");
-            change.stale.insert(known.address);
+            tracing::warn!(%error, pool = %known.key.contract, "a log does not fit its pool, which is read again");
+            change.stale.insert(known.key.contract);
         }
     }
 }
@@ -108,7 +108,7 @@ impl Listeners {
         let mut by_emitter: FxHashMap<Address, Vec<PoolId>> = FxHashMap::default();
         for (index, pool) in (0u32..).zip(market.pools()) {
             for emitter in pool.product.listens_to(&pool.state) {
-                if emitter != pool.address {
+                if emitter != pool.key.contract {
                     by_emitter.entry(emitter).or_default().push(PoolId(index));
                 }
             }

@@ -93,7 +93,7 @@ impl Catalog {
 
     /// Whether a pool exists without an announcement.
     pub(crate) fn is_fixed(&self, pool: Address) -> bool {
-        self.fixed_pools().iter().any(|fixed| fixed.address == pool)
+        self.fixed_pools().iter().any(|fixed| fixed.key.contract == pool)
     }
 
     /// Pools that exist without an announcement.

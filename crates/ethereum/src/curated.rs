@@ -19,7 +19,7 @@ fn parse(line: &str) -> Option<Discovered> {
     let (product, address, coin0, coin1) = (next()?, next()?, next()?, next()?);
     let coins: [Address; 2] = [coin0.parse().ok()?, coin1.parse().ok()?];
     Some(Discovered {
-        address: address.parse().ok()?,
+        key: address.parse().ok()?,
         product: Product::ALL.iter().copied().find(|known| known.id() == product)?,
         coins: coins.to_vec(),
         fee_pips: next()?.parse().ok()?,
@@ -62,9 +62,9 @@ mod tests {
         assert!(pools.len() >= 300);
         for pool in &pools {
             assert!(pool.coins[0] < pool.coins[1]);
-            assert_eq!(create2(pool), pool.address, "{pool:?}");
+            assert_eq!(create2(pool), pool.key.contract, "{pool:?}");
         }
-        assert_eq!(pools.iter().map(|pool| pool.address).collect::<BTreeSet<_>>().len(), pools.len());
+        assert_eq!(pools.iter().map(|pool| pool.key.contract).collect::<BTreeSet<_>>().len(), pools.len());
         let field = |line: &str, at: usize| line.split('\t').nth(at).unwrap().to_owned();
         let values: Vec<u64> = lines.iter().map(|line| field(line, 6).parse().unwrap()).collect();
         assert!(values.is_sorted_by(|a, b| a >= b));

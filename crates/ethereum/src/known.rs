@@ -32,7 +32,7 @@ struct Record {
 impl Known {
     /// Remembers a pool. The first announcement of an address stands: a factory cannot change what a pool is.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
-        let address = pool.address;
+        let address = pool.key.contract;
         if let Entry::Vacant(entry) = self.pools.entry(address) {
             entry.insert(Record { pool, announced_at });
             self.unsaved.insert(address);
@@ -49,7 +49,7 @@ impl Known {
 
     /// Takes up what an earlier run stored.
     pub(crate) fn restore(&mut self, saved: KnownPool) {
-        let address = saved.pool.address;
+        let address = saved.pool.key.contract;
         self.left_out.extend(saved.left_out.map(|reason| (address, reason)));
         self.pools.insert(address, Record { pool: saved.pool, announced_at: saved.announced_at });
     }
@@ -167,7 +167,7 @@ mod tests {
     fn pool(byte: u8) -> Discovered {
         let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
         Discovered {
-            address: Address::repeat_byte(byte),
+            key: Address::repeat_byte(byte).into(),
             product: Product::UniswapV2,
             coins,
             fee_pips: 0,

@@ -29,21 +29,21 @@ pub(crate) fn denied(product: Product) -> String {
 impl PoolRules {
     /// Why a pool is not wanted, from what never changes about it.
     pub(crate) fn refuse(&self, pool: &Discovered) -> Option<&'static str> {
-        if self.allow_pools.contains(&pool.address) {
+        if self.allow_pools.contains(&pool.key.contract) {
             return None;
         }
         let is_ether = |coin: &Address| *coin == WETH || is_native_ether(*coin);
         let denied = |coin: &Address| {
             self.deny_tokens.contains(coin) || (is_native_ether(*coin) && self.deny_tokens.contains(&NATIVE_ETHER))
         };
-        if self.deny_pools.contains(&pool.address) {
+        if self.deny_pools.contains(&pool.key.contract) {
             return Some("the configuration denies it");
         }
         if pool.coins.iter().any(denied) {
             return Some("the configuration denies one of its tokens");
         }
         // the token of a pool of others is no reason against them
-        let own = |coin: &Address| pool.coins.len() > 2 && *coin == pool.address;
+        let own = |coin: &Address| pool.coins.len() > 2 && *coin == pool.key.contract;
         let allowed = |coin: &Address| self.allow_tokens.contains(coin) || is_ether(coin) || own(coin);
         if !self.allow_tokens.is_empty() && !pool.coins.iter().all(allowed) {
             return Some("the configuration does not allow one of its tokens");
@@ -53,7 +53,7 @@ impl PoolRules {
 
     /// Why a pool in this state is not wanted.
     pub(crate) fn refuse_state(&self, pool: &Discovered, state: &PoolState) -> Option<&'static str> {
-        if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.address) {
+        if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.key.contract) {
             return None;
         }
         let held = ether_held(pool, state)?;
@@ -82,7 +82,13 @@ mod tests {
 
     fn pool(coins: &[Address]) -> Discovered {
         let address = Address::repeat_byte(9);
-        Discovered { address, product: Product::UniswapV2, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 }
+        Discovered {
+            key: address.into(),
+            product: Product::UniswapV2,
+            coins: coins.to_vec(),
+            fee_pips: 0,
+            tick_spacing: 0,
+        }
     }
 
     #[test]
@@ -92,15 +98,15 @@ mod tests {
         assert_eq!(everything.refuse(&pair), None);
         let denied = PoolRules { deny_tokens: [TOKEN].into(), ..everything.clone() };
         assert!(denied.refuse(&pair).is_some() && denied.refuse(&pool(&[OTHER, WETH])).is_none());
-        let named = PoolRules { allow_pools: [pair.address].into(), ..denied };
+        let named = PoolRules { allow_pools: [pair.key.contract].into(), ..denied };
         assert_eq!(named.refuse(&pair), None);
         let few = PoolRules { allow_tokens: [TOKEN].into(), ..everything.clone() };
         assert!(few.refuse(&pair).is_none() && few.refuse(&pool(&[TOKEN, OTHER])).is_some());
-        let with_its_own = Discovered { address: OTHER, ..pool(&[TOKEN, WETH, OTHER]) };
+        let with_its_own = Discovered { key: OTHER.into(), ..pool(&[TOKEN, WETH, OTHER]) };
         assert!(few.refuse(&with_its_own).is_none(), "a pool's own token is not asked about");
-        let vault = Discovered { address: OTHER, ..pool(&[TOKEN, OTHER]) };
+        let vault = Discovered { key: OTHER.into(), ..pool(&[TOKEN, OTHER]) };
         assert!(few.refuse(&vault).is_some(), "but the share of a vault is");
-        let gone = PoolRules { deny_pools: [pair.address].into(), ..everything };
+        let gone = PoolRules { deny_pools: [pair.key.contract].into(), ..everything };
         assert!(gone.refuse(&pair).is_some());
     }
 

@@ -56,7 +56,7 @@ async fn read_group(
     }
     let mut plain = serve(node, block_hash, Round::start(&again, false, None)).await?.into_iter();
     for (pool, state) in pools.iter().zip(&mut states) {
-        if again.iter().any(|other| other.address == pool.address)
+        if again.iter().any(|other| other.key.contract == pool.key.contract)
             && let Some(second) = plain.next()
         {
             *state = second;
@@ -106,8 +106,8 @@ enum Slot {
 
 impl Round {
     fn start(pools: &[Discovered], lens: bool, base: Option<Base<'_>>) -> Self {
-        let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.address)?));
-        let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.address));
+        let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.key.contract)?));
+        let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.key.contract));
         let slot = |pool: &Discovered| {
             let protocol = pool.product;
             let short = if lens { protocol.lens_reader(pool) } else { None };

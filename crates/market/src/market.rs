@@ -98,7 +98,7 @@ impl Market {
         let mut pools = self.pools.clone();
         let mut topology = Arc::clone(&self.topology);
         for pool in changed {
-            let address = pool.address;
+            let address = pool.key.contract;
             match topology.by_address.get(&address).and_then(|id| pools.get_mut(id.index())) {
                 Some(slot) if slot.coins == pool.coins && slot.product == pool.product => *slot = Arc::new(pool),
                 Some(_) => return Err(MarketError::CoinsChanged { pool: address }),
@@ -115,7 +115,7 @@ impl Market {
 
     /// This market without the pools at some addresses. The ids of pools after a removed one move up.
     pub fn without(&self, removed: &[Address]) -> Self {
-        let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.address);
+        let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.key.contract);
         let pools: Vec<Arc<Pool>> = self.pools.iter().filter(keep).map(Arc::clone).collect();
         let mut topology = Topology::default();
         for (pool, id) in pools.iter().zip(0u32..) {
@@ -135,11 +135,11 @@ impl Market {
             return changes;
         }
         let kept = |pool: &Arc<Pool>| {
-            let old = older.pool_id(pool.address).and_then(|id| older.pools.get(id.index()));
+            let old = older.pool_id(pool.key.contract).and_then(|id| older.pools.get(id.index()));
             old.is_some_and(|old| Arc::ptr_eq(old, pool))
         };
         changes.changed = self.pools.iter().filter(|pool| !kept(pool)).map(Arc::clone).collect();
-        let gone = older.pools.iter().map(|pool| pool.address).filter(|pool| self.pool_id(*pool).is_none());
+        let gone = older.pools.iter().map(|pool| pool.key.contract).filter(|pool| self.pool_id(*pool).is_none());
         changes.removed = gone.collect();
         changes
     }
@@ -158,7 +158,7 @@ impl Market {
         let ids: FxHashMap<TokenId, TokenId> =
             held.into_iter().map(|(token, id)| (id, tokens.insert(token.clone()))).collect();
         let mut pools = self.pools.clone();
-        pools.sort_unstable_by_key(|pool| pool.address);
+        pools.sort_unstable_by_key(|pool| pool.key.contract);
         let mut topology = Topology::default();
         for (pool, id) in pools.iter_mut().zip(0u32..) {
             let coins = pool.coins.iter().map(|coin| ids.get(coin).copied().unwrap_or(*coin)).collect();
@@ -209,18 +209,18 @@ impl Market {
 
 fn check_coins(tokens: &Tokens, pool: &Pool) -> Result<(), MarketError> {
     if pool.coins.iter().any(|coin| tokens.get(*coin).is_none()) {
-        return Err(MarketError::UnknownToken { pool: pool.address });
+        return Err(MarketError::UnknownToken { pool: pool.key.contract });
     }
     let repeated = |(index, coin)| pool.coins.iter().skip(index + 1).any(|other| other == coin);
     if pool.coins.len() < 2 || pool.coins.iter().enumerate().any(repeated) {
-        return Err(MarketError::ImpossibleCoins { pool: pool.address });
+        return Err(MarketError::ImpossibleCoins { pool: pool.key.contract });
     }
     Ok(())
 }
 
 impl Topology {
     fn add(&mut self, id: PoolId, pool: &Pool) {
-        self.by_address.insert(pool.address, id);
+        self.by_address.insert(pool.key.contract, id);
         for coin in &pool.coins {
             if self.by_token.len() <= coin.index() {
                 self.by_token.resize_with(coin.index() + 1, Vec::new);
@@ -260,7 +260,7 @@ mod tests {
 
     fn pool(address: u8, coins: [u32; 2], reserve: u128) -> Pool {
         Pool {
-            address: Address::repeat_byte(address),
+            key: Address::repeat_byte(address).into(),
             product: Product::UniswapV2,
             coins: coins.into_iter().map(TokenId).collect(),
             state: PoolState::UniswapV2(uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 }),
@@ -296,7 +296,7 @@ mod tests {
         let market = Market::new(block(1), tokens, pools).unwrap().without(&[Address::repeat_byte(1)]);
         assert_eq!(market.pool_id(Address::repeat_byte(1)), None);
         assert_eq!(market.pools_of(TokenId(1)), [PoolId(1)]);
-        assert_eq!(market.pool(PoolId(1)).unwrap().address, Address::repeat_byte(3));
+        assert_eq!(market.pool(PoolId(1)).unwrap().key.contract, Address::repeat_byte(3));
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         let pools = [pool(1, [1, 2], 10), pool(2, [2, 3], 10), pool(3, [1, 3], 10)];
         let first = Market::new(block(1), Arc::clone(&tokens), pools).unwrap();
         let second = first.next(block(2), Arc::clone(&tokens), [pool(3, [1, 3], 11)]).unwrap();
-        let names = |changes: &Changes| changes.changed.iter().map(|pool| pool.address).collect::<Vec<_>>();
+        let names = |changes: &Changes| changes.changed.iter().map(|pool| pool.key.contract).collect::<Vec<_>>();
         assert_eq!(second.changes_since(&second.clone()), Changes::default());
         assert_eq!(names(&second.changes_since(&first)), [Address::repeat_byte(3)]);
         let third = second.without(&[Address::repeat_byte(1)]).next(block(3), tokens, [pool(4, [1, 2], 1)]).unwrap();

@@ -69,7 +69,7 @@ fn no_recorded_pool_pays_more_than_its_curve() {
                     "curve" => -1.0 / paid,
                     _ => -3e-4,
                 };
-                assert!(above > least, "{} {i}→{j}: {amount:e} pays {paid:e}, {above:e}", pool.address);
+                assert!(above > least, "{} {i}→{j}: {amount:e} pays {paid:e}, {above:e}", pool.key.contract);
                 if paid > 1e6 {
                     worst_below = worst_below.min(above);
                 }
@@ -111,11 +111,11 @@ fn a_second_trade_in_a_route_meets_the_first() {
             assert!(
                 (parts / whole - 1.0).abs() < 2e-3 || whole < 1e4 || whole < rounding,
                 "{} {i}→{j}: {parts:e} and {whole:e}",
-                pool.address
+                pool.key.contract
             );
             // back again is never a profit
             if let Ok(back) = pool.swap_after(&at, &first.after, j, i, first.amount_out) {
-                assert!(back.amount_out <= amount + U256::from(2), "{} {i}→{j}→{i}", pool.address);
+                assert!(back.amount_out <= amount + U256::from(2), "{} {i}→{j}→{i}", pool.key.contract);
             }
             seen += 1;
         }

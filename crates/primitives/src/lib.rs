@@ -6,12 +6,14 @@
 pub mod block;
 pub mod gas;
 pub mod id;
+pub mod pool_key;
 pub mod token;
 
 pub use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 pub use block::{Block, ExecutionBlock};
 pub use gas::GasTier;
 pub use id::{PoolId, TokenId};
+pub use pool_key::{PoolKey, PoolKeyError};
 pub use token::{NATIVE_ETHER, Token, WETH, is_native_ether};
 
 /// Ethereum mainnet, the one chain that Braid serves.

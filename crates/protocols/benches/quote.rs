@@ -34,7 +34,7 @@ fn main() {
 }
 
 fn pool(product: Product, state: PoolState) -> Pool {
-    Pool { address: Address::ZERO, product, coins: [TokenId(2), TokenId(3)].into_iter().collect(), state }
+    Pool { key: Address::ZERO.into(), product, coins: [TokenId(2), TokenId(3)].into_iter().collect(), state }
 }
 
 fn quote(bencher: Bencher<'_, '_>, pool: &Pool, amount_in: u128) {
@@ -94,7 +94,7 @@ fn tick_of_a_price(bencher: Bencher<'_, '_>) {
 }
 
 fn many(product: Product, state: PoolState, coins: u32) -> Pool {
-    Pool { address: Address::ZERO, product, coins: (0..coins).map(TokenId).collect(), state }
+    Pool { key: Address::ZERO.into(), product, coins: (0..coins).map(TokenId).collect(), state }
 }
 
 /// A weighted pool at 80 to 20, whose powers are by logarithm one way.

@@ -28,7 +28,7 @@ fn main() {
 }
 
 fn pool(product: Product, state: PoolState) -> Pool {
-    Pool { address: Address::ZERO, product, coins: [TokenId(2), TokenId(3)].into_iter().collect(), state }
+    Pool { key: Address::ZERO.into(), product, coins: [TokenId(2), TokenId(3)].into_iter().collect(), state }
 }
 
 /// What is measured of a pool.

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
-use braid_primitives::{ExecutionBlock, TokenId};
+use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -23,8 +23,9 @@ pub const STATE_MEANING: u32 = 3;
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// The pool's address.
-    pub address: Address,
+    /// What names it.
+    #[serde(alias = "address")]
+    pub key: PoolKey,
     /// Its product.
     pub product: Product,
     /// Its coins in the contract's order.
@@ -85,7 +86,7 @@ impl Pool {
             return Err(SwapError::ZeroAmount);
         }
         with_record!(self.product, record => match own(record, &self.state) {
-            Some(state) => record.swap(self.address, state, at, route, sale),
+            Some(state) => record.swap(self.key.contract, state, at, route, sale),
             None => Err(SwapError::Closed),
         })
     }
@@ -103,7 +104,7 @@ impl Pool {
     /// As [`Protocol::shares_state_at`].
     pub fn shares_state_at(&self) -> Address {
         with_record!(self.product, record => {
-            own(record, &self.state).map_or(self.address, |state| record.shares_state_at(self.address, state))
+            own(record, &self.state).map_or(self.key.contract, |state| record.shares_state_at(self.key.contract, state))
         })
     }
 
@@ -117,14 +118,14 @@ impl Pool {
     /// Encodes the step that sells coin `coin_in` for coin `coin_out` of this pool.
     pub fn step_code(&self, coin_in: u8, coin_out: u8) -> StepCode {
         with_record!(self.product, record => match own(record, &self.state) {
-            Some(state) => record.step_code(self.address, state, coin_in, coin_out),
+            Some(state) => record.step_code(self.key.contract, state, coin_in, coin_out),
             None => StepCode::bare(0),
         })
     }
 
     /// As [`Protocol::holder`].
     pub fn holder(&self) -> Address {
-        with_record!(self.product, record => record.holder(self.address))
+        with_record!(self.product, record => record.holder(self.key.contract))
     }
 
     /// As [`Protocol::own_token_lets`].
@@ -136,7 +137,7 @@ impl Pool {
     pub fn stands_on(&self, address: impl Fn(TokenId) -> Option<Address>) -> Vec<Address> {
         let address = |coin: usize| address(*self.coins.get(coin)?);
         with_record!(self.product, record => own(record, &self.state)
-            .map(|state| record.stands_on(self.address, state, &address))
+            .map(|state| record.stands_on(self.key.contract, state, &address))
             .unwrap_or_default())
     }
 

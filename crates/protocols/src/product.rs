@@ -137,12 +137,13 @@ impl Product {
 
     /// As [`Protocol::guessed_as`].
     pub fn guessed_as(self, pool: &Pool) -> Option<&'static str> {
-        with_record!(self, record => record.guessed_as(pool.address, own(record, &pool.state)?))
+        with_record!(self, record => record.guessed_as(pool.key.contract, own(record, &pool.state)?))
     }
 
     /// As [`Protocol::foretold`].
     pub fn foretold(self, pool: &Pool, at: &ExecutionBlock) -> Vec<Foretold> {
-        let asked = || with_record!(self, record => Some(record.foretold(pool.address, own(record, &pool.state)?, at)));
+        let asked =
+            || with_record!(self, record => Some(record.foretold(pool.key.contract, own(record, &pool.state)?, at)));
         asked().unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! The trait that a product implements, in its own folder: all that Braid knows about one kind of pool.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,8 +27,9 @@ pub struct Source {
 /// A pool that a factory announced: what never changes about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovered {
-    /// The pool's own address.
-    pub address: Address,
+    /// What names it.
+    #[serde(alias = "address")]
+    pub key: PoolKey,
     /// The product it belongs to.
     pub product: Product,
     /// Its coins in the contract's order.

@@ -27,7 +27,7 @@ impl Warm {
         with_record!(pool.product, record => match own(record, &pool.state) {
             Some(state) => {
                 let sale = Sale { coin_in: coins[0], coin_out: coins[1], amount_in };
-                self.step_of(record, pool.address, state, at, sale, gas_units)
+                self.step_of(record, pool.key.contract, state, at, sale, gas_units)
             }
             None => gas_units,
         })

@@ -15,7 +15,7 @@ pub fn priced_apart(market: &Market, route: &Route) -> Vec<Address> {
     let mut shared = Vec::new();
     for pool in route.steps.iter().filter_map(|step| market.pool(step.pool)) {
         for place in pool.stands_on(address) {
-            if *seen.entry(place).or_insert(pool.address) != pool.address && !shared.contains(&place) {
+            if *seen.entry(place).or_insert(pool.key.contract) != pool.key.contract && !shared.contains(&place) {
                 shared.push(place);
             }
         }

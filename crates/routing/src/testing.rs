@@ -35,13 +35,13 @@ pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
     }
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
     let mut all = vec![Pool {
-        address: WETH,
+        key: WETH.into(),
         product: Product::WrappedEther,
         coins,
         state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
     }];
     all.extend(pools.iter().zip(1_000_000..).map(|(((a, b), [reserve0, reserve1]), number)| Pool {
-        address: address(number),
+        key: address(number).into(),
         product: Product::UniswapV2,
         coins: [token(*a), token(*b)].into_iter().collect(),
         state: PoolState::UniswapV2(uniswap_v2::State { reserve0: *reserve0, reserve1: *reserve1, fee_bps: 30 }),

@@ -392,7 +392,7 @@ fn excluded_pools_and_short_chains_are_honoured() {
     request.max_hops = 1;
     let route = solve(&prepared, &request).unwrap().route;
     assert!(route.steps.iter().all(|step| step.token_in != Tokens::WETH), "{route:?}");
-    let direct = market.pool_id(common::pool(3, &direct_sketch()).address).unwrap();
+    let direct = market.pool_id(common::pool(3, &direct_sketch()).key.contract).unwrap();
     request.max_hops = 4;
     request.filter.exclude_pool(direct);
     let route = solve(&prepared, &request).unwrap().route;

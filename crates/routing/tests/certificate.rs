@@ -17,7 +17,7 @@ const WHOLE: u128 = 1_000_000_000_000_000_000;
 /// Pools A and B: ether (position 0) and dollars (position 1).
 fn two_pools() -> Arc<Market> {
     let pair = |at: u8, ether: u128, dollars: u128| Pool {
-        address: Address::repeat_byte(at),
+        key: Address::repeat_byte(at).into(),
         product: Product::UniswapV2,
         coins: [token(0), token(1)].into_iter().collect(),
         state: PoolState::UniswapV2(uniswap_v2::State {

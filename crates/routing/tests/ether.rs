@@ -19,7 +19,7 @@ fn pool(at: u8, a: TokenId, b: TokenId, depth: u64) -> Pool {
     let state = uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 };
     let coins = [a, b].into_iter().collect();
     Pool {
-        address: Address::with_last_byte(at),
+        key: Address::with_last_byte(at).into(),
         product: Product::UniswapV2,
         coins,
         state: PoolState::UniswapV2(state),

@@ -197,7 +197,7 @@ fn dust_of_a_cheap_token_is_too_small_also_over_a_token_in_between() {
 fn a_closed_pool_is_not_used() {
     let market = market(2, &[plain(0, 1, 1e4), plain(0, 1, 1e2)]);
     let prepared = Prepared::new(Arc::clone(&market));
-    let deep = market.pool_id(common::pool(0, &plain(0, 1, 1e4)).address).unwrap();
+    let deep = market.pool_id(common::pool(0, &plain(0, 1, 1e4)).key.contract).unwrap();
     let mut filter = PoolFilter::default();
     filter.exclude_pool(deep);
     let request = Request { filter, ..request(token(0), ether(1.0), token(1), 0) };

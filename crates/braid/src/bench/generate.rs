@@ -143,7 +143,7 @@ fn address(family: u8, at: usize) -> Address {
 fn wrapper() -> Pool {
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
     Pool {
-        address: WETH,
+        key: WETH.into(),
         product: Product::WrappedEther,
         coins,
         state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
@@ -222,7 +222,7 @@ fn pool(random: &mut Random, at: usize, place: Place) -> Pool {
         };
         (if sushi { Product::SushiswapV2 } else { Product::UniswapV2 }, PoolState::UniswapV2(state))
     };
-    Pool { address: address(0xE0, at), product, coins: coins.map(|coin| coin.id).into_iter().collect(), state }
+    Pool { key: address(0xE0, at).into(), product, coins: coins.map(|coin| coin.id).into_iter().collect(), state }
 }
 
 #[allow(

@@ -33,7 +33,7 @@ fn address(index: u32) -> Address {
 
 fn pool(index: u32, reserve: u128) -> Pool {
     Pool {
-        address: address(index),
+        key: address(index).into(),
         product: Product::UniswapV2,
         coins: [TokenId(1), TokenId(2)].into_iter().collect(),
         state: PoolState::UniswapV2(uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 }),
@@ -87,7 +87,7 @@ fn an_announcement_is_told_from_a_forged_one() {
     };
     let forged = log(Address::with_last_byte(3), &event);
     let change = apply_logs(&catalog, &market(1), &[log(factory, &event), forged]);
-    assert_eq!(change.announced.iter().map(|pool| pool.address).collect::<Vec<_>>(), [address(77)]);
+    assert_eq!(change.announced.iter().map(|pool| pool.key.contract).collect::<Vec<_>>(), [address(77)]);
     assert!(change.strangers.contains(&Address::with_last_byte(3)), "anyone may emit anything; it counts for nothing");
 }
 
@@ -115,7 +115,7 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
         vault: Vault { product: Product::Erc4626, state: PoolState::Erc4626(Box::new(vault)) },
     };
     let pool = |held| Pool {
-        address: buffer::address_of(wrapped),
+        key: buffer::address_of(wrapped).into(),
         product: Product::BalancerV3Buffer,
         coins: [TokenId(1), TokenId(2)].into_iter().collect(),
         state: PoolState::BalancerV3Buffer(Arc::new(state(held))),
@@ -128,7 +128,7 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
 
     let before = market(1);
     let announced = apply_logs(&catalog(), &before, [&log]).announced;
-    assert_eq!((announced.len(), announced[0].address), (1, buffer::address_of(wrapped)));
+    assert_eq!((announced.len(), announced[0].key.contract), (1, buffer::address_of(wrapped)));
     let after = before.next(block(2), Arc::clone(before.tokens()), [pool([1, 2])]).unwrap();
     let change = apply_logs(&catalog(), &after, [&log]);
     assert_eq!((change.announced.len(), change.changed), (0, vec![pool([8, 9])]));

@@ -27,7 +27,7 @@ impl Synchronizer {
     async fn advance(&mut self, block: &Block, news: &BlockLogs) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
         let change = apply_logs(&self.catalog, &base, news.logs.iter().map(|placed| &placed.log));
-        let announced = change.announced.iter().map(|pool| pool.address);
+        let announced = change.announced.iter().map(|pool| pool.key.contract);
         let announced: Vec<Address> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
         for pool in change.announced {
             self.give_way(&pool);
@@ -44,7 +44,7 @@ impl Synchronizer {
             restless.remove(&pool);
             read.insert(pool);
         }
-        changed.retain(|pool| !read.contains(&pool.address));
+        changed.retain(|pool| !read.contains(&pool.key.contract));
         read.extend(announced);
         read.extend(listed);
         read.extend(found);
@@ -87,13 +87,13 @@ impl Synchronizer {
     fn doubt(&self, changed: Vec<Pool>) -> (Vec<Address>, Vec<Pool>) {
         let read = self.history.read_at_tip();
         let (doubtful, trusted): (Vec<Pool>, Vec<Pool>) =
-            changed.into_iter().partition(|pool| read.contains(&pool.address));
-        (doubtful.into_iter().map(|pool| pool.address).collect(), trusted)
+            changed.into_iter().partition(|pool| read.contains(&pool.key.contract));
+        (doubtful.into_iter().map(|pool| pool.key.contract).collect(), trusted)
     }
 }
 
 /// Pools that are read again at every block.
 pub(super) fn restless(market: &Market) -> impl Iterator<Item = Address> + '_ {
     let restless = |pool: &&std::sync::Arc<Pool>| pool.product.reads_each_block(&pool.state);
-    market.pools().iter().filter(restless).map(|pool| pool.address)
+    market.pools().iter().filter(restless).map(|pool| pool.key.contract)
 }

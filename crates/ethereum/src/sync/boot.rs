@@ -83,11 +83,11 @@ impl Synchronizer {
     pub(super) async fn learn_fixed_pools(&mut self, block_hash: B256) -> Result<(), FollowError> {
         let pools = self.catalog.fixed_pools();
         // a question that every token answers; only where nothing comes back is the code asked for
-        let calls = pools.iter().map(|pool| Call { to: pool.address, data: Bytes::from_static(&DECIMALS) });
+        let calls = pools.iter().map(|pool| Call { to: pool.key.contract, data: Bytes::from_static(&DECIMALS) });
         let answers = self.node.read(block_hash, calls.collect()).await?;
         for (pool, answer) in pools.into_iter().zip(answers) {
             let silent = answer.is_some_and(|answer| answer.is_empty());
-            if !silent || !self.node.code(block_hash, pool.address).await?.is_empty() {
+            if !silent || !self.node.code(block_hash, pool.key.contract).await?.is_empty() {
                 self.known.insert(pool, 0);
             }
         }

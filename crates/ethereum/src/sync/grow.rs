@@ -54,7 +54,7 @@ impl Synchronizer {
             tracing::warn!(nonsense, "lists of pools have entries that are no addresses");
         }
         for (pool, reason) in self.describe(&new, block_hash).await? {
-            let address = pool.address;
+            let address = pool.key.contract;
             let follows = self.catalog.follows(pool.product);
             if follows {
                 self.known.insert(pool, height);
@@ -106,8 +106,8 @@ impl Synchronizer {
     }
 }
 
-const fn unknown(address: Address, product: Product) -> Discovered {
-    Discovered { address, product, coins: Vec::new(), fee_pips: 0, tick_spacing: 0 }
+fn unknown(address: Address, product: Product) -> Discovered {
+    Discovered { key: address.into(), product, coins: Vec::new(), fee_pips: 0, tick_spacing: 0 }
 }
 
 /// How many entries a list has; none if that is not to be believed.

@@ -80,7 +80,7 @@ impl Synchronizer {
         for pool in wanted {
             match coins(pool, &joined.tokens) {
                 Ok(coins) => ready.push((pool.clone(), coins)),
-                Err(reason) => joined.refused.push((pool.address, reason)),
+                Err(reason) => joined.refused.push((pool.key.contract, reason)),
             }
         }
         let (pools, coins): (Vec<Discovered>, Vec<Vec<TokenId>>) = ready.into_iter().unzip();
@@ -89,16 +89,16 @@ impl Synchronizer {
             match state {
                 // what shares its announcement with others shows only now what it is
                 Ok((_, product)) if !self.catalog.follows(product) => {
-                    joined.refused.push((pool.address, denied(product)));
+                    joined.refused.push((pool.key.contract, denied(product)));
                 }
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
-                    Some(reason) => joined.refused.push((pool.address, reason.into())),
+                    Some(reason) => joined.refused.push((pool.key.contract, reason.into())),
                     None => {
                         let coins = coins.into_iter().collect();
-                        joined.pools.push(Pool { address: pool.address, product, coins, state });
+                        joined.pools.push(Pool { key: pool.key, product, coins, state });
                     }
                 },
-                Err(error) => joined.unread.push((pool.address, error)),
+                Err(error) => joined.unread.push((pool.key.contract, error)),
             }
         }
         Ok(joined)
@@ -157,8 +157,8 @@ impl Synchronizer {
     ) -> Result<Arc<Market>, FollowError> {
         let dropped: Vec<Address> = joined.left_out().filter(|pool| base.pool_id(*pool).is_some()).collect();
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
-        let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.address));
-        let read: Vec<Address> = joined.pools.iter().map(|pool| pool.address).collect();
+        let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key.contract));
+        let read: Vec<Address> = joined.pools.iter().map(|pool| pool.key.contract).collect();
         let pools = changed.chain(joined.pools);
         let market = trimmed.as_ref().unwrap_or(base).next(block, joined.tokens, pools)?;
         for pool in read {

@@ -134,7 +134,8 @@ impl Synchronizer {
 
     /// Reads every pool of the market again, in between blocks.
     pub(crate) fn read_everything_again(&mut self) {
-        let all: Vec<Address> = self.tip().into_iter().flat_map(|tip| tip.pools()).map(|pool| pool.address).collect();
+        let all: Vec<Address> =
+            self.tip().into_iter().flat_map(|tip| tip.pools()).map(|pool| pool.key.contract).collect();
         self.read_again(all);
     }
 
@@ -192,7 +193,7 @@ impl Synchronizer {
         for log in logs {
             match self.catalog.announced(&log.log) {
                 Ok(Some(pool)) => {
-                    found.insert(pool.address);
+                    found.insert(pool.key.contract);
                     self.give_way(&pool);
                     self.known.insert(pool, log.block_number);
                 }

@@ -1,7 +1,7 @@
 //! Vaults that neither a list nor a factory tells about: the configuration names them, or they are seen to trade.
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Pool, Product};
 use braid_store::market::KnownPool;
 
@@ -27,7 +27,7 @@ impl Synchronizer {
 
     /// Whether a pool of an earlier run was known for a name alone, which the configuration no longer has.
     pub(super) fn is_named_no_more(&self, known: &KnownPool) -> bool {
-        let Discovered { address, product, .. } = known.pool;
+        let Discovered { key: PoolKey { contract: address, .. }, product, .. } = known.pool;
         let named = product.takes_names() && known.announced_at == 0 && !self.catalog.is_fixed(address);
         named && !self.config.vaults.contains(&address)
     }
@@ -46,8 +46,8 @@ impl Synchronizer {
             .sum();
         let room = MOST_FOUND.saturating_sub(in_market).min(MOST_SEEN.saturating_sub(seen));
         for pool in suggested {
-            if found.len() < room && self.known.get(pool.address).is_none() {
-                found.push(pool.address);
+            if found.len() < room && self.known.get(pool.key.contract).is_none() {
+                found.push(pool.key.contract);
                 self.known.insert(pool, block);
             }
         }
@@ -56,12 +56,12 @@ impl Synchronizer {
 
     /// Whether a pool is in the market only because it was seen to trade.
     pub(super) fn is_found(&self, pool: &Pool) -> bool {
-        pool.product.guessed_as(pool).is_some() && !self.config.vaults.contains(&pool.address)
+        pool.product.guessed_as(pool).is_some() && !self.config.vaults.contains(&pool.key.contract)
     }
 
     /// What a factory says of a vault outdoes its name.
     pub(super) fn give_way(&mut self, announced: &Discovered) {
-        let address = announced.address;
+        let address = announced.key.contract;
         let otherwise = |known: &Discovered| known.product != announced.product;
         if self.config.vaults.contains(&address) && self.known.get(address).is_some_and(otherwise) {
             self.known.remove(address);

@@ -89,8 +89,12 @@ impl Synchronizer {
         self.learn_named_vaults();
         self.note_roll_back(common);
         if let Some((base, touched)) = self.touched_above(common) {
-            let strangers: Vec<Address> =
-                base.pools().iter().map(|pool| pool.address).filter(|pool| self.known.get(*pool).is_none()).collect();
+            let strangers: Vec<Address> = base
+                .pools()
+                .iter()
+                .map(|pool| pool.key.contract)
+                .filter(|pool| self.known.get(*pool).is_none())
+                .collect();
             let touched = touched.into_iter().filter(|pool| self.known.get(*pool).is_some()).collect();
             return self.leap(&base.without(&strangers), common, &head, touched).await;
         }
@@ -124,12 +128,12 @@ impl Synchronizer {
             touched.extend(self.learn(&part.logs));
             touched.extend(part.logs.iter().map(|log| log.log.address).filter(|pool| self.known.get(*pool).is_some()));
             let heard = part.logs.iter().flat_map(|log| listeners.to(log.log.address));
-            touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.address));
+            touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.key.contract));
         }
         self.doubt_lists();
         touched.extend(self.grow_all(head.number, head.hash).await?);
         if everything {
-            touched.extend(base.pools().iter().map(|pool| pool.address));
+            touched.extend(base.pools().iter().map(|pool| pool.key.contract));
             // What was left out may have changed unseen; it is tried again behind the market.
             self.known.forgive();
         }

@@ -31,14 +31,18 @@ impl Synchronizer {
     }
 
     fn resume(&mut self, saved: Saved) {
-        let mut unnamed: BTreeSet<Address> =
-            saved.known.iter().filter(|known| self.is_named_no_more(known)).map(|known| known.pool.address).collect();
+        let mut unnamed: BTreeSet<Address> = saved
+            .known
+            .iter()
+            .filter(|known| self.is_named_no_more(known))
+            .map(|known| known.pool.key.contract)
+            .collect();
         if !self.config.find_vaults {
             let found = saved.market.pools().iter().filter(|pool| self.is_found(pool));
-            unnamed.extend(found.map(|pool| pool.address));
+            unnamed.extend(found.map(|pool| pool.key.contract));
         }
-        let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.address);
-        let foreign: Vec<Address> = saved.market.pools().iter().filter(foreign).map(|pool| pool.address).collect();
+        let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.key.contract);
+        let foreign: Vec<Address> = saved.market.pools().iter().filter(foreign).map(|pool| pool.key.contract).collect();
         let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };
         let block = *market.block();
         for mut pool in saved.known {
@@ -46,7 +50,7 @@ impl Synchronizer {
             let again =
                 |reason: &String| Product::ALL.iter().any(|p| self.catalog.follows(*p) && *reason == denied(*p));
             pool.left_out = pool.left_out.filter(|reason| !again(reason));
-            let (address, follows) = (pool.pool.address, self.catalog.may_follow(pool.pool.product));
+            let (address, follows) = (pool.pool.key.contract, self.catalog.may_follow(pool.pool.product));
             self.known.restore(pool);
             if !follows || unnamed.contains(&address) {
                 self.known.remove(address);
@@ -75,7 +79,7 @@ impl Synchronizer {
     /// Fixed pools of products that the store knows none of: it is from before they were followed.
     fn learn_new_fixed_pools(&mut self) {
         let fixed = self.catalog.fixed_pools();
-        let known = |pool: &&Discovered| self.known.get(pool.address).is_some();
+        let known = |pool: &&Discovered| self.known.get(pool.key.contract).is_some();
         let old: Vec<Product> = fixed.iter().filter(known).map(|pool| pool.product).collect();
         for pool in fixed.into_iter().filter(|pool| !old.contains(&pool.product)) {
             self.known.insert(pool, 0);
@@ -95,7 +99,7 @@ impl Synchronizer {
         let replaced = journal.entries.iter().filter(|entry| entry.number > common);
         let mut touched: BTreeSet<Address> = replaced.flat_map(|entry| entry.changed.iter().copied()).collect();
         let since = tip.changes_since(oldest);
-        touched.extend(since.changed.iter().map(|pool| pool.address).chain(since.removed));
+        touched.extend(since.changed.iter().map(|pool| pool.key.contract).chain(since.removed));
         touched.extend(self.history.read_at_tip());
         Some((Arc::clone(tip), touched))
     }

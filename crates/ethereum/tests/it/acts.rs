@@ -131,14 +131,14 @@ impl<'a> Acts<'a> {
         // a metapool's own coins are two, and its base pool's follow
         let own = if matches!(state.model, Model::Meta(_)) { 2 } else { coins.len() };
         for coin in coins.iter().filter(|coin| **coin != NATIVE_ETHER) {
-            self.allow(pool.address, [*coin; 2]).await;
+            self.allow(pool.key.contract, [*coin; 2]).await;
         }
         let part = U256::from(self.pick(90) + 10);
         match (&state.model, self.pick(5)) {
             (Model::Crypto(_), 0) => {
                 let (amp, width) = (U256::from(self.pick(1_000_000) + 500_000), U256::from(20_000_000_000_000_u64));
                 let time = U256::from(market.block().timestamp + 200_000);
-                self.try_to(ACTOR, pool.address, &Crypto::ramp_A_gammaCall { amp, width, time }).await;
+                self.try_to(ACTOR, pool.key.contract, &Crypto::ramp_A_gammaCall { amp, width, time }).await;
             }
             (Model::Lending(_), _) => {
                 let i = self.pick(own);
@@ -146,28 +146,28 @@ impl<'a> Acts<'a> {
                 let decimals = market.tokens().get(pool.coins[i]).unwrap().decimals;
                 let dx = U256::from(10).pow(U256::from(decimals)) * part;
                 let swap = Stable::exchange_underlyingCall { i: i as i128, j, dx, least: U256::ZERO };
-                self.try_to(ACTOR, pool.address, &swap).await;
+                self.try_to(ACTOR, pool.key.contract, &swap).await;
             }
             (Model::Stable(_), 0) => {
                 let (future, time) =
                     (U256::from(self.pick(1_000) + 100), U256::from(market.block().timestamp + 200_000));
-                self.try_to(ACTOR, pool.address, &Stable::ramp_ACall { future, time }).await;
+                self.try_to(ACTOR, pool.key.contract, &Stable::ramp_ACall { future, time }).await;
             }
             (_, 1) if !coins.contains(&NATIVE_ETHER) => {
                 let mut amounts = Vec::new();
                 for coin in &coins[..own] {
-                    amounts.push(self.chain.balance_of(*coin, pool.address).await.unwrap() / part);
+                    amounts.push(self.chain.balance_of(*coin, pool.key.contract).await.unwrap() / part);
                 }
                 let least = U256::ZERO;
                 match (pool.product, amounts[..].try_into(), amounts[..].try_into()) {
                     (Product::CurveStableswapNg, ..) => {
-                        self.try_to(ACTOR, pool.address, &OfMany::add_liquidityCall { amounts, least }).await;
+                        self.try_to(ACTOR, pool.key.contract, &OfMany::add_liquidityCall { amounts, least }).await;
                     }
                     (_, Ok(amounts), _) => {
-                        self.try_to(ACTOR, pool.address, &OfTwo::add_liquidityCall { amounts, least }).await;
+                        self.try_to(ACTOR, pool.key.contract, &OfTwo::add_liquidityCall { amounts, least }).await;
                     }
                     (_, _, Ok(amounts)) => {
-                        self.try_to(ACTOR, pool.address, &OfThree::add_liquidityCall { amounts, least }).await;
+                        self.try_to(ACTOR, pool.key.contract, &OfThree::add_liquidityCall { amounts, least }).await;
                     }
                     _ => unreachable!("pools here have two coins or three"),
                 }
@@ -177,7 +177,7 @@ impl<'a> Acts<'a> {
                 let j = (i + 1 + self.pick(own - 1)) % own;
                 let dx = match coins[i] {
                     NATIVE_ETHER => U256::from(1_000_000_000_000_000_000_u64),
-                    coin => self.chain.balance_of(coin, pool.address).await.unwrap() / part,
+                    coin => self.chain.balance_of(coin, pool.key.contract).await.unwrap() / part,
                 };
                 let (signed, least) = ([i as i128, j as i128], U256::ZERO);
                 let data = match model {
@@ -191,7 +191,7 @@ impl<'a> Acts<'a> {
                     _ => Stable::exchangeCall { i: signed[0], j: signed[1], dx, least }.abi_encode(),
                 };
                 let value_wei = if coins[i] == NATIVE_ETHER { dx } else { U256::ZERO };
-                let tx = Tx { from: ACTOR, to: pool.address, data: data.into(), value_wei, gas_units: None };
+                let tx = Tx { from: ACTOR, to: pool.key.contract, data: data.into(), value_wei, gas_units: None };
                 let _ = self.chain.send(&tx).await;
             }
         }
@@ -208,9 +208,9 @@ impl<'a> Acts<'a> {
     }
 
     async fn donate_and_sync(&mut self, pool: &Pool, token: Address) {
-        let value = self.part_of_reserve(token, pool.address).await;
-        self.try_to(ACTOR, token, &transferCall { to: pool.address, value }).await;
-        self.try_to(ACTOR, pool.address, &syncCall {}).await;
+        let value = self.part_of_reserve(token, pool.key.contract).await;
+        self.try_to(ACTOR, token, &transferCall { to: pool.key.contract, value }).await;
+        self.try_to(ACTOR, pool.key.contract, &syncCall {}).await;
     }
 
     async fn swap_pair(&mut self, pool: &Pool, a: Address, b: Address) {
@@ -218,7 +218,7 @@ impl<'a> Acts<'a> {
         let sushi = pool.product == Product::SushiswapV2;
         let router = if sushi { addresses::SUSHI_V2_ROUTER } else { addresses::UNISWAP_V2_ROUTER };
         self.allow(router, [a, b]).await;
-        let amount_in = self.part_of_reserve(path[0], pool.address).await;
+        let amount_in = self.part_of_reserve(path[0], pool.key.contract).await;
         let swap = swapExactTokensForTokensCall {
             amountIn: amount_in,
             amountOutMin: U256::ZERO,
@@ -242,7 +242,7 @@ impl<'a> Acts<'a> {
             fee: U24::from(state.fee_pips),
             recipient: ACTOR,
             deadline: U256::MAX,
-            amountIn: self.part_of_reserve(token_in, pool.address).await,
+            amountIn: self.part_of_reserve(token_in, pool.key.contract).await,
             amountOutMinimum: U256::ZERO,
             sqrtPriceLimitX96: U160::ZERO,
         };
@@ -261,8 +261,8 @@ impl<'a> Acts<'a> {
             fee: U24::from(state.fee_pips),
             tickLower: I24::try_from(middle - below * spacing).unwrap(),
             tickUpper: I24::try_from(middle + above * spacing).unwrap(),
-            amount0Desired: self.part_of_reserve(a, pool.address).await,
-            amount1Desired: self.part_of_reserve(b, pool.address).await,
+            amount0Desired: self.part_of_reserve(a, pool.key.contract).await,
+            amount1Desired: self.part_of_reserve(b, pool.key.contract).await,
             amount0Min: U256::ZERO,
             amount1Min: U256::ZERO,
             recipient: ACTOR,

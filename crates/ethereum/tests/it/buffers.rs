@@ -124,7 +124,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
     let boosted = stable.find(|pool| ids.iter().all(|id| pool.coins.contains(id))).unwrap();
     let PoolState::BalancerV3(state) = &boosted.state else { panic!("a pool of the vault") };
     assert_eq!(state.followed.len(), 2, "both rates follow from their vaults");
-    let changing = [share.address, buffer::address_of(share.address), boosted.address];
+    let changing = [share.address, buffer::address_of(share.address), boosted.key.contract];
     let mut last = content(&market);
     let asset = tokens::by_symbol("USDC");
     for act_number in 0..3 {
@@ -145,7 +145,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
             }
             _ => {
                 let call = swapCall {
-                    pool: boosted.address,
+                    pool: boosted.key.contract,
                     tokenIn: share.address,
                     tokenOut: other.address,
                     amount: share.units(70_000),
@@ -155,7 +155,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
         }
         let market = assert_faithful(&mut follower, &chain).await;
         let now = content(&market);
-        for pool in changing.iter().filter(|pool| act_number != 2 || **pool == boosted.address) {
+        for pool in changing.iter().filter(|pool| act_number != 2 || **pool == boosted.key.contract) {
             assert_ne!(now[pool], last[pool], "act {act_number} changes {pool}");
         }
         last = now;
@@ -212,5 +212,5 @@ fn loan(assets: U256) -> Blue::borrowCall {
 fn boosted(market: &Market, share: Address) -> Address {
     let id = market.tokens().id(share).unwrap();
     let mut pools = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);
-    pools.find(|pool| pool.coins.contains(&id)).unwrap().address
+    pools.find(|pool| pool.coins.contains(&id)).unwrap().key.contract
 }

@@ -27,10 +27,8 @@ async fn speaks(chain: &Devnet, factory: Address, code: Vec<u8>) {
 
 /// The pools whose state stays as it is while nothing happens to them.
 fn timeless(market: &Market) -> Vec<Address> {
-    let moves = |pool: &braid_protocols::Pool| {
-        pool.depends_on_time() || pool.product.protocol().reads_each_block(&pool.state)
-    };
-    market.pools().iter().filter(|pool| !moves(pool)).map(|pool| pool.address).collect()
+    let moves = |pool: &braid_protocols::Pool| pool.depends_on_time() || pool.product.reads_each_block(&pool.state);
+    market.pools().iter().filter(|pool| !moves(pool)).map(|pool| pool.key.contract).collect()
 }
 
 fn push(code: &mut Vec<u8>, word: B256) {

@@ -114,7 +114,7 @@ async fn a_scan_behind_the_first_market_finds_every_pool_whatever_the_node_allow
     let everything = from_scratch(&chain).await;
     let announced = |pool: &Arc<Pool>| {
         let record = pool.product;
-        let fixed = record.fixed_pools().iter().any(|fixed| fixed.address == pool.address);
+        let fixed = record.fixed_pools().iter().any(|fixed| fixed.key.contract == pool.key.contract);
         !record.sources().is_empty() && !fixed
     };
     assert!(!first.market.pools().iter().any(announced), "served at once, with pools that need no announcement alone");
@@ -191,7 +191,7 @@ async fn what_the_configuration_does_not_want_is_left_out_and_said_so() {
     let market = at_head(&mut follower, &chain).await;
     let with_usdc = market.pools_of(market.tokens().id(usdc).unwrap());
     assert_eq!(with_usdc.len(), 1);
-    assert_eq!(market.pool(with_usdc[0]).unwrap().address, *named);
+    assert_eq!(market.pool(with_usdc[0]).unwrap().key.contract, *named);
     assert_eq!(market.pools().len() + follower.status.borrow().left_out, everything.len());
     assert!(market.pools().len() > 2 && follower.status.borrow().left_out > 2);
 }

@@ -100,7 +100,7 @@ pub(crate) fn content(market: &Market) -> Content {
         (token.address, token.symbol.clone(), token.decimals)
     };
     let pool = |pool: &Arc<braid_protocols::Pool>| {
-        (pool.address, (pool.product, pool.coins.iter().map(|id| coin(*id)).collect(), pool.state.clone()))
+        (pool.key.contract, (pool.product, pool.coins.iter().map(|id| coin(*id)).collect(), pool.state.clone()))
     };
     market.pools().iter().map(pool).collect()
 }

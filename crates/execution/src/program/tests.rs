@@ -80,7 +80,7 @@ fn check(case: &Case) -> Program {
         assert_eq!(decoded.tokens[step.token_out], address(planned.token_out));
         assert_eq!(step.share, spends.share);
         assert_eq!(step.to, place.destination as u8);
-        assert!(step.pool.is_none_or(|address| address == pool.address));
+        assert!(step.pool.is_none_or(|address| address == pool.key.contract));
         assert_eq!(step.fee_bps.is_some(), step.opcode == 0x10);
     }
     let (spent, paid) = run(case, &program, &decoded);
@@ -122,8 +122,8 @@ proptest! {
 fn the_example_of_the_specification() {
     let case = routes::split_of_usdc_over_v2_and_v3();
     let program = check(&case);
-    let pair = case.market.pools()[0].address;
-    let pool = case.market.pools()[1].address;
+    let pair = case.market.pools()[0].key.contract;
+    let pool = case.market.pools()[1].key.contract;
     let expected = [
         &[0x00][..],
         &[0x10, 0x01, 0x00, 0x01, 0x55, 0x55, 0x55, 0x55],

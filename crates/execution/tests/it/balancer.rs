@@ -57,8 +57,8 @@ async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) 
 fn shares_traded(chain: &Chain) -> Address {
     let market = &chain.market;
     let own = |pool: &&std::sync::Arc<Pool>| {
-        let id = market.tokens().id(pool.address)?;
-        (market.pools_of(id).len() > 1).then_some(pool.address)
+        let id = market.tokens().id(pool.key.contract)?;
+        (market.pools_of(id).len() > 1).then_some(pool.key.contract)
     };
     market
         .pools()
@@ -75,7 +75,7 @@ fn own_token_of(chain: &Chain, pair: [Address; 2]) -> Address {
         let coin = |address| market.tokens().id(address).is_some_and(|id| pool.coins.contains(&id));
         pool.product == Product::BalancerV2ComposableStable && pair.into_iter().all(coin)
     };
-    market.pools().iter().find(|pool| has(pool)).unwrap().address
+    market.pools().iter().find(|pool| has(pool)).unwrap().key.contract
 }
 
 /// A pool's own token is bought and sold like any coin, also on the way to something else: the pool of COMP has no other coin, so

@@ -138,5 +138,5 @@ fn boosted(market: &Market, shares: [Address; 2]) -> Address {
     let pool = pools.find(|pool| ids.iter().all(|id| pool.coins.contains(id))).unwrap();
     let PoolState::BalancerV3(state) = &pool.state else { panic!("a pool of the vault") };
     assert_eq!(state.followed.len(), 2, "both rates follow from their vaults");
-    pool.address
+    pool.key.contract
 }

@@ -49,9 +49,9 @@ impl Chain {
         }
         // a pool's own token is a coin like others
         for pool in &known {
-            if pool.coins.contains(&pool.address) && table.id(pool.address).is_none() {
+            if pool.coins.contains(&pool.key.contract) && table.id(pool.key.contract).is_none() {
                 let (symbol, name) = ("BPT".to_owned(), "a pool's own token".to_owned());
-                table.insert(Token { address: pool.address, symbol, name, decimals: 18 });
+                table.insert(Token { address: pool.key.contract, symbol, name, decimals: 18 });
             }
         }
         let tokens = Arc::new(table);
@@ -68,8 +68,10 @@ impl Chain {
             protocol.reads_each_block(&pool.state)
                 || protocol.listens_to(&pool.state).iter().any(|to| pools.contains(to))
         };
-        let listeners: Vec<Address> = self.market.pools().iter().filter(listens).map(|pool| pool.address).collect();
-        let is_changed = |pool: &&Discovered| pools.contains(&pool.address) || listeners.contains(&pool.address);
+        let listeners: Vec<Address> =
+            self.market.pools().iter().filter(listens).map(|pool| pool.key.contract).collect();
+        let is_changed =
+            |pool: &&Discovered| pools.contains(&pool.key.contract) || listeners.contains(&pool.key.contract);
         let changed: Vec<Discovered> = self.known.iter().filter(is_changed).cloned().collect();
         self.market = Arc::new(self.read(&changed, &self.market).await);
     }
@@ -96,7 +98,7 @@ impl Chain {
         let block = self.node.latest_block().await.unwrap();
         let states = read_states(&self.node, block.hash, wanted).await;
         let pools = wanted.iter().zip(states).map(|(pool, (state, product))| Pool {
-            address: pool.address,
+            key: pool.key,
             product,
             coins: pool.coins.iter().map(|coin| self.tokens.id(*coin).unwrap()).collect(),
             state,
@@ -202,18 +204,18 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
         }
     }
     // of the listed vaults the local chain has some
-    let own: Vec<Address> = found.iter().map(|pool| pool.address).collect();
+    let own: Vec<Address> = found.iter().map(|pool| pool.key.contract).collect();
     let listed = |coin: &Address| tokens::TOKENS.iter().any(|token| token.address == *coin);
     let exists = |coin: &Address| *coin == NATIVE_ETHER || listed(coin) || own.contains(coin);
     found.retain(|pool| pool.coins.iter().all(exists));
     // products of one vault share its announcements
     let mut seen = std::collections::BTreeSet::new();
-    found.retain(|pool| seen.insert(pool.address));
+    found.retain(|pool| seen.insert(pool.key.contract));
     // and of the listed pools too; what was announced is there, contract or not
     let mut there = Vec::with_capacity(found.len());
     for pool in found {
         let announced = pool.product.fixed_pools().is_empty();
-        if announced || !node.code(head.hash, pool.address).await.unwrap().is_empty() {
+        if announced || !node.code(head.hash, pool.key.contract).await.unwrap().is_empty() {
             there.push(pool);
         }
     }

@@ -71,12 +71,16 @@ pub fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
 fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String>>) -> Vec<(u8, u8, U256)> {
     let product = pool.product.id();
     let trades = paying(pool, at);
-    assert!(!trades.is_empty(), "{product}: no trade pays at {}", pool.address);
+    assert!(!trades.is_empty(), "{product}: no trade pays at {}", pool.key.contract);
     for (coin_in, coin_out, amount, swap) in &trades {
         let made = allocation_counter::measure(|| {
             core::hint::black_box(pool.swap(at, *coin_in, *coin_out, *amount)).unwrap();
         });
-        assert_eq!(made.count_total, 0, "{product}: a quote allocates {} bytes at {}", made.bytes_total, pool.address);
+        assert_eq!(
+            made.count_total, 0,
+            "{product}: a quote allocates {} bytes at {}",
+            made.bytes_total, pool.key.contract
+        );
         let out = f64::from(swap.amount_out);
         assert!(swap.gas_units > 5_000, "{product}: {} gas is no step", swap.gas_units);
         if let Ok(more) = pool.swap(at, *coin_in, *coin_out, amount * U256::from(2)) {

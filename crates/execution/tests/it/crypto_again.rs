@@ -32,8 +32,8 @@ const SEQUENCES: usize = 5;
 struct Trade(u8, u8, U256);
 
 fn crypto(pool: &Pool) -> &braid_protocols::curve::crypto::State {
-    let PoolState::Curve(state) = &pool.state else { panic!("{}", pool.address) };
-    let Model::Crypto(state) = &state.model else { panic!("{}", pool.address) };
+    let PoolState::Curve(state) = &pool.state else { panic!("{}", pool.key.contract) };
+    let Model::Crypto(state) = &state.model else { panic!("{}", pool.key.contract) };
     state
 }
 
@@ -92,7 +92,7 @@ fn compare_known(chain: &Chain, forks: &[Fork], pool: &Pool, trades: &[Trade], s
         let Ok(swap) = left.swap(&at, trade.0, trade.1, trade.2) else { return };
         let coins = [coin(chain, pool, trade.0), coin(chain, pool, trade.1)];
         let paid: Vec<Option<U256>> =
-            overlays.iter_mut().map(|overlay| paid(overlay, pool.address, coins, *trade)).collect();
+            overlays.iter_mut().map(|overlay| paid(overlay, pool.key.contract, coins, *trade)).collect();
         assert_eq!(paid[0], Some(swap.amount_out), "{} swap {place} of {trades:?}: {left:?}", pool.product.id());
         if place > 0 {
             seen.refused_again += 1;
@@ -115,7 +115,7 @@ fn compare(chain: &Chain, forks: &[Fork], pool: &Pool, trades: &[Trade], seen: &
         };
         let coins = [coin(chain, pool, trade.0), coin(chain, pool, trade.1)];
         for (overlay, later) in overlays.iter_mut().zip(LATER) {
-            let paid = paid(overlay, pool.address, coins, *trade);
+            let paid = paid(overlay, pool.key.contract, coins, *trade);
             let told = format!("{} {later} s later, swap {place} of {trades:?}", pool.product.id());
             assert_eq!(paid, Some(model.amount_out), "{told}: {:?}", pool.state);
         }
@@ -135,8 +135,8 @@ async fn a_crypto_pool_met_again_pays_what_was_quoted_in_every_second() {
             let trade = roll(&pool, &mut dice);
             let sold = coin(&chain, &pool, trade.0);
             chain.afford(sold, trade.2).await;
-            chain.approve(sold, pool.address, trade.2).await;
-            assert!(chain.send(pool.address, call(trade), U256::ZERO, 3_000_000).await.succeeded);
+            chain.approve(sold, pool.key.contract, trade.2).await;
+            assert!(chain.send(pool.key.contract, call(trade), U256::ZERO, 3_000_000).await.succeeded);
         }
         let seconds = [3_u64, 60, 700, 9_000][dice.random_range(0..4)];
         chain.rpc("evm_increaseTime", json!([seconds])).await;

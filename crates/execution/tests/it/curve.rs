@@ -135,7 +135,13 @@ async fn a_ramp_is_priced_for_the_second() {
 
 /// Pools that only a list tells of, with their coins.
 fn listed() -> [Discovered; 5] {
-    let pool = |address, product, coins| Discovered { address, product, coins, fee_pips: 0, tick_spacing: 0 };
+    let pool = |address: Address, product, coins| Discovered {
+        key: address.into(),
+        product,
+        coins,
+        fee_pips: 0,
+        tick_spacing: 0,
+    };
     let coins = |symbols: &[&str]| symbols.iter().map(|symbol| address(symbol)).collect::<Vec<_>>();
     let meta = |own, share, base: &[&str]| [vec![address(own), share], coins(base)].concat();
     [
@@ -175,11 +181,11 @@ async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
                     let decimals =
                         tokens::TOKENS.iter().find(|token| token.address == pair[0]).map_or(18, |token| token.decimals);
                     // thousands of dollars, or tenths of bitcoin
-                    let [whole, parts] = if bitcoin.contains(&pool.address) { [3, 10] } else { [4_321, 1] };
+                    let [whole, parts] = if bitcoin.contains(&pool.key.contract) { [3, 10] } else { [4_321, 1] };
                     let unit = U256::from(10).pow(U256::from(decimals)) / U256::from(parts);
                     let amount = U256::from(whole) * unit + U256::from(77 + day);
-                    let what = format!("{} {pair:?}", pool.address);
-                    let filter = |market: &braid_market::Market| alone(market, pool.address);
+                    let what = format!("{} {pair:?}", pool.key.contract);
+                    let filter = |market: &braid_market::Market| alone(market, pool.key.contract);
                     trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;
                     let (modelled, used) = trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;
                     let error = (modelled as f64 / used as f64 - 1.0) * 100.0;

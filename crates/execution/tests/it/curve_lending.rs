@@ -39,7 +39,7 @@ fn coin(pool: Address, place: usize) -> &'static tokens::Token {
 }
 
 fn pool(chain: &Chain, address: Address) -> Arc<Pool> {
-    Arc::clone(chain.market.pools().iter().find(|pool| pool.address == address).unwrap())
+    Arc::clone(chain.market.pools().iter().find(|pool| pool.key.contract == address).unwrap())
 }
 
 /// A swap of so many whole coins, and a few atomic units, through one pool alone. Gas modelled and used.

@@ -104,7 +104,7 @@ fn chain_pays(
 async fn most(chain: &Chain, token: Address) -> U256 {
     let listed = tokens::TOKENS.iter().find(|listed| listed.address == token);
     let plenty = U256::ONE << if listed.is_some_and(|token| token.decimals < 9) { 79_usize } else { 120 };
-    if chain.market.pools().iter().all(|pool| pool.address != token) {
+    if chain.market.pools().iter().all(|pool| pool.key.contract != token) {
         return plenty;
     }
     let ask =
@@ -160,7 +160,8 @@ fn what_a_model_pays_the_chain_pays_and_what_it_refuses_the_chain_refuses() {
                 }
                 let least = said.as_ref().map_or(U256::ONE, |out| out - crumbs);
                 let tally = tallies.entry(pool.product.id()).or_default();
-                let story = || format!("{} {} {coins:?} of {amount}: {said:?} here", pool.product.id(), pool.address);
+                let story =
+                    || format!("{} {} {coins:?} of {amount}: {said:?} here", pool.product.id(), pool.key.contract);
                 let chain_pays = |least| chain_pays(&market, &fork, (PoolId(place), coins), amount, least);
                 match (&said, chain_pays(least)) {
                     (_, None) => tally.not_granted += 1,

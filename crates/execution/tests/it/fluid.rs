@@ -81,7 +81,7 @@ async fn fluid_pays_what_was_quoted_for_the_second() {
 }
 
 fn pool(chain: &Chain, address: Address) -> Pool {
-    chain.market.pools().iter().find(|pool| pool.address == address).map(|pool| (**pool).clone()).unwrap()
+    chain.market.pools().iter().find(|pool| pool.key.contract == address).map(|pool| (**pool).clone()).unwrap()
 }
 
 /// Writes a word of a contract through its keeper, and reads the market again.

@@ -121,7 +121,8 @@ impl Errors {
     fn note(&mut self, what: String, gas: (u64, u64), legs: &[Leg], market: &Market) {
         let error = gas.0 as f64 / gas.1 as f64 - 1.0;
         if error.abs() > TOLERANCE {
-            let legs = legs.iter().map(|leg| format!("{:?} of {}", leg.coins, market.pool(leg.pool).unwrap().address));
+            let legs =
+                legs.iter().map(|leg| format!("{:?} of {}", leg.coins, market.pool(leg.pool).unwrap().key.contract));
             let legs: Vec<String> = legs.collect();
             self.off.push(format!("{:.1}% {gas:?} {what}: {}", error * 100.0, legs.join(", ")));
         }

@@ -232,7 +232,8 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
         .iter()
         .filter(|pool| ENTANGLED.contains(&pool.product.family()) || pool.product == Product::BalancerV3Buffer);
     let pools = route.steps.iter().filter_map(|step| chain.market.pool(step.pool));
-    let touched: Vec<Address> = pools.map(|pool| pool.address).chain(entangled.map(|pool| pool.address)).collect();
+    let touched: Vec<Address> =
+        pools.map(|pool| pool.key.contract).chain(entangled.map(|pool| pool.key.contract)).collect();
     chain.refresh(&touched).await;
     Ok(measured)
 }

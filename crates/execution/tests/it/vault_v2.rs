@@ -48,7 +48,7 @@ async fn vault_v2_pays_what_was_quoted_for_the_second() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_vault_v2_that_is_asked_for_too_much_says_so() {
     let chain = Chain::start().await;
-    let vault = chain.market.pools().iter().find(|pool| pool.address == at::VAULT_V2_USDC).unwrap();
+    let vault = chain.market.pools().iter().find(|pool| pool.key.contract == at::VAULT_V2_USDC).unwrap();
     let next = chain.market.block().next();
     let dollars = |whole: u64| U256::from(whole) * U256::from(1_000_000_u64);
     let over = vault.swap(&next, 0, 1, dollars(5_000_000_000));

@@ -84,10 +84,12 @@ pub fn alone(market: &Market, pool: Address) -> PoolFilter {
 /// Some pools alone.
 pub fn these(market: &Market, pools: &[Address]) -> PoolFilter {
     let mut filter = PoolFilter::default();
-    let others =
-        market.pools().iter().filter(|other| !pools.contains(&other.address) && other.product != Product::WrappedEther);
+    let others = market
+        .pools()
+        .iter()
+        .filter(|other| !pools.contains(&other.key.contract) && other.product != Product::WrappedEther);
     for other in others {
-        filter.exclude_pool(market.pool_id(other.address).unwrap());
+        filter.exclude_pool(market.pool_id(other.key.contract).unwrap());
     }
     filter
 }
@@ -243,7 +245,7 @@ async fn a_vault_and_a_pool_that_asks_it_are_known_to_be_priced_apart() {
     assert_eq!(apart(&[SDAI, CURVE_NG_SAVINGS, SUSDE]), [SDAI, SUSDE]);
     assert!(apart(&[SDAI, SUSDE, SDAI]).is_empty(), "one pool met twice goes on from what it left");
     let morpho = |pool: &&Arc<Pool>| pool.product == Product::Metamorpho || pool.product == Product::MorphoVaultV2;
-    let lenders: Vec<Address> = chain.market.pools().iter().filter(morpho).map(|pool| pool.address).collect();
+    let lenders: Vec<Address> = chain.market.pools().iter().filter(morpho).map(|pool| pool.key.contract).collect();
     assert_eq!(apart(&lenders[..2]), [MORPHO_BLUE]);
 }
 

@@ -72,9 +72,9 @@ pub fn import_json(bytes: &[u8]) -> Result<Imported, FileError> {
     let mut known: BTreeMap<Address, usize> = BTreeMap::new();
     for entry in &document.pools {
         match pool(entry, &tokens) {
-            Ok(pool) if known.contains_key(&pool.address) => skip(&mut skipped, entry, "listed twice"),
+            Ok(pool) if known.contains_key(&pool.key.contract) => skip(&mut skipped, entry, "listed twice"),
             Ok(pool) => {
-                known.insert(pool.address, pools.len());
+                known.insert(pool.key.contract, pools.len());
                 pools.push(pool);
             }
             Err(reason) => skip(&mut skipped, entry, &reason),
@@ -118,7 +118,7 @@ fn wrapped_ether() -> Option<Pool> {
     let found = product.fixed_pools().into_iter().next()?;
     let ReadProgress::Done(state) = product.reader(&found).start() else { return None };
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
-    Some(Pool { address: found.address, product, coins, state })
+    Some(Pool { key: found.key.contract.into(), product, coins, state })
 }
 
 fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
@@ -132,7 +132,7 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
     let id = |coin| parse(coin).and_then(|address: Address| tokens.id(address));
     let coins =
         coins.into_iter().map(|coin| id(coin).ok_or("a coin that is no listed token")).collect::<Result<_, _>>()?;
-    let pool = Pool { address: number(entry, "address")?, product, coins, state };
+    let pool = Pool { key: number::<Address>(entry, "address")?.into(), product, coins, state };
     let repeated = |(position, coin): (usize, &TokenId)| pool.coins.iter().take(position).any(|other| other == coin);
     if pool.coins.iter().enumerate().any(repeated) {
         return Err("one coin twice".into());

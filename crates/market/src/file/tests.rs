@@ -142,10 +142,10 @@ fn updates_give_the_new_states_of_the_pools_we_cover() {
     let updates = import_json(SAMPLE.as_bytes()).unwrap().updates;
     assert_eq!(updates.len(), 1);
     let [pool, fluid] = updates[0].changed.as_slice() else { panic!("two pools") };
-    assert_eq!(pool.address, Address::with_last_byte(0x11));
+    assert_eq!(pool.key.contract, Address::with_last_byte(0x11));
     let PoolState::UniswapV2(state) = &pool.state else { panic!("a pair") };
     assert_eq!((state.reserve0, state.reserve1, state.fee_bps), (3_000_000_000_001, 2, 30));
-    assert_eq!((fluid.address, fluid.fee_pips()), (Address::with_last_byte(0x13), Some(500)));
+    assert_eq!((fluid.key.contract, fluid.fee_pips()), (Address::with_last_byte(0x13), Some(500)));
 }
 
 #[test]

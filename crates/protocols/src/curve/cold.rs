@@ -104,7 +104,7 @@ impl Protocol for Curve {
         if address.is_zero() || coins.iter().any(|coin| coin.is_zero()) {
             return Err(malformed);
         }
-        Ok(Discovered { address, product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered { key: address.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -136,7 +136,7 @@ impl Protocol for Curve {
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        if lending::holds(pool.address) { self.reader(pool) } else { partners::reader(pool, Some(was)) }
+        if lending::holds(pool.key.contract) { self.reader(pool) } else { partners::reader(pool, Some(was)) }
     }
 
     fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {

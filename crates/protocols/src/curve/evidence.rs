@@ -43,7 +43,7 @@ pub(super) struct Evidence;
 impl Evidence {
     /// What to ask about a pool that nobody looked at.
     pub(super) fn questions(pool: &Discovered) -> Vec<Call> {
-        let of = pool.address;
+        let of = pool.key.contract;
         let call = |to: Address, data: Vec<u8>| Call { to, data: data.into() };
         match pool.product {
             Product::CurveStableswap | Product::CurveMetapool => {
@@ -125,7 +125,7 @@ fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) ->
 
 /// What the implementation that a factory names makes of a pool.
 fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
-    if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.address) {
+    if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
         return Err(why);
     }
     let implementation = answers.iter().find_map(address_in).ok_or("deployed by hand, and its code is not known")?;
@@ -180,7 +180,7 @@ mod tests {
 
     fn pool(product: Product, coins: u8) -> Discovered {
         let coins = (1..=coins).map(Address::with_last_byte).collect();
-        Discovered { address: Address::repeat_byte(9), product, coins, fee_pips: 0, tick_spacing: 0 }
+        Discovered { key: Address::repeat_byte(9).into(), product, coins, fee_pips: 0, tick_spacing: 0 }
     }
 
     fn said<T: SolValue>(value: T) -> Option<Bytes> {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn pools_whose_coins_worth_is_not_known_are_refused_by_name() {
         for (address, why) in UNDERSTOOD_AND_REFUSED {
-            let pool = Discovered { address: *address, ..pool(Product::CurveStableswap, 2) };
+            let pool = Discovered { key: (*address).into(), ..pool(Product::CurveStableswap, 2) };
             assert_eq!(Evidence::understand(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
             assert!(rules_of(*address).is_some() && by_hand(&pool).is_none(), "{address}");
         }
@@ -252,7 +252,7 @@ mod tests {
         }
         // tBTC, deployed by hand
         let mut meta = pool(Product::CurveMetapool, 5);
-        meta.address = address!("C25099792E9349C7DD09759744ea681C7de2cb66");
+        meta.key.contract = address!("C25099792E9349C7DD09759744ea681C7de2cb66");
         meta.coins[1] = address!("075b1bb99792c9E1041bA13afEf80C91a1e70fB3");
         let identity = by_hand(&meta).unwrap();
         assert_eq!((identity.base, identity.remembers_price), (Some(SBTC_POOL), true));

@@ -158,7 +158,7 @@ impl PoolList for Keeper {
             return Err(impossible(pool, "more coins than any pool has"));
         }
         let product = self.product(own.len(), meta);
-        Ok(Discovered { address: pool, product, coins: all, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered { key: pool.into(), product, coins: all, fee_pips: 0, tick_spacing: 0 })
     }
 }
 

@@ -119,15 +119,15 @@ pub(super) fn by_hand(pool: &Discovered) -> Option<Identity> {
     let usual = Identity::usual(pool);
     match pool.product {
         Product::CurveMetapool => {
-            let remembers_price = BY_HAND_METAPOOLS.contains(&pool.address);
+            let remembers_price = BY_HAND_METAPOOLS.contains(&pool.key.contract);
             let looked_at = remembers_price || listed::holds(pool);
             looked_at.then(|| Identity { base: base_of(pool), remembers_price, ..usual })
         }
         Product::CurveCryptoswap => {
-            let two = two_coins_of(pool.address).or_else(|| listed::holds(pool).then_some(ClassicTwo::Factory))?;
+            let two = two_coins_of(pool.key.contract).or_else(|| listed::holds(pool).then_some(ClassicTwo::Factory))?;
             Some(Identity { two, ..usual })
         }
-        Product::CurveStableswap if listed::holds(pool) => Some(Identity::stable(rules(pool.address))),
+        Product::CurveStableswap if listed::holds(pool) => Some(Identity::stable(rules(pool.key.contract))),
         Product::CurveStableswap => None,
         // those whose announcement names them are told apart by their version
         Product::CurveTricryptoNg | Product::CurveTwocryptoNg => Some(usual),

@@ -141,13 +141,18 @@ const STABLE_NG: &[Listed] = &[
 
 /// Whether a pool is listed.
 pub(super) fn holds(pool: &Discovered) -> bool {
-    pools(pool.product).iter().any(|listed| listed.address == pool.address)
+    pools(pool.product).iter().any(|listed| listed.key.contract == pool.key.contract)
 }
 
 /// The listed pools of a product.
 pub(super) fn pools(product: Product) -> Vec<Discovered> {
-    let discovered =
-        |address: Address, coins: Vec<Address>| Discovered { address, product, coins, fee_pips: 0, tick_spacing: 0 };
+    let discovered = |address: Address, coins: Vec<Address>| Discovered {
+        key: address.into(),
+        product,
+        coins,
+        fee_pips: 0,
+        tick_spacing: 0,
+    };
     let plain = |listed: &[Listed]| -> Vec<Discovered> {
         listed.iter().map(|(pool, coins)| discovered(*pool, coins.to_vec())).collect()
     };

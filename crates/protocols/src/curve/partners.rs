@@ -35,7 +35,7 @@ pub(super) fn reader(pool: &Discovered, was: Option<&State>) -> Box<dyn StateRea
     if partners.is_empty() {
         return Box::new(own);
     }
-    Box::new(WithPartners { pool: pool.address, own, own_calls: 0, state: None, partners, clock: None })
+    Box::new(WithPartners { pool: pool.key.contract, own, own_calls: 0, state: None, partners, clock: None })
 }
 
 /// A coin and the reader of its contract.
@@ -53,7 +53,7 @@ struct Partner {
 impl Partner {
     fn of(pool: &Discovered, coin: usize, token: Address) -> Option<Self> {
         let read = |product: Product, coins: Vec<Address>| {
-            let discovered = Discovered { address: token, product, coins, fee_pips: 0, tick_spacing: 0 };
+            let discovered = Discovered { key: token.into(), product, coins, fee_pips: 0, tick_spacing: 0 };
             product.reader(&discovered)
         };
         let vault = erc4626::LISTED.iter().find(|listed| listed.vault == token);

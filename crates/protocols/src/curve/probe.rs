@@ -25,7 +25,7 @@ sol! {
 
 /// A reader that believes a pool only if its views say what the model says.
 pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
-    Box::new(Probing { pool: pool.address, own: partners::reader(pool, None), read: None })
+    Box::new(Probing { pool: pool.key.contract, own: partners::reader(pool, None), read: None })
 }
 
 struct Probing {

@@ -71,7 +71,7 @@ impl PoolReader {
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {
-        impossible(self.pool.address, what)
+        impossible(self.pool.key.contract, what)
     }
 
     /// Coins whose decimals are asked for: ether has no contract.
@@ -81,7 +81,7 @@ impl PoolReader {
 
     /// What the product adds to the first round, before the pool's own questions.
     fn extra(&self) -> Vec<Call> {
-        let to = self.pool.address;
+        let to = self.pool.key.contract;
         let call = |data: Vec<u8>| Call { to, data: data.into() };
         match self.pool.product {
             Product::CurveStableswapNg => vec![call(stored_ratesCall {}.abi_encode())],
@@ -100,7 +100,7 @@ impl PoolReader {
 
     /// A reading of some coins at a pool; rates are those of decimals.
     fn reading(&self, pool: Address, rates: &[U256], rules: Rules) -> StableReading {
-        let own = pool == self.pool.address && self.pool.product == Product::CurveStableswapNg;
+        let own = pool == self.pool.key.contract && self.pool.product == Product::CurveStableswapNg;
         let next_base = self.stands_on_next(pool);
         let rates = rates.iter().copied().take(MAX_COINS).collect();
         StableReading { pool, rates, rules, fee_moves: own || next_base || known::is_of_aave(pool) }
@@ -132,7 +132,7 @@ impl PoolReader {
         calls.extend(self.extra());
         if !self.is_crypto() {
             let rates = vec![WAD; self.own_coins()];
-            calls.extend(self.reading(self.pool.address, &rates, self.presumed().rules).calls());
+            calls.extend(self.reading(self.pool.key.contract, &rates, self.presumed().rules).calls());
         }
         calls.extend(self.guessed());
         calls
@@ -150,7 +150,7 @@ impl PoolReader {
     }
 
     fn guessed_crypto(&self) -> Option<CryptoReading> {
-        let pool = self.pool.address;
+        let pool = self.pool.key.contract;
         let (kind, shares) = match self.pool.product {
             Product::CurveTricryptoNg => (Kind::TricryptoNg, pool),
             Product::CurveTwocryptoNg => (Kind::TwocryptoNg, pool),
@@ -162,7 +162,7 @@ impl PoolReader {
     }
 
     fn listed_share(&self) -> Option<Address> {
-        SHARES.iter().find(|(pool, _)| *pool == self.pool.address).map(|(_, share)| *share)
+        SHARES.iter().find(|(pool, _)| *pool == self.pool.key.contract).map(|(_, share)| *share)
     }
 
     /// The base pool's questions, how many shares it has, and what only metapools of the next generation know.
@@ -172,7 +172,7 @@ impl PoolReader {
         calls.push(Call { to: share, data: totalSupplyCall {}.abi_encode().into() });
         if identity.next {
             let own = [offpeg_fee_multiplierCall {}.abi_encode(), stored_ratesCall {}.abi_encode()];
-            calls.extend(own.map(|data| Call { to: self.pool.address, data: data.into() }));
+            calls.extend(own.map(|data| Call { to: self.pool.key.contract, data: data.into() }));
         }
         calls
     }
@@ -226,7 +226,7 @@ impl PoolReader {
         let (evidence, rest) = rest.split_at(self.evidence().len().min(rest.len()));
         let (extra, rest) = rest.split_at(self.extra().len().min(rest.len()));
         let (of_pool, guessed) = rest.split_at(rest.len().saturating_sub(self.guessed().len()));
-        let address = self.pool.address;
+        let address = self.pool.key.contract;
         if self.identity.is_none() {
             let shown = Evidence::understand(&self.pool, evidence).map_err(|what| self.impossible(what))?;
             self.identity = Some(shown);
@@ -276,7 +276,7 @@ impl PoolReader {
         extra: &[Option<Bytes>],
         guessed: &[Option<Bytes>],
     ) -> Result<ReadProgress, DecodeError> {
-        let address = self.pool.address;
+        let address = self.pool.key.contract;
         let said = || extra.first().and_then(Option::as_ref).and_then(|said| String::abi_decode(said).ok());
         let kind = match self.pool.product {
             Product::CurveTricrypto => Some(Kind::Tricrypto),

@@ -56,7 +56,7 @@ pub struct Erc4626;
 
 /// A vault that somebody named, or that traded: which asset it takes, it is asked.
 fn named(vault: Address) -> Discovered {
-    Discovered { address: vault, product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
+    Discovered { key: vault.into(), product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
 }
 
 fn listed(vault: Address) -> Option<Listed> {
@@ -77,7 +77,7 @@ impl Protocol for Erc4626 {
 
     fn fixed_pools(&self) -> Vec<Discovered> {
         let pool = |listed: &super::Listed| Discovered {
-            address: listed.vault,
+            key: listed.vault.into(),
             product: Product::Erc4626,
             coins: vec![listed.asset, listed.vault],
             fee_pips: 0,
@@ -93,7 +93,7 @@ impl Protocol for Erc4626 {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.stataToken,
+            key: event.stataToken.into(),
             product: Product::Erc4626,
             coins: vec![event.underlying, event.stataToken],
             fee_pips: 0,
@@ -139,14 +139,14 @@ impl Protocol for Erc4626 {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        match listed(pool.address) {
+        match listed(pool.key.contract) {
             Some(listed) => Box::new(VaultReader::new(listed)),
             None => Box::new(UnlistedReader::new(pool)),
         }
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        match listed(pool.address) {
+        match listed(pool.key.contract) {
             Some(listed) => Box::new(VaultReader::new(listed)),
             None => Box::new(UnlistedReader::again(pool, was)),
         }

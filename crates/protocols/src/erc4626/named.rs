@@ -53,7 +53,7 @@ enum Stage {
 impl UnlistedReader {
     pub(super) fn new(pool: &Discovered) -> Self {
         let asset = pool.coins.first().copied().unwrap_or_default();
-        Self { vault: pool.address, asset, stage: Stage::IsWrapped(WrappedReader::new(pool)) }
+        Self { vault: pool.key.contract, asset, stage: Stage::IsWrapped(WrappedReader::new(pool)) }
     }
 
     /// A reader that knows what the vault is from an earlier reading.

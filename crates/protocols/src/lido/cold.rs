@@ -90,7 +90,7 @@ impl Protocol for Lido {
 
     fn fixed_pools(&self) -> Vec<Discovered> {
         let coins = self.coins.to_vec();
-        vec![Discovered { address: self.pool, product: self.product, coins, fee_pips: 0, tick_spacing: 0 }]
+        vec![Discovered { key: self.pool.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 }]
     }
 
     fn freshness_topics(&self) -> &'static [B256] {

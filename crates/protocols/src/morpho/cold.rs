@@ -107,7 +107,7 @@ impl Protocol for MorphoProtocol {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.metaMorpho,
+            key: event.metaMorpho.into(),
             product: self.product,
             coins: vec![event.asset, event.metaMorpho],
             fee_pips: 0,

@@ -63,7 +63,7 @@ struct Read {
 impl MetaMorphoReader {
     pub(super) fn new(pool: &Discovered) -> Self {
         let asset = pool.coins.first().copied().unwrap_or_default();
-        Self { vault: pool.address, asset, asked: Vec::new(), stage: Stage::Itself }
+        Self { vault: pool.key.contract, asset, asked: Vec::new(), stage: Stage::Itself }
     }
 
     /// The questions of the round that was asked last.

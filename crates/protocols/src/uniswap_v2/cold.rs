@@ -66,7 +66,7 @@ impl Protocol for PairProtocol {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.pair,
+            key: event.pair.into(),
             product: self.product,
             coins: vec![event.token0, event.token1],
             fee_pips: u32::from(FEE_BPS) * 100,
@@ -89,7 +89,7 @@ impl Protocol for PairProtocol {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PairReader { pool: pool.address })
+        Box::new(PairReader { pool: pool.key.contract })
     }
 
     fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {

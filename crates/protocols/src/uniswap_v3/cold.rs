@@ -74,7 +74,7 @@ impl Protocol for PoolProtocol {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.pool,
+            key: event.pool.into(),
             product: self.product,
             coins: vec![event.token0, event.token1],
             fee_pips,

@@ -30,7 +30,7 @@ impl LensReader {
         let (first, last) = plain.words().ok()?;
         let state = State::uninitialised(pool.fee_pips, pool.tick_spacing, costs);
         let (next_word, last_word) = (i32::from(first), i32::from(last));
-        Some(Self { pool: pool.address, state, next_word, last_word, ticks: Vec::new() })
+        Some(Self { pool: pool.key.contract, state, next_word, last_word, ticks: Vec::new() })
     }
 
     fn ask(&self) -> ReadProgress {
@@ -103,7 +103,13 @@ mod tests {
 
     fn pool(tick_spacing: i32) -> Discovered {
         let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
-        Discovered { address: Address::repeat_byte(7), product: Product::UniswapV3, coins, fee_pips: 500, tick_spacing }
+        Discovered {
+            key: Address::repeat_byte(7).into(),
+            product: Product::UniswapV3,
+            coins,
+            fee_pips: 500,
+            tick_spacing,
+        }
     }
 
     fn answer(price: U256, next_word: i32, ticks: &[(i32, i128, u128)]) -> Option<Bytes> {

@@ -35,7 +35,7 @@ pub(super) struct PoolReader {
 impl PoolReader {
     pub(super) fn new(pool: &Discovered, costs: Costs) -> Self {
         let state = State::uninitialised(pool.fee_pips, pool.tick_spacing, costs);
-        Self { pool: pool.address, state, round: Round::Price }
+        Self { pool: pool.key.contract, state, round: Round::Price }
     }
 
     fn call(&self, call: &impl SolCall) -> Call {

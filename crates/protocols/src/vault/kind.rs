@@ -39,7 +39,7 @@ impl Kind {
     /// Returns a reader of a vault that is this, which knows from an earlier reading what never changes.
     pub(crate) fn reader(self, vault: Address, asset: Address, was: Option<&Vault>) -> Box<dyn StateReader> {
         let product = self.product;
-        let found = Discovered { address: vault, product, coins: vec![asset, vault], fee_pips: 0, tick_spacing: 0 };
+        let found = Discovered { key: vault.into(), product, coins: vec![asset, vault], fee_pips: 0, tick_spacing: 0 };
         let unverified = with_vault_record!(product, record => record.unverified_reader(vault, asset), else None);
         match (unverified.filter(|_| !self.vouched), was.filter(|was| was.product == product)) {
             (Some(reader), _) => reader,

@@ -35,7 +35,7 @@ impl Protocol for WrappedEther {
 
     fn fixed_pools(&self) -> Vec<Discovered> {
         vec![Discovered {
-            address: WETH,
+            key: WETH.into(),
             product: Product::WrappedEther,
             coins: vec![NATIVE_ETHER, WETH],
             fee_pips: 0,

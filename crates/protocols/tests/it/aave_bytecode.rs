@@ -56,7 +56,7 @@ impl World {
     fn read(&mut self) -> Pool {
         let state = read_state(&mut self.chain, self.found.product, &self.found);
         let coins = [TokenId(0), TokenId(1)].into_iter().collect();
-        Pool { address: WRAPPED, product: Product::Erc4626, coins, state }
+        Pool { key: WRAPPED.into(), product: Product::Erc4626, coins, state }
     }
 
     fn later(&mut self, most: u64) -> ExecutionBlock {
@@ -127,7 +127,7 @@ fn announced(chain: &mut Chain) -> Discovered {
     let source = record.sources()[0];
     let done = chain.try_call(source.emitter, &aave::Factory::announceCall { wrapped: WRAPPED }).unwrap();
     let found = record.discover(done.logs.iter().find(|log| log.topics()[0] == source.topic0).unwrap()).unwrap();
-    assert_eq!((found.address, &found.coins[..]), (WRAPPED, &[ASSET, WRAPPED][..]));
+    assert_eq!((found.key.contract, &found.coins[..]), (WRAPPED, &[ASSET, WRAPPED][..]));
     found
 }
 

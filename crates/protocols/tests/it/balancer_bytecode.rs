@@ -273,13 +273,13 @@ impl World {
         let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
         assert_eq!(announced.address, source.emitter);
         let found = record.discover(announced).unwrap();
-        assert_eq!(found.address, pool);
+        assert_eq!(found.key.contract, pool);
         found
     }
 
     /// Fills a pool; `level` is about how many whole coins there are of each, in bits.
     fn fill(&mut self, pool: &Discovered, level: u64) -> bool {
-        let pool_id: B256 = self.chain.view(pool.address, &getPoolIdCall {});
+        let pool_id: B256 = self.chain.view(pool.key.contract, &getPoolIdCall {});
         let held = self.chain.view(VAULT, &getPoolTokensCall { poolId: pool_id });
         let amounts: Vec<U256> = held
             .tokens
@@ -306,7 +306,7 @@ impl World {
     fn read(&mut self, found: &Discovered, product: Product) -> Pool {
         let state = read_state(&mut self.chain, found.product, found);
         let coins = (0..found.coins.len()).map(|index| TokenId(index as u32)).collect();
-        Pool { address: found.address, product, coins, state }
+        Pool { key: found.key, product, coins, state }
     }
 
     /// The vault's own answer, kept or not; `None` where it refuses or pays nothing.
@@ -382,7 +382,7 @@ fn differential(made: Made, seed: u64, own: bool) {
             continue;
         }
         if made.is_composable() {
-            world.give_own_token(found.address);
+            world.give_own_token(found.key.contract);
         }
         for _ in 0..6 {
             if world.random.one_in(3) {
@@ -390,10 +390,10 @@ fn differential(made: Made, seed: u64, own: bool) {
             }
             if made.is_composable() && world.random.one_in(4) {
                 world.new_protocol_shares();
-                world.chain.send(found.address, &updateProtocolFeePercentageCacheCall {}).unwrap();
+                world.chain.send(found.key.contract, &updateProtocolFeePercentageCacheCall {}).unwrap();
             }
             if made.is_composable() && world.random.one_in(5) {
-                world.new_amplification(found.address);
+                world.new_amplification(found.key.contract);
             }
             let pool = world.read(&found, made.product());
             let later = world.now + world.random.below(12_000);

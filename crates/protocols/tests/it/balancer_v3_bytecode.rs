@@ -168,7 +168,7 @@ impl World {
         let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
         assert_eq!(announced.address, source.emitter);
         let found = record.discover(announced).unwrap();
-        assert_eq!((found.product, found.address), (product, Address::abi_decode(&done.output).unwrap()));
+        assert_eq!((found.product, found.key.contract), (product, Address::abi_decode(&done.output).unwrap()));
         found
     }
 
@@ -179,20 +179,20 @@ impl World {
             let some = whole * U256::from(10).pow(U256::from(DECIMALS[place]));
             some + self.random.up_to(some)
         });
-        let call = fillCall { pool: found.address, amounts: amounts.collect(), tokens: found.coins.clone() };
+        let call = fillCall { pool: found.key.contract, amounts: amounts.collect(), tokens: found.coins.clone() };
         self.chain.send(FILLER, &call).is_ok()
     }
 
     fn read(&mut self, found: &Discovered) -> Pool {
         let state = read_state(&mut self.chain, found.product, found);
         let coins = (0..found.coins.len()).map(|index| TokenId(index as u32)).collect();
-        Pool { address: found.address, product: found.product, coins, state }
+        Pool { key: found.key, product: found.product, coins, state }
     }
 
     fn vault(&mut self, found: &Discovered, trade: (u8, u8, U256), keep: bool) -> Option<U256> {
         let (coin_in, coin_out, amount) = trade;
         let call = swapCall {
-            pool: found.address,
+            pool: found.key.contract,
             tokenIn: found.coins[usize::from(coin_in)],
             tokenOut: found.coins[usize::from(coin_out)],
             amount,
@@ -236,7 +236,7 @@ fn differential(product: Product, seed: u64) {
                 endTime: U256::from(until),
             };
             // refused where it would be too fast
-            drop(world.chain.send(found.address, &call));
+            drop(world.chain.send(found.key.contract, &call));
         }
         for _ in 0..6 {
             if world.random.coin() {
@@ -301,7 +301,7 @@ fn a_paused_pool_pays_nothing() {
         world.read(&found).swap(&at, 0, 1, trade.2).ok().map(|swap| swap.amount_out),
         world.vault(&found, trade, false)
     );
-    world.chain.send(VAULT, &pausePoolCall { pool: found.address }).unwrap();
+    world.chain.send(VAULT, &pausePoolCall { pool: found.key.contract }).unwrap();
     assert!(world.vault(&found, trade, false).is_none());
     assert!(world.read(&found).swap(&at, 0, 1, trade.2).is_err());
 }

@@ -73,7 +73,7 @@ impl Boosted {
         let found = record.discover(done.logs.iter().find(|log| log.topics().first() == Some(&topic0)).unwrap());
         let found = found.unwrap();
         let amounts = vec![U256::ONE << 80; 2];
-        let call = fillCall { pool: found.address, tokens: found.coins.clone(), amounts };
+        let call = fillCall { pool: found.key.contract, tokens: found.coins.clone(), amounts };
         chain.send(FILLER, &call).unwrap();
         Self { world, found, share }
     }
@@ -92,7 +92,7 @@ impl Boosted {
             progress = reader.feed(&answers)?;
         };
         let coins = [TokenId(0), TokenId(1)].into_iter().collect();
-        Ok((Pool { address: self.found.address, product: self.found.product, coins, state }, rounds))
+        Ok((Pool { key: self.found.key, product: self.found.product, coins, state }, rounds))
     }
 
     fn fresh(&mut self) -> Pool {
@@ -109,7 +109,7 @@ impl Boosted {
     /// What the vault pays now.
     fn contract(&mut self, coin_in: u8, amount: U256) -> Option<U256> {
         let [token_in, token_out] = [coin_in, 1 - coin_in].map(|coin| self.found.coins[usize::from(coin)]);
-        let call = swapCall { pool: self.found.address, tokenIn: token_in, tokenOut: token_out, amount };
+        let call = swapCall { pool: self.found.key.contract, tokenIn: token_in, tokenOut: token_out, amount };
         self.world.chain.try_call(FILLER, &call).ok().map(|done| U256::from_be_slice(&done.output))
     }
 

@@ -159,7 +159,7 @@ fn a_buffer_is_announced_by_its_share_and_asked_for_its_asset() {
     let found = record.discover(&added(USDC.into_word(), vec![0; 96])).unwrap();
     assert_eq!((found.coins.clone(), found.product), (vec![USDC], Product::BalancerV3Buffer));
     let hash = keccak256([source.emitter, USDC].concat());
-    assert_eq!(found.address, Address::from_word(hash));
+    assert_eq!(found.key.contract, Address::from_word(hash));
     let question = record.unnamed_coin(&found).unwrap();
     assert_eq!(question.to, source.emitter);
     let selector = &keccak256("getERC4626BufferAsset(address)")[..4];

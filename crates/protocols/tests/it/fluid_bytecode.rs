@@ -151,7 +151,7 @@ impl World {
         let value = if ether { deposits[1] } else { U256::ZERO };
         chain.send_ether(POOL, &fillCall { deposits, loans }, value).unwrap();
         let pool = Discovered {
-            address: POOL,
+            key: POOL.into(),
             product: Product::FluidDexT1,
             coins: tokens.to_vec(),
             fee_pips: 0,
@@ -163,7 +163,7 @@ impl World {
     fn read(&mut self) -> Pool {
         let state = read_state(&mut self.chain, Product::FluidDexT1, &self.pool);
         let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
-        Pool { address: POOL, product: Product::FluidDexT1, coins, state }
+        Pool { key: POOL.into(), product: Product::FluidDexT1, coins, state }
     }
 
     /// Lets time pass, and the pool's keeper do something now and then.
@@ -373,7 +373,7 @@ pub fn share(seed: u64, replace: impl FnOnce(&mut Chain, Address, Address, u64))
     chain.send(POOL, &depositCall { assets: deep, receiver: OWNER }).unwrap();
     replace(&mut chain, asset, stored, rate.to());
     let found = Discovered {
-        address: POOL,
+        key: POOL.into(),
         product: Product::FluidFToken,
         coins: vec![asset, POOL],
         fee_pips: 0,
@@ -389,7 +389,7 @@ pub fn share(seed: u64, replace: impl FnOnce(&mut Chain, Address, Address, u64))
         }
         let state = read_state(&mut chain, Product::FluidFToken, &found);
         let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
-        let pool = Pool { address: POOL, product: Product::FluidFToken, coins, state };
+        let pool = Pool { key: POOL.into(), product: Product::FluidFToken, coins, state };
         let most = if random.one_in(4) { 3_000_000 } else { 60 };
         now += 1 + random.below(most);
         chain.set_block(1, now);

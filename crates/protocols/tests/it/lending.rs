@@ -115,7 +115,7 @@ fn honest(call: &Call) -> Vec<u8> {
 /// Reads a pool from what the chain says but for an odd answer.
 fn read(pool: Address, odd: impl Fn(&Call) -> Option<Vec<u8>>) -> Result<State, String> {
     let record = Product::CurveStableswap;
-    let pool = record.fixed_pools().into_iter().find(|listed| listed.address == pool).unwrap();
+    let pool = record.fixed_pools().into_iter().find(|listed| listed.key.contract == pool).unwrap();
     let mut reader = record.reader(&pool);
     let ReadProgress::Calls(calls) = reader.start() else { panic!("nothing is asked") };
     let answer = |call: &Call| Some(Bytes::from(odd(call).unwrap_or_else(|| honest(call))));

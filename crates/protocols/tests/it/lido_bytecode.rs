@@ -81,9 +81,9 @@ fn words(random: &mut Random, chain: &mut Chain, number: u64, paused: bool) {
 }
 
 fn pool(chain: &mut Chain, product: Product, address: Address, coins: [Address; 2]) -> Pool {
-    let found = Discovered { address, product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 };
+    let found = Discovered { key: address.into(), product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 };
     let state = read_state(chain, product, &found);
-    Pool { address, product, coins: [TokenId(0), TokenId(1)].into_iter().collect(), state }
+    Pool { key: address.into(), product, coins: [TokenId(0), TokenId(1)].into_iter().collect(), state }
 }
 
 /// Stakes: the model and the contract say what the shares are then worth, or both refuse. What is left, where it paid. The contract also takes

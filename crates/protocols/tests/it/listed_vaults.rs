@@ -140,11 +140,11 @@ impl World {
 
     /// The model and the contract say the same of a trade with what is owned, or the model refuses one for which liquidity would have to come from elsewhere.
     fn try_trade(&mut self, pool: &Pool, before: &After, at: &ExecutionBlock, coin_in: u8, amount: U256) -> bool {
-        let owned = self.chain.view(pool.address, &balanceOfCall { owner: OWNER });
+        let owned = self.chain.view(pool.key.contract, &balanceOfCall { owner: OWNER });
         if coin_in == 1 && amount > owned {
             return false;
         }
-        let contract = amount_of(self.chain.try_data(pool.address, vault_call(coin_in, amount).into()));
+        let contract = amount_of(self.chain.try_data(pool.key.contract, vault_call(coin_in, amount).into()));
         let model = pool.swap_after(at, before, coin_in, 1 - coin_in, amount);
         // what comes in on the way is not counted towards what may go out
         let limited = matches!(model, Err(SwapError::LimitExceeded { .. })) && *before != After::Unchanged;
@@ -175,7 +175,7 @@ impl World {
             let at = self.pass(seconds);
             let (coin_in, amount) = (u8::from(self.random.coin()), self.random.log_uniform(bits));
             if self.try_trade(&pool, &After::Unchanged, &at, coin_in, amount) && turn % 2 == 0 {
-                self.chain.send_data(pool.address, vault_call(coin_in, amount).into()).unwrap();
+                self.chain.send_data(pool.key.contract, vault_call(coin_in, amount).into()).unwrap();
                 let first = pool.swap(&at, coin_in, 1 - coin_in, amount).unwrap();
                 let (next, amount) = (u8::from(self.random.coin()), self.random.log_uniform(bits));
                 self.try_trade(&pool, &first.after, &at, next, amount);

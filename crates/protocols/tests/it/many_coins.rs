@@ -92,7 +92,7 @@ fn common(call: &Call, tokens: &[Address], balances: &[U256]) -> Option<Vec<u8>>
 #[test]
 fn a_weighted_pool_is_announced_read_and_followed() {
     let pool = announced(vec![A, B]);
-    assert_eq!((pool.address, pool.coins.as_slice()), (POOL, &[A, B][..]));
+    assert_eq!((pool.key.contract, pool.coins.as_slice()), (POOL, &[A, B][..]));
     let balances = [e(12), e(24)];
     let (state, product) = read(&pool, |call| {
         common(call, &[A, B], &balances).or_else(|| match call.data.get(..4)?.try_into().ok()? {

@@ -52,7 +52,7 @@ impl Venue {
         let record = product;
         let discovered = record.discover(created.logs.last().unwrap()).unwrap();
         assert_eq!((discovered.product, &discovered.coins[..]), (product, &coins[..]));
-        let pair = discovered.address;
+        let pair = discovered.key.contract;
         let state = crate::support::chain::read_state(&mut chain, record, &discovered);
         Self { chain, coins, pair, router, harness, record, state }
     }

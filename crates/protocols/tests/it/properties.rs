@@ -13,7 +13,7 @@ use proptest::{prelude::*, test_runner::RngSeed};
 const AT: ExecutionBlock = ExecutionBlock { number: 1, timestamp: 1_700_000_000 };
 
 fn pool(product: Product, state: PoolState) -> Pool {
-    Pool { address: Address::repeat_byte(1), product, coins: [TokenId(2), TokenId(3)].into_iter().collect(), state }
+    Pool { key: Address::repeat_byte(1).into(), product, coins: [TokenId(2), TokenId(3)].into_iter().collect(), state }
 }
 
 fn swap(pool: &Pool, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {

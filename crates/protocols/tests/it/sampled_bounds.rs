@@ -186,7 +186,7 @@ fn pool(dice: &mut Random) -> Pool {
         PoolState::BalancerV2(state) => state.coins(),
         _ => unreachable!("none is rolled"),
     };
-    Pool { address: Address::ZERO, product, coins: (0..coins as u32).map(TokenId).collect(), state }
+    Pool { key: Address::ZERO.into(), product, coins: (0..coins as u32).map(TokenId).collect(), state }
 }
 
 /// What was seen of one product; how far above, of trades that take up to a third of what there is.

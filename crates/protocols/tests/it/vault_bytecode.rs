@@ -59,14 +59,14 @@ pub fn with_asset(asset: Address) -> Chain {
 }
 
 pub fn discovered(product: Product, vault: Address, coins: [Address; 2]) -> Discovered {
-    Discovered { address: vault, product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 }
+    Discovered { key: vault.into(), product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 }
 }
 
 /// A pool as its product's reader sees it.
 pub fn read(chain: &mut Chain, of: &Discovered) -> Pool {
     let state = read_state(chain, of.product, of);
     let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
-    Pool { address: of.address, product: of.product, coins, state }
+    Pool { key: of.key, product: of.product, coins, state }
 }
 
 pub fn amount_of(done: Result<Done, Reason>) -> Option<U256> {
@@ -84,7 +84,7 @@ pub fn vault_call(coin_in: u8, amount: U256) -> Vec<u8> {
 
 /// The model and the contract say the same of one trade; true where it pays.
 fn same(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, coin_in: u8, amount: U256) -> bool {
-    let contract = amount_of(chain.try_data(pool.address, vault_call(coin_in, amount).into()));
+    let contract = amount_of(chain.try_data(pool.key.contract, vault_call(coin_in, amount).into()));
     let model = pool.swap_after(at, before, coin_in, 1 - coin_in, amount);
     assert_eq!(
         model.as_ref().ok().map(|swap| swap.amount_out),

@@ -247,10 +247,10 @@ impl World {
     fn read(&mut self) -> Pool {
         let product = Product::MorphoVaultV2;
         let coins = vec![ASSET, VAULT];
-        let found = Discovered { address: VAULT, product, coins, fee_pips: 0, tick_spacing: 0 };
+        let found = Discovered { key: VAULT.into(), product, coins, fee_pips: 0, tick_spacing: 0 };
         let state = read_state(&mut self.chain, product, &found);
         let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
-        Pool { address: VAULT, product, coins, state }
+        Pool { key: VAULT.into(), product, coins, state }
     }
 
     /// What trades pay that are made in one transaction; `None` from the first on that is refused.

@@ -32,7 +32,13 @@ sol! {
 /// A listed vault as its reader sees it, where each question is answered by a number, or with a revert.
 fn answered(coins: [Address; 2], number: impl Fn(&Call) -> Option<U256>) -> State {
     let [asset, address] = coins;
-    let found = Discovered { address, product: Product::Erc4626, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 };
+    let found = Discovered {
+        key: address.into(),
+        product: Product::Erc4626,
+        coins: coins.to_vec(),
+        fee_pips: 0,
+        tick_spacing: 0,
+    };
     let mut reader = Product::Erc4626.reader(&found);
     let ReadProgress::Calls(calls) = reader.start() else { panic!("nothing is asked") };
     let answer = |call: &Call| match call.data[..4].try_into().unwrap() {

@@ -29,7 +29,7 @@ fn wrapped_ether_pays_what_the_model_says() {
     chain.place(WETH, "WETH9", &[]);
     let coins = [TokenId(0), TokenId(1)].into_iter().collect();
     let pool = Pool {
-        address: WETH,
+        key: WETH.into(),
         product: Product::WrappedEther,
         coins,
         state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),

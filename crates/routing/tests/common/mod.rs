@@ -54,7 +54,7 @@ pub(crate) fn market(count: usize, sketches: &[Sketch]) -> Arc<Market> {
 pub(crate) fn wrapper() -> Pool {
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
     Pool {
-        address: WETH,
+        key: WETH.into(),
         product: Product::WrappedEther,
         coins,
         state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
@@ -74,7 +74,7 @@ pub(crate) fn pool(at: usize, sketch: &Sketch) -> Pool {
         let state = uniswap_v2::State { reserve0, reserve1, fee_bps: 30 };
         (Product::UniswapV2, PoolState::UniswapV2(state))
     };
-    Pool { address: Address::from(word), product, coins, state }
+    Pool { key: Address::from(word).into(), product, coins, state }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

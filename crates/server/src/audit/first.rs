@@ -109,5 +109,5 @@ fn probe(market: &Market, token: TokenId, pools: &[PoolId]) -> Option<Probe> {
     let coin_in = pool.coin_index(token)?;
     let decimals = market.tokens().get(token)?.decimals;
     let amount_in = U256::from(10).pow(U256::from(decimals.min(30)));
-    Some(Probe { pool: pool.address, coin_in, coin_out: u8::from(coin_in == 0), amount_in })
+    Some(Probe { pool: pool.key.contract, coin_in, coin_out: u8::from(coin_in == 0), amount_in })
 }

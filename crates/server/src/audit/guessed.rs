@@ -41,7 +41,11 @@ impl Audit {
     /// Pools of some tokens that were guessed and are not proven.
     pub fn unproven_of(&self, published: &Published, tokens: &[TokenId]) -> Vec<Address> {
         let of_them = |pool: &Pool| tokens.iter().any(|token| pool.coin_index(*token).is_some());
-        self.unproven(published).map(|(_, pool)| pool).filter(|pool| of_them(pool)).map(|pool| pool.address).collect()
+        self.unproven(published)
+            .map(|(_, pool)| pool)
+            .filter(|pool| of_them(pool))
+            .map(|pool| pool.key.contract)
+            .collect()
     }
 
     /// Whether a pool was guessed and is not proven.
@@ -54,7 +58,7 @@ impl Audit {
         let market = &published.head.market;
         let due = |pool: &Pool| {
             let due = guess(pool).is_some_and(|guess| self.guessed.is_due(&guess, market.block().number));
-            due && !self.quarantine.holds(market, pool.address)
+            due && !self.quarantine.holds(market, pool.key.contract)
         };
         let (_, pool) = self.unproven(published).find(|(_, pool)| due(pool))?;
         Some(of_the_round(published, pool, 0))
@@ -77,7 +81,7 @@ impl Audit {
 }
 
 fn guess(pool: &Pool) -> Option<(Address, &'static str)> {
-    Some((pool.address, pool.product.guessed_as(pool)?))
+    Some((pool.key.contract, pool.product.guessed_as(pool)?))
 }
 
 fn guess_of(market: &Market, pool: Address) -> Option<(Address, &'static str)> {

@@ -71,7 +71,7 @@ impl Queue {
             let (lap, at) = (self.round / pools.len(), self.round % pools.len());
             self.round = self.round.wrapping_add(1);
             let pool = pools.get(at)?;
-            if !pool.product.wraps_ether() && !aside(pool.address) {
+            if !pool.product.wraps_ether() && !aside(pool.key.contract) {
                 return Some(of_the_round(published, pool, lap));
             }
         }
@@ -92,7 +92,7 @@ pub(super) fn of_the_round(published: &Published, pool: &Pool, lap: usize) -> Pr
     let amount_in = U256::try_from(amount.clamp(1.0, 1e36)).unwrap_or(U256::ONE);
     // A pool has at most as many coins as a byte counts.
     let [coin_in, coin_out] = [from, to].map(|coin| u8::try_from(coin).unwrap_or(0));
-    Probe { pool: pool.address, coin_in, coin_out, amount_in }
+    Probe { pool: pool.key.contract, coin_in, coin_out, amount_in }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ fn single_route(draft: &Draft, question: &Request, route: &Route) -> SingleRoute
     let step = |step: &Step| {
         let pool = market.pool(step.pool)?;
         let (token_in, token_out) = (address(step.token_in)?, address(step.token_out)?);
-        Some(SingleStep { protocol: pool.product.id(), pool: Eip55(pool.address), token_in, token_out })
+        Some(SingleStep { protocol: pool.product.id(), pool: Eip55(pool.key.contract), token_in, token_out })
     };
     SingleRoute {
         steps: route.steps.iter().filter_map(step).collect(),
@@ -108,7 +108,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
     let market = &draft.published.head.market;
     let mut products: Vec<(Product, usize)> = Vec::new();
     let mut pools = 0;
-    let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.address)?, pool.product)));
+    let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.key.contract)?, pool.product)));
     for (id, product) in all {
         // what no quote uses is not the request's doing
         if question.filter.allows(id, product) || !draft.aside.filter.allows(id, product) {

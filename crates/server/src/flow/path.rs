@@ -73,7 +73,7 @@ fn path_step(
         id: step_id(index),
         after,
         protocol: pool.product.id(),
-        pool: Eip55(pool.address),
+        pool: Eip55(pool.key.contract),
         token_in: address(step.token_in)?,
         token_out: address(step.token_out)?,
         amount_in: step.amount_in.into(),

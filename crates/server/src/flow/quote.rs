@@ -171,7 +171,7 @@ fn note_use(app: &App, draft: &Draft) {
     for step in &draft.solution.route.steps {
         if let Some(pool) = draft.published.head.market.pool(step.pool) {
             let Step { coin_in, coin_out, amount_in, .. } = *step;
-            app.audit.used(Probe { pool: pool.address, coin_in, coin_out, amount_in });
+            app.audit.used(Probe { pool: pool.key.contract, coin_in, coin_out, amount_in });
         }
     }
 }
@@ -274,7 +274,7 @@ fn new_id(now_ms: u64) -> Uuid {
 fn plan(draft: &Draft) -> Plan {
     let market = &draft.published.head.market;
     let stored = |step: &braid_routing::Step| {
-        let pool = market.pool(step.pool)?.address;
+        let pool = market.pool(step.pool)?.key.contract;
         Some(StoredStep { pool, coin_in: step.coin_in, coin_out: step.coin_out, share: step.share })
     };
     Plan {

@@ -206,12 +206,12 @@ fn market_with(weth: u128, more_tokens: &[(Address, &str, u8)], more_pools: &[Ro
             let (first, second) = if a.0 < b.0 { (a, b) } else { (b, a) };
             let coins = [first, second].iter().map(|side| tokens.id(side.0).unwrap()).collect();
             let state = uniswap_v2::State { reserve0: first.1, reserve1: second.1, fee_bps: 30 };
-            Pool { address: Address::with_last_byte(number), product, coins, state: PoolState::UniswapV2(state) }
+            Pool { key: Address::with_last_byte(number).into(), product, coins, state: PoolState::UniswapV2(state) }
         })
         .collect();
     let ether = [NATIVE_ETHER, WETH].iter().map(|token| tokens.id(*token).unwrap()).collect();
     pools.push(Pool {
-        address: WETH,
+        key: WETH.into(),
         product: Product::WrappedEther,
         coins: ether,
         state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),

@@ -182,7 +182,7 @@ fn write_pools(transaction: &WriteTransaction, sum: &mut Sum, changes: &Changes)
         pools.drop_key(pool.as_slice())?;
     }
     for pool in &changes.changed {
-        pools.put(pool.address.as_slice(), &record::encode(pool)?)?;
+        pools.put(pool.key.contract.as_slice(), &record::encode(pool)?)?;
     }
     Ok(())
 }
@@ -262,7 +262,7 @@ fn write_journal(
     // Blocks that were replaced, and this block's own entry if it is met a second time.
     let first_gone = rolled_back_to.map_or(block.number, |height| height.saturating_add(1)).min(block.number);
     let mut gone = Vec::new();
-    let mut changed: Vec<Address> = changes.changed.iter().map(|pool| pool.address).collect();
+    let mut changed: Vec<Address> = changes.changed.iter().map(|pool| pool.key.contract).collect();
     changed.extend(&changes.removed);
     let first = first_gone.to_be_bytes();
     for entry in journal.table.range(&first[..]..)? {

@@ -34,7 +34,12 @@ fn tokens(count: u8) -> Arc<Tokens> {
 fn pair(byte: u8, reserve: u128) -> Pool {
     let state = uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 };
     let coins = [TokenId(2), TokenId(3)].into_iter().collect();
-    Pool { address: Address::repeat_byte(byte), product: Product::UniswapV2, coins, state: PoolState::UniswapV2(state) }
+    Pool {
+        key: Address::repeat_byte(byte).into(),
+        product: Product::UniswapV2,
+        coins,
+        state: PoolState::UniswapV2(state),
+    }
 }
 
 fn concentrated(byte: u8) -> Pool {
@@ -45,7 +50,7 @@ fn concentrated(byte: u8) -> Pool {
         liquidity: 5,
         fee_pips: 3_000,
         tick_spacing: 60,
-        ticks: Arc::from(ticks),
+        costs: Default::default(),
         costs: Default::default(),
     };
     Pool { product: Product::UniswapV3, state: PoolState::UniswapV3(state), ..pair(byte, 0) }
@@ -54,7 +59,7 @@ fn concentrated(byte: u8) -> Pool {
 fn known(byte: u8, announced_at: u64) -> (Address, Option<KnownPool>) {
     let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
     let address = Address::repeat_byte(byte);
-    let pool = Discovered { address, product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
+    let pool = Discovered { key: address.into(), product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
     (address, Some(KnownPool { pool, announced_at, left_out: None }))
 }
 
@@ -132,7 +137,7 @@ fn blocks_changes_roll_backs_and_removals_leave_exactly_the_newest_market() {
     write(dir.path(), &[one, two, three, forked.clone()]);
     let saved = reopen(dir.path());
     same(&saved, &forked.market);
-    assert_eq!(saved.known.iter().map(|known| known.pool.address.0[0]).collect::<Vec<_>>(), [1, 3, 5]);
+    assert_eq!(saved.known.iter().map(|known| known.pool.key.contract.0[0]).collect::<Vec<_>>(), [1, 3, 5]);
     let journal: Vec<_> = saved.journal.iter().map(|entry| (entry.number, entry.hash)).collect();
     assert_eq!(journal, [(10, block(10).hash), (11, fork.hash)]);
     let changed: Vec<u8> = saved.journal[1].changed.iter().map(|pool| pool.0[0]).collect();

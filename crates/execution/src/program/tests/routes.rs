@@ -101,7 +101,7 @@ impl Maker {
             }),
         };
         let address = if product == Product::WrappedEther { WETH } else { Address::repeat_byte(0x80 + id) };
-        self.pools.push(Pool { address, product, coins: coins.into_iter().collect(), state });
+        self.pools.push(Pool { key: address.into(), product, coins: coins.into_iter().collect(), state });
         PoolId(u32::from(id))
     }
 

@@ -107,7 +107,7 @@ impl Protocol for BalancerV2 {
         if coins.len() > MAX_COINS {
             return Err(DecodeError::State { pool: address, what: "more coins than a pool can have here" });
         }
-        Ok(Discovered { address, product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered { key: address.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
     }
 
     fn freshness_topics(&self) -> &'static [B256] {

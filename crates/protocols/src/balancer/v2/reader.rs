@@ -109,19 +109,19 @@ impl PoolReader {
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {
-        impossible(self.pool.address, what)
+        impossible(self.pool.key.contract, what)
     }
 
     /// The coins but the pool's own token, which comes last.
     fn others(&self) -> &[Address] {
         match self.pool.coins.split_last() {
-            Some((last, others)) if *last == self.pool.address => others,
+            Some((last, others)) if *last == self.pool.key.contract => others,
             _ => &self.pool.coins,
         }
     }
 
     fn first_round(&self) -> Vec<Question> {
-        let to = self.pool.address;
+        let to = self.pool.key.contract;
         let mut asked =
             vec![ask(to, &getPoolIdCall {}), ask(to, &getNormalizedWeightsCall {}), ask(to, &getRateProvidersCall {})];
         asked.extend(FACTORIES.iter().map(|(factory, _)| ask(*factory, &isPoolFromFactoryCall { pool: to })));
@@ -131,7 +131,7 @@ impl PoolReader {
 
     fn fixed(&self, answers: &mut Answers<'_>) -> Result<Fixed, DecodeError> {
         let pool_id = answers.next::<getPoolIdCall>()?;
-        if pool_id.get(..20) != Some(self.pool.address.as_slice()) {
+        if pool_id.get(..20) != Some(self.pool.key.contract.as_slice()) {
             return Err(self.impossible("the vault knows it by another address"));
         }
         let weights = answers.try_next::<getNormalizedWeightsCall>();
@@ -181,7 +181,7 @@ impl PoolReader {
         }
         // the vault lists a pool's own token among its coins, in the order of addresses
         if providers.len() == coins.len() + 1 {
-            let place = coins.iter().take_while(|coin| **coin < self.pool.address).count();
+            let place = coins.iter().take_while(|coin| **coin < self.pool.key.contract).count();
             providers.remove(place);
         }
         let rated = providers.iter().any(|provider| !provider.is_zero());
@@ -194,7 +194,7 @@ impl PoolReader {
     }
 
     fn second_round(&self, fixed: &Fixed) -> Vec<Question> {
-        let to = self.pool.address;
+        let to = self.pool.key.contract;
         let mut asked = vec![
             ask(VAULT, &getPoolTokensCall { poolId: fixed.pool_id }),
             ask(to, &getSwapFeePercentageCall {}),
@@ -251,7 +251,7 @@ impl PoolReader {
                 let said = if providers.is_empty() { Vec::new() } else { answers.next::<getScalingFactorsCall>()? };
                 let (amp_times_1000, invariant) = (amplification.value, *invariant);
                 let pool = StablePool { balances, scaling_factors, amp_times_1000, fee_wad, invariant };
-                let place = held.tokens.iter().position(|token| *token == self.pool.address);
+                let place = held.tokens.iter().position(|token| *token == self.pool.key.contract);
                 let mut model = StableModel { pool, own: None, rates: ArrayVec::new() };
                 let earnings = self.rates(&mut model, providers, own.as_ref(), answers)?;
                 if let Some(own) = own {
@@ -272,7 +272,7 @@ impl PoolReader {
 
     /// What the vault holds of each coin: the pool's own token left out.
     fn balances(&self, held: &getPoolTokensReturn) -> Result<ArrayVec<U256, MAX_COINS>, DecodeError> {
-        let others = || held.tokens.iter().zip(&held.balances).filter(|(token, _)| **token != self.pool.address);
+        let others = || held.tokens.iter().zip(&held.balances).filter(|(token, _)| **token != self.pool.key.contract);
         let same = others().map(|(token, _)| token).eq(self.others());
         if !same || held.tokens.len() != held.balances.len() || self.pool.coins.len() > MAX_COINS {
             return Err(self.impossible("other coins than those that it announced"));
@@ -314,7 +314,7 @@ impl PoolReader {
             let too_large = || self.impossible("a rate too large");
             *factor = scaled(rate).ok_or_else(too_large)?;
             let next_factor = scaled(next_rate).ok_or_else(too_large)?;
-            let expires = narrow(self.pool.address, expires, "an expiry beyond 64 bits")?;
+            let expires = narrow(self.pool.key.contract, expires, "an expiry beyond 64 bits")?;
             model.rates.push(Rate { expires, next_factor, plain_factor, provider });
             earnings.push(Earning { rate, next_rate, last_rate, exempt });
         }
@@ -351,7 +351,7 @@ impl StateReader for PoolReader {
 
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
         let asked = std::mem::take(&mut self.asked);
-        let mut answers = Answers::new(self.pool.address, &asked, answers)?;
+        let mut answers = Answers::new(self.pool.key.contract, &asked, answers)?;
         if let Some(fixed) = &self.fixed {
             let state = self.state(fixed, &mut answers)?;
             return Ok(ReadProgress::Done(PoolState::BalancerV2(state.into())));

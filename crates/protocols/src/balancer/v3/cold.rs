@@ -156,7 +156,7 @@ impl Protocol for BalancerV3 {
         if coins.len() > MAX_COINS {
             return Err(left_out("more coins than a pool can have here"));
         }
-        Ok(Discovered { address: event.pool, product: *product, coins, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered { key: event.pool.into(), product: *product, coins, fee_pips: 0, tick_spacing: 0 })
     }
 
     fn freshness_topics(&self) -> &'static [B256] {

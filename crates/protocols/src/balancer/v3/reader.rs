@@ -94,11 +94,11 @@ impl PoolReader {
     }
 
     fn impossible(&self, what: &'static str) -> DecodeError {
-        impossible(self.pool.address, what)
+        impossible(self.pool.key.contract, what)
     }
 
     fn round(&self) -> Vec<Question> {
-        let pool = self.pool.address;
+        let pool = self.pool.key.contract;
         let mut asked = vec![
             ask(VAULT, &getPoolTokenInfoCall { pool }),
             ask(VAULT, &getPoolTokenRatesCall { pool }),
@@ -148,7 +148,7 @@ impl PoolReader {
         };
         let (pool_paused, vault_paused) = (answers.next::<isPoolPausedCall>()?, answers.next::<isVaultPausedCall>()?);
         let timestamp = answers.next::<getCurrentBlockTimestampCall>()?;
-        let timestamp = narrow(self.pool.address, timestamp, "a time beyond 64 bits")?;
+        let timestamp = narrow(self.pool.key.contract, timestamp, "a time beyond 64 bits")?;
         let kind = self.kind(answers)?;
         let fee = self.fee(&config, &hooks, answers)?;
         let mut generation = self.was.as_ref().map(|was| was.generation);
@@ -180,7 +180,7 @@ impl PoolReader {
         });
         self.rated = info.tokenInfo.iter().take(n).map(|info| !info.rateProvider.is_zero()).collect();
         let state = State {
-            pool: self.pool.address,
+            pool: self.pool.key.contract,
             coins: coins.collect(),
             kind,
             generation,
@@ -261,11 +261,11 @@ impl StateReader for PoolReader {
         let short = DecodeError::AnswerCount { expected: asked.len(), got: answers.len() };
         let (own, of_vaults) = answers.split_at_checked(asked.len()).ok_or(short.clone())?;
         if !asked.is_empty() {
-            let mut own = Answers::new(self.pool.address, &asked, own)?;
+            let mut own = Answers::new(self.pool.key.contract, &asked, own)?;
             self.itself = Some(self.understand(&mut own)?);
         }
         let rated = |coin: u8| self.rated.get(usize::from(coin)) == Some(&true);
-        let more = self.followed.feed(self.pool.address, of_vaults, rated)?;
+        let more = self.followed.feed(self.pool.key.contract, of_vaults, rated)?;
         if !more.is_empty() {
             return Ok(ReadProgress::Calls(more));
         }

@@ -74,7 +74,7 @@ pub(in crate::curve) fn holds(pool: Address) -> bool {
 /// All of them, as pools of the coins themselves.
 pub(in crate::curve) fn pools() -> impl Iterator<Item = Discovered> {
     LISTED.iter().map(|listed| Discovered {
-        address: listed.pool,
+        key: listed.pool.into(),
         product: Product::CurveStableswap,
         coins: listed.coins.iter().map(|(coin, _)| *coin).collect(),
         fee_pips: 0,

@@ -55,7 +55,7 @@ const IS_FROZEN: usize = 57;
 
 /// A reader of a listed lending pool; `None` for any other pool.
 pub(in crate::curve) fn reader(pool: &Discovered) -> Option<Box<dyn StateReader>> {
-    let listed = listed::find(pool.address)?;
+    let listed = listed::find(pool.key.contract)?;
     Some(Box::new(LendingReader { listed, asked: Vec::new() }))
 }
 

@@ -65,7 +65,7 @@ pub(in crate::erc4626) struct WrappedReader {
 impl WrappedReader {
     pub(in crate::erc4626) fn new(pool: &Discovered) -> Self {
         let asset = pool.coins.first().copied().unwrap_or_default();
-        Self { wrapped: pool.address, asset, behind: None, asked: Vec::new() }
+        Self { wrapped: pool.key.contract, asset, behind: None, asked: Vec::new() }
     }
 
     /// A reader that knows the contracts behind from an earlier reading.

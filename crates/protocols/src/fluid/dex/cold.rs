@@ -99,7 +99,7 @@ impl Protocol for DexT1 {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.dex,
+            key: event.dex.into(),
             product: Product::FluidDexT1,
             coins: vec![event.supplyToken, event.borrowToken],
             fee_pips: 0,
@@ -129,17 +129,17 @@ impl Protocol for DexT1 {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(DexReader::new(pool.address, coins(pool), None))
+        Box::new(DexReader::new(pool.key.contract, coins(pool), None))
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         let was = if let State::Storage(storage) = was { Some(storage.clone()) } else { None };
-        Box::new(DexReader::new(pool.address, coins(pool), was))
+        Box::new(DexReader::new(pool.key.contract, coins(pool), was))
     }
 
     fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         match was {
-            State::Storage(storage) => Box::new(CentreReader::new(pool.address, storage.clone())),
+            State::Storage(storage) => Box::new(CentreReader::new(pool.key.contract, storage.clone())),
             State::Snapshot(_) => self.reader_again(pool, was),
         }
     }

@@ -74,7 +74,7 @@ impl Protocol for FToken {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.token,
+            key: event.token.into(),
             product: Product::FluidFToken,
             coins: vec![event.asset, event.token],
             fee_pips: 0,
@@ -98,7 +98,7 @@ impl Protocol for FToken {
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         let asset = pool.coins.first().copied().unwrap_or_default();
-        Box::new(FTokenReader::new(pool.address, asset))
+        Box::new(FTokenReader::new(pool.key.contract, asset))
     }
 
     fn swap(

@@ -105,7 +105,7 @@ impl Protocol for VaultV2Protocol {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: event.newVaultV2,
+            key: event.newVaultV2.into(),
             product: Product::MorphoVaultV2,
             coins: vec![event.asset, event.newVaultV2],
             fee_pips: 0,

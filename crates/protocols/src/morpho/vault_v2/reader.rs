@@ -144,7 +144,7 @@ fn market_id(params: &MarketParams) -> B256 {
 impl VaultV2Reader {
     pub(super) fn new(pool: &Discovered) -> Self {
         let asset = pool.coins.first().copied().unwrap_or_default();
-        Self { vault: pool.address, asset, asked: Vec::new(), stage: Stage::Itself, read: Read::default() }
+        Self { vault: pool.key.contract, asset, asked: Vec::new(), stage: Stage::Itself, read: Read::default() }
     }
 
     const fn odd(&self, what: &'static str) -> DecodeError {
@@ -234,7 +234,7 @@ impl VaultV2Reader {
             (Some(MORPHO_BLUE), None, Some(count), None) => (false, count),
             (None, None, None, Some(vault)) => {
                 let inner = Discovered {
-                    address: vault,
+                    key: vault.into(),
                     product: Product::Metamorpho,
                     coins: vec![self.asset, vault],
                     fee_pips: 0,

@@ -168,7 +168,7 @@ impl World {
     pub fn read(&mut self, found: &Discovered) -> Pool {
         let state = read_state(&mut self.chain, found.product, found);
         Pool {
-            address: found.address,
+            key: found.key.contract.into(),
             product: found.product,
             coins: [TokenId(0), TokenId(1)].into_iter().collect(),
             state,

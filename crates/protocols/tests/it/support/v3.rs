@@ -107,7 +107,7 @@ impl Venue {
         let record = code.record();
         let pool = record.discover(&created.logs[0]).unwrap();
         assert_eq!((pool.fee_pips, pool.tick_spacing, &pool.coins[..]), (fee_pips, tick_spacing, &coins[..]));
-        let max_liquidity = chain.view(pool.address, &maxLiquidityPerTickCall {});
+        let max_liquidity = chain.view(pool.key.contract, &maxLiquidityPerTickCall {});
         let state = read_state(&mut chain, record, &pool);
         Self { chain, harness, pool, record, state, max_liquidity, positions: Vec::new() }
     }
@@ -120,19 +120,19 @@ impl Venue {
     /// Sends a transaction and applies every log of the pool to the model's state.
     pub fn send(&mut self, to: Address, call: &impl SolCall) -> Result<(), Reason> {
         let done = self.chain.send(to, call)?;
-        for log in done.logs.iter().filter(|log| log.address == self.pool.address) {
+        for log in done.logs.iter().filter(|log| log.address == self.pool.key.contract) {
             assert_ne!(self.record.apply(&mut self.state, log).unwrap(), Freshness::Stale);
         }
         Ok(())
     }
 
     pub fn initialise(&mut self, sqrt_price_x96: U256) {
-        self.send(self.pool.address, &initializeCall { sqrtPriceX96: sqrt_price_x96.to() }).unwrap();
+        self.send(self.pool.key.contract, &initializeCall { sqrtPriceX96: sqrt_price_x96.to() }).unwrap();
     }
 
     /// Mints; a range that the pool refuses (a tick would hold too much) is left out.
     pub fn mint(&mut self, lower: i32, upper: i32, liquidity: u128) {
-        let call = mintCall { pool: self.pool.address, lower: tick(lower), upper: tick(upper), liquidity };
+        let call = mintCall { pool: self.pool.key.contract, lower: tick(lower), upper: tick(upper), liquidity };
         if self.send(self.harness, &call).is_ok() {
             self.positions.push((lower, upper, liquidity));
         }
@@ -144,19 +144,19 @@ impl Venue {
         if held == 0 {
             return;
         }
-        let call = burnCall { pool: self.pool.address, lower: tick(lower), upper: tick(upper), liquidity };
+        let call = burnCall { pool: self.pool.key.contract, lower: tick(lower), upper: tick(upper), liquidity };
         self.send(self.harness, &call).unwrap();
         self.positions[position].2 = held - liquidity;
     }
 
     /// Swaps without keeping the changes.
     pub fn try_swap(&mut self, zero_for_one: bool, amount_in: U256) -> Result<Outcome, Reason> {
-        let call = swapPoolCall { pool: self.pool.address, zeroForOne: zero_for_one, amountIn: amount_in };
+        let call = swapPoolCall { pool: self.pool.key.contract, zeroForOne: zero_for_one, amountIn: amount_in };
         let done = self.chain.try_call(self.harness, &call)?;
         let amounts = swapPoolCall::abi_decode_returns(&done.output).unwrap();
         let (paid, received) =
             if zero_for_one { (amounts.amount0, amounts.amount1) } else { (amounts.amount1, amounts.amount0) };
-        let log = done.logs.iter().find(|log| log.address == self.pool.address).unwrap();
+        let log = done.logs.iter().find(|log| log.address == self.pool.key.contract).unwrap();
         // PancakeSwap's event has two more words at its end
         let event = Swap::abi_decode_data(log.data.data.get(..160).unwrap()).unwrap();
         let (_, _, sqrt_price_x96, liquidity, tick) = event;
@@ -170,7 +170,7 @@ impl Venue {
 
     /// Swaps and keeps the changes in both the chain and the model.
     pub fn swap(&mut self, zero_for_one: bool, amount_in: U256) -> Result<(), Reason> {
-        let call = swapPoolCall { pool: self.pool.address, zeroForOne: zero_for_one, amountIn: amount_in };
+        let call = swapPoolCall { pool: self.pool.key.contract, zeroForOne: zero_for_one, amountIn: amount_in };
         self.send(self.harness, &call)
     }
 

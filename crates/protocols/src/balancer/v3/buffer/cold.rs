@@ -92,7 +92,7 @@ impl Protocol for BalancerV3Buffer {
             return Err(malformed);
         }
         Ok(Discovered {
-            address: address_of(event.wrappedToken),
+            key: address_of(event.wrappedToken).into(),
             product: Product::BalancerV3Buffer,
             coins: vec![event.wrappedToken],
             fee_pips: 0,

@@ -75,7 +75,7 @@ impl BufferReader {
 
     fn hear_itself(&mut self, answers: &mut Answers<'_>) -> Result<(), DecodeError> {
         let (asset, wrapped) = self.coins();
-        let odd = |what| Err(impossible(self.pool.address, what));
+        let odd = |what| Err(impossible(self.pool.key.contract, what));
         let held = answers.next::<getBufferBalanceCall>()?;
         let paused = answers.next::<areBuffersPausedCall>()?;
         if answers.next::<assetCall>()? != asset {
@@ -144,7 +144,7 @@ impl StateReader for BufferReader {
         }
         let (own, behind) = answers.split_at(asked.len());
         if !asked.is_empty() {
-            let mut own = Answers::new(self.pool.address, &asked, own)?;
+            let mut own = Answers::new(self.pool.key.contract, &asked, own)?;
             self.hear_itself(&mut own)?;
         }
         let progress = match (&mut self.behind, self.kind) {
