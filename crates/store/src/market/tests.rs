@@ -50,7 +50,7 @@ fn concentrated(byte: u8) -> Pool {
         liquidity: 5,
         fee_pips: 3_000,
         tick_spacing: 60,
-        costs: Default::default(),
+        ticks: Arc::from(ticks),
         costs: Default::default(),
     };
     Pool { product: Product::UniswapV3, state: PoolState::UniswapV3(state), ..pair(byte, 0) }
