@@ -99,7 +99,7 @@ struct Round {
 }
 
 enum Slot {
-    /// The reader, the calls that it waits for, and the product that the pool was announced as.
+    /// The reader, the calls that it waits for, and the product that the pool was announced as, or read as before.
     Reading(Box<dyn StateReader>, Vec<Call>, Product),
     Done(Result<Read, DecodeError>),
 }
@@ -109,17 +109,19 @@ impl Round {
         let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.key.contract)?));
         let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.key.contract));
         let slot = |pool: &Discovered| {
-            let protocol = pool.product;
-            let short = if lens { protocol.lens_reader(pool) } else { None };
-            let long = || match was(pool) {
-                Some(was) if restless(pool) => protocol.reader_each_block(pool, &was.state),
-                Some(was) => protocol.reader_again(pool, &was.state),
-                None => protocol.reader(pool),
+            let was = was(pool);
+            // A pool that was read is known better than its announcement, which may speak for several products.
+            let product = was.map_or(pool.product, |was| was.product);
+            let short = if lens { product.lens_reader(pool) } else { None };
+            let long = || match was {
+                Some(was) if restless(pool) => product.reader_each_block(pool, &was.state),
+                Some(was) => product.reader_again(pool, &was.state),
+                None => product.reader(pool),
             };
             let mut reader = short.unwrap_or_else(long);
             match reader.start() {
-                ReadProgress::Calls(calls) => Slot::Reading(reader, calls, pool.product),
-                ReadProgress::Done(state) => Slot::Done(Ok((state, reader.product().unwrap_or(pool.product)))),
+                ReadProgress::Calls(calls) => Slot::Reading(reader, calls, product),
+                ReadProgress::Done(state) => Slot::Done(Ok((state, reader.product().unwrap_or(product)))),
             }
         };
         Self { slots: pools.iter().map(slot).collect() }
