@@ -20,7 +20,7 @@ pub struct BlockChange {
     /// Pools announced in this block, in the order of the logs.
     pub announced: Vec<Discovered>,
     /// Emitters of freshness events that are no pool of the market: left-out pools may be among them.
-    pub strangers: BTreeSet<Address>,
+    pub unknown_emitters: BTreeSet<Address>,
     /// Emitters of freshness events that are no pool of the market and may be one, by what they emitted.
     pub suggested: Vec<Discovered>,
     /// Contracts whose lists of pools may be longer.
@@ -55,7 +55,7 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
                     apply_one(market, id, log, &mut working, &mut change);
                 }
                 if !heard {
-                    change.strangers.insert(log.address);
+                    change.unknown_emitters.insert(log.address);
                     change.suggested.extend(catalog.suggested(log));
                 }
             }

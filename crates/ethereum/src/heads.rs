@@ -1,6 +1,6 @@
 //! When to look at the chain again: heads that the node pushes, or a timer where it does not.
 //!
-//! A push is only a bell: what it says is used when it fits what we have, and checked with the node when it does not. So a
+//! A push is only a signal: what it says is used when it fits what we have, and checked with the node when it does not. So a
 //! push that is lost, late, repeated or out of order costs a request and never a wrong market.
 
 use std::{collections::VecDeque, time::Duration};
@@ -27,14 +27,14 @@ const TIMES: usize = 9;
 
 /// Why to look.
 #[derive(Debug)]
-pub(crate) enum Bell {
+pub(crate) enum HeadSignal {
     /// The node says that this is its head.
     Pushed(Block),
     /// It is time to ask.
     Due,
 }
 
-/// The bells of one node.
+/// The head signals of one node.
 pub(crate) struct Heads {
     node: Node,
     fixed_interval: Option<Duration>,
@@ -61,27 +61,27 @@ impl Heads {
         }
     }
 
-    /// Waits for the next bell. Nothing is lost when the future is dropped.
-    pub(crate) async fn ring(&mut self) -> Bell {
+    /// Waits for the next signal. Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&mut self) -> HeadSignal {
         loop {
             let Some(subscription) = &mut self.subscription else {
                 sleep_until(self.due_at).await;
-                return Bell::Due;
+                return HeadSignal::Due;
             };
             tokio::select! {
                 biased;
                 pushed = subscription.raw.recv() => match pushed {
                     // Only the newest of several waiting heads is of interest.
                     Ok(_) if !subscription.raw.is_empty() => {}
-                    Ok(notice) => return self.node.head_of(&notice).map_or(Bell::Due, Bell::Pushed),
-                    Err(RecvError::Lagged(_)) => return Bell::Due,
+                    Ok(notice) => return self.node.head_of(&notice).map_or(HeadSignal::Due, HeadSignal::Pushed),
+                    Err(RecvError::Lagged(_)) => return HeadSignal::Due,
                     Err(RecvError::Closed) => {
                         tracing::warn!(node = %self.node.endpoint(), "heads are no longer pushed: asking for them");
                         self.subscription = None;
                         self.due_at = Instant::now();
                     }
                 },
-                () = sleep_until(self.due_at) => return Bell::Due,
+                () = sleep_until(self.due_at) => return HeadSignal::Due,
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Base<'a> {
     /// A market of an ancestor of the block: what never changes about its pools is taken from there.
     pub(crate) market: &'a Market,
     /// Pools of which only that can have changed since the market which no log tells.
-    pub(crate) restless: &'a std::collections::BTreeSet<braid_primitives::Address>,
+    pub(crate) polled: &'a std::collections::BTreeSet<braid_primitives::Address>,
 }
 
 /// Reads pools in order; an error of a pool's reader leaves that pool out. `base` holds what is known of some of them.
@@ -107,14 +107,14 @@ enum Slot {
 impl Round {
     fn start(pools: &[Discovered], lens: bool, base: Option<Base<'_>>) -> Self {
         let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.key.contract)?));
-        let restless = |pool: &Discovered| base.is_some_and(|base| base.restless.contains(&pool.key.contract));
+        let polled = |pool: &Discovered| base.is_some_and(|base| base.polled.contains(&pool.key.contract));
         let slot = |pool: &Discovered| {
             let was = was(pool);
             // A pool that was read is known better than its announcement, which may speak for several products.
             let product = was.map_or(pool.product, |was| was.product);
             let short = if lens { product.lens_reader(pool) } else { None };
             let long = || match was {
-                Some(was) if restless(pool) => product.reader_each_block(pool, &was.state),
+                Some(was) if polled(pool) => product.reader_each_block(pool, &was.state),
                 Some(was) => product.reader_again(pool, &was.state),
                 None => product.reader(pool),
             };

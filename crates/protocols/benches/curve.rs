@@ -126,7 +126,7 @@ fn two(kind: Kind) -> Crypto {
 }
 
 /// The pool with prices a percent away from its price scale and profits that pay for a move: the longest way.
-fn restless(mut pool: Crypto) -> Crypto {
+fn polled(mut pool: Crypto) -> Crypto {
     let apart = pool.price_scale.map(|price| price + price / U256::from(100));
     let total_supply = pool.virtual_price(e(18)).unwrap() / U256::from(2);
     let virtual_price = pool.virtual_price(total_supply).unwrap();
@@ -160,7 +160,7 @@ const ASKS: [Ask; 3] = [Ask::Amount, Ask::After, Ask::AfterMove];
 
 fn crypto(bencher: Bencher<'_, '_>, pool: &Crypto, ask: Ask) {
     let amount = pool.balances[0] / U256::from(100);
-    let mut pool = restless(pool.clone());
+    let mut pool = polled(pool.clone());
     if let (Ask::After, Some(repricing)) = (ask, &mut pool.repricing) {
         repricing.xcp_profit *= U256::from(4);
     }

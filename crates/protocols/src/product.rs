@@ -5,7 +5,7 @@ use braid_primitives::ExecutionBlock;
 use serde_json::{Map, Value};
 
 use crate::{
-    Call, DecodeError, Discovered, Foretold, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source,
+    Call, DecodeError, Discovered, Prediction, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source,
     StateReader,
     continuous::PairCurve,
     recorded::{Reason, TokensOf},
@@ -140,10 +140,10 @@ impl Product {
         with_record!(self, record => record.guessed_as(pool.key.contract, own(record, &pool.state)?))
     }
 
-    /// As [`Protocol::foretold`].
-    pub fn foretold(self, pool: &Pool, at: &ExecutionBlock) -> Vec<Foretold> {
+    /// As [`Protocol::predictions`].
+    pub fn predictions(self, pool: &Pool, at: &ExecutionBlock) -> Vec<Prediction> {
         let asked =
-            || with_record!(self, record => Some(record.foretold(pool.key.contract, own(record, &pool.state)?, at)));
+            || with_record!(self, record => Some(record.predictions(pool.key.contract, own(record, &pool.state)?, at)));
         asked().unwrap_or_default()
     }
 

@@ -83,7 +83,7 @@ pub struct Call {
 
 /// A question about a pool, and what its model says will be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct Prediction {
     /// The question.
     pub call: Call,
     /// The answer: a word.
@@ -269,14 +269,14 @@ pub trait Protocol: Sync {
     // Unverified pools.
 
     /// Returns what a pool was inferred to be, in a word, where only its own answers told: nothing is quoted through it as such before an
-    /// EVM was seen to answer as [`foretold`](Self::foretold).
+    /// EVM was seen to answer as [`predictions`](Self::predictions).
     fn guessed_as(&self, _pool: Address, _state: &Self::State) -> Option<&'static str> {
         None
     }
 
     /// Predicts what an unverified pool would answer in a later block if nobody touched it until then. What moves with time in a way
     /// that is not modelled shows there, and nowhere in the block that it was read at.
-    fn foretold(&self, _pool: Address, _state: &Self::State, _at: &ExecutionBlock) -> Vec<Foretold> {
+    fn predictions(&self, _pool: Address, _state: &Self::State, _at: &ExecutionBlock) -> Vec<Prediction> {
         Vec::new()
     }
 

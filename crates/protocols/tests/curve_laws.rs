@@ -96,7 +96,7 @@ proptest! {
         let whole = pool.swap(&NOW, 0, 1, amount * u(2));
         let Ok(first) = pool.swap(&NOW, 0, 1, amount) else { return Ok(()) };
         let Some(balances) = first.balances.clone() else { return Ok(()) };
-        if pool.rules.books == braid_protocols::curve::stable::Books::Counted {
+        if pool.rules.balance_source == braid_protocols::curve::stable::BalanceSource::Stored {
             prop_assert_eq!(balances[0], pool.balances[0] + amount);
         }
         let after = State { balances, ..pool.clone() };
@@ -271,7 +271,7 @@ proptest! {
 
     /// The state after a swap holds what was paid in and lacks what was paid out, and fees have raised what a share is worth.
     #[test]
-    fn a_crypto_pool_keeps_its_books((pool, i, j, amount) in crypto_trade()) {
+    fn a_crypto_pool_keeps_its_balances((pool, i, j, amount) in crypto_trade()) {
         let Ok(swap) = pool.swap(&NOW, i, j, amount) else { return Ok(()) };
         let after = swap.after;
         let Some(after) = after else {
@@ -394,7 +394,7 @@ fn a_metapool_forgets_its_cached_price_after_ten_minutes() {
     assert_eq!(after.cached_price.unwrap().updated, NOW.timestamp + 601);
 }
 
-/// Through the base pool and back loses the fees of four steps, never gains; the base pool keeps its own books.
+/// Through the base pool and back loses the fees of four steps, never gains; the base pool keeps its own balances.
 #[test]
 fn underlying_trades_leave_both_pools_as_their_steps_would() {
     let pool = metapool(None);

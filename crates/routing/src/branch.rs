@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use crate::awake::is_large;
+use crate::active::is_large;
 use crate::board::PriceBoard;
 use crate::certify;
 use crate::dual::{Member, Stage, Subproblem, Tolerance};

@@ -7,7 +7,7 @@
 
 mod apart;
 mod arrival;
-mod awake;
+mod active;
 pub mod baseline;
 mod basket;
 mod board;

@@ -285,7 +285,7 @@ impl<'a, 'p> Search<'a, 'p> {
     /// Whether one label's chain may go on wherever another's may: it holds no token, and no pool of more than two coins, that the
     /// other's does not. In a large market that is taken for granted: there are other ways.
     fn is_as_free(&self, one: &Label, other: &Label) -> bool {
-        if self.problem.awake.is_some() || one.parent == other.parent {
+        if self.problem.active.is_some() || one.parent == other.parent {
             return true;
         }
         let pairs = self.problem.prepared.pairs();

@@ -7,7 +7,7 @@
 //!   way has to earn its gas (`worth`).
 //!
 //! At prices `worth` no pool earns more than its gas, hence `worth(input) · amount` bounds the value of every route through
-//! tokens that are awake; of every route at all where all are.
+//! tokens that are active; of every route at all where all are.
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
@@ -26,7 +26,7 @@ impl Potentials {
     /// `gas_share` scales the gas that pools have to earn: below 1 the worths stay bounds, and stay positive for a trade
     /// that is worth less than its gas.
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
-        let cap = caps(problem, problem.amount, Through::Awake);
+        let cap = caps(problem, problem.amount, Through::Active);
         let (worth, hops_left) = worths(problem, &cap, gas_share);
         Self { cap, worth, hops_left, gas_share }
     }
@@ -47,7 +47,7 @@ impl Potentials {
         1.0 - self.gas_share
     }
 
-    /// The bound that the potentials themselves are, over routes through tokens that are awake.
+    /// The bound that the potentials themselves are, over routes through tokens that are active.
     pub(crate) fn bound(&self, problem: &Problem<'_>) -> f64 {
         self.worth[problem.source] * problem.amount
     }
@@ -152,7 +152,7 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
-    sweep(problem, Through::Awake, [source, target], |x, arrow| {
+    sweep(problem, Through::Active, [source, target], |x, arrow| {
         let (here, to) = (cost[x], arrow.to as usize);
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
@@ -181,7 +181,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
-    let rounds = sweep(problem, Through::Awake, [target, source], |x, arrow| {
+    let rounds = sweep(problem, Through::Active, [target, source], |x, arrow| {
         let (here, from) = (worth[x], arrow.to as usize);
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
             return false;
@@ -209,7 +209,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Through {
     All,
-    Awake,
+    Active,
 }
 
 /// Relaxes arrows round by round from the first token, through inner tokens, until the second. `relax` says whether the token
@@ -240,7 +240,7 @@ fn sweep(
             };
             match through {
                 Through::All => graph.inner_arrows(x).iter().for_each(&mut relax),
-                Through::Awake => problem.ways(x).for_each(&mut relax),
+                Through::Active => problem.ways(x).for_each(&mut relax),
             }
         }
         if is_last || !graph.is_inner(end) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_market::Tokens;
 use braid_protocols::continuous::{Direction, PairCurve};
 
-use crate::awake::Awake;
+use crate::active::ActiveTokens;
 use crate::prepare::Arrow;
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared};
@@ -66,7 +66,7 @@ pub(crate) struct Problem<'a> {
     /// Pairs that may not be used, by id; empty when all may.
     pub(crate) closed: Vec<bool>,
     /// The tokens that searches pass through; `None` for all. Bounds are over all of them in any case.
-    pub(crate) awake: Option<Arc<Awake>>,
+    pub(crate) active: Option<Arc<ActiveTokens>>,
     /// Notes the prices of bounds, for an explanation.
     pub(crate) recorder: Option<&'a Recorder>,
 }
@@ -80,8 +80,8 @@ impl<'a> Problem<'a> {
     /// The arrows from a token to inner ones that searches pass through.
     #[inline]
     pub(crate) fn ways(&self, token: usize) -> impl Iterator<Item = &Arrow> {
-        let (core, others) = match &self.awake {
-            Some(awake) => (self.prepared.core().arrows(token), awake.others(token)),
+        let (core, others) = match &self.active {
+            Some(active) => (self.prepared.core().arrows(token), active.others(token)),
             None => (self.prepared.graph().inner_arrows(token), [].as_slice()),
         };
         core.iter().chain(others)

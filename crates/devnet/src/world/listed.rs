@@ -210,7 +210,7 @@ async fn pay(rpc: &Rpc, payments: &[(&str, Address, u64)]) -> Result<(), DevnetE
 async fn set_up(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for account in [MAKER, at("sUSDS")] {
-        batch.send("the vat's doors", Tx::call(MAKER, VAT, &Vat::relyCall { account }).gas(100_000)).await?;
+        batch.send("the vat's permissions", Tx::call(MAKER, VAT, &Vat::relyCall { account }).gas(100_000)).await?;
     }
     let rad = millions("DAI", BACKING) * U256::from(10).pow(U256::from(27));
     for to in [DAI_JOIN, USDS_JOIN] {

@@ -1,4 +1,4 @@
-//! The follower's loop: wait for a bell, bring the market to the head, publish, and never give up.
+//! The follower's loop: wait for a signal, bring the market to the head, publish, and never give up.
 
 use std::{
     sync::Arc,
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use super::{FollowerConfig, Head, Phase, SyncStatus};
 use crate::{
     FollowError, Node, NodeError,
-    heads::{Bell, Heads},
+    heads::{HeadSignal, Heads},
     sync::{Found, Synchronizer},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct Runner {
 
 enum Event {
     Stop,
-    Bell(Bell),
+    HeadSignal(HeadSignal),
     Found(Option<Found>),
     Doubted(Address),
     Idle,
@@ -69,7 +69,7 @@ impl Runner {
             let event = tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => Event::Stop,
-                bell = self.heads.ring() => Event::Bell(bell),
+                signal = self.heads.next() => Event::HeadSignal(signal),
                 found = self.sync.found() => Event::Found(found),
                 Some(pool) = self.doubted.recv() => Event::Doubted(pool),
                 () = std::future::ready(()), if self.sync.has_pending() => Event::Idle,
@@ -77,7 +77,7 @@ impl Runner {
             let work = async {
                 match event {
                     Event::Stop => return false,
-                    Event::Bell(bell) => self.look(bell).await,
+                    Event::HeadSignal(signal) => self.look(signal).await,
                     Event::Found(found) => {
                         self.sync.take(found);
                         self.sync.record();
@@ -100,9 +100,9 @@ impl Runner {
         self.status.send_modify(|status| status.phase = Phase::Stopped);
     }
 
-    async fn look(&mut self, bell: Bell) {
+    async fn look(&mut self, signal: HeadSignal) {
         let received_at = Instant::now();
-        match self.follow(bell).await {
+        match self.follow(signal).await {
             Ok(changed) => {
                 if changed {
                     self.publish(received_at);
@@ -120,14 +120,14 @@ impl Runner {
         self.status.send_if_modified(|status| std::mem::replace(&mut status.heads_pushed, pushed) != pushed);
     }
 
-    async fn follow(&mut self, bell: Bell) -> Result<bool, FollowError> {
+    async fn follow(&mut self, signal: HeadSignal) -> Result<bool, FollowError> {
         if self.backoff.is_lost() {
             // Whoever answers after a silence may be another node.
             self.node.check_chain().await?;
         }
-        let head: Block = match bell {
-            Bell::Pushed(head) => head,
-            Bell::Due => self.node.latest_block().await?,
+        let head: Block = match signal {
+            HeadSignal::Pushed(head) => head,
+            HeadSignal::Due => self.node.latest_block().await?,
         };
         self.status.send_modify(|status| status.node_block = Some(head.number));
         let mistrusted = self.node.mistrusted();

@@ -37,23 +37,23 @@ impl Synchronizer {
         change.grown.iter().for_each(|keeper| self.known.lists.set_due(*keeper));
         let listed = self.grow(change.grown, block.number, block.hash).await?;
         let mut read: BTreeSet<Address> = change.stale;
-        let mut restless: BTreeSet<Address> = restless(&base).filter(|pool| !read.contains(pool)).collect();
-        read.extend(&restless);
+        let mut polled: BTreeSet<Address> = polled(&base).filter(|pool| !read.contains(pool)).collect();
+        read.extend(&polled);
         let (doubtful, mut changed) = self.doubt(change.changed);
         for pool in doubtful {
-            restless.remove(&pool);
+            polled.remove(&pool);
             read.insert(pool);
         }
         changed.retain(|pool| !read.contains(&pool.key.contract));
         read.extend(announced);
         read.extend(listed);
         read.extend(found);
-        read.extend(change.strangers.into_iter().filter(|pool| self.known.is_left_out(*pool)));
+        read.extend(change.unknown_emitters.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         for pool in self.pending.iter().take(POOLS_BETWEEN_BLOCKS) {
-            restless.remove(pool);
+            polled.remove(pool);
             read.insert(*pool);
         }
-        let known = Base { market: &base, restless: &restless };
+        let known = Base { market: &base, polled: &polled };
         let joined = self.join_surely(&read, &base, Some(known), block.hash).await?;
         let market = self.settle(&base, *block, changed, joined)?;
         let count = read.len();
@@ -72,7 +72,7 @@ impl Synchronizer {
             self.grow([keeper], base.block().number, base.block().hash).await?;
         }
         let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
-        let known = Base { market: &base, restless: &BTreeSet::new() };
+        let known = Base { market: &base, polled: &BTreeSet::new() };
         let joined = self.join_surely(&read, &base, Some(known), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
         self.history.push(market, read);
@@ -93,7 +93,7 @@ impl Synchronizer {
 }
 
 /// Pools that are read again at every block.
-pub(super) fn restless(market: &Market) -> impl Iterator<Item = Address> + '_ {
-    let restless = |pool: &&std::sync::Arc<Pool>| pool.product.reads_each_block(&pool.state);
-    market.pools().iter().filter(restless).map(|pool| pool.key.contract)
+pub(super) fn polled(market: &Market) -> impl Iterator<Item = Address> + '_ {
+    let polled = |pool: &&std::sync::Arc<Pool>| pool.product.reads_each_block(&pool.state);
+    market.pools().iter().filter(polled).map(|pool| pool.key.contract)
 }

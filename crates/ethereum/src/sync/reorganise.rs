@@ -89,14 +89,14 @@ impl Synchronizer {
         self.learn_named_vaults();
         self.note_roll_back(common);
         if let Some((base, touched)) = self.touched_above(common) {
-            let strangers: Vec<Address> = base
+            let unknown_emitters: Vec<Address> = base
                 .pools()
                 .iter()
                 .map(|pool| pool.key.contract)
                 .filter(|pool| self.known.get(*pool).is_none())
                 .collect();
             let touched = touched.into_iter().filter(|pool| self.known.get(*pool).is_some()).collect();
-            return self.leap(&base.without(&strangers), common, &head, touched).await;
+            return self.leap(&base.without(&unknown_emitters), common, &head, touched).await;
         }
         let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
         self.scan(vec![Segment { from: first, to: head.number, filter: self.catalog.announcements().clone() }]).await?;
@@ -120,7 +120,7 @@ impl Synchronizer {
         let everything = blocks > LEAP_MOST_BLOCKS;
         let (filter, first_blocks) =
             if everything { (self.catalog.announcements(), FIRST_BLOCKS) } else { (self.catalog.block(), LEAP_BLOCKS) };
-        touched.extend(super::advance::restless(base));
+        touched.extend(super::advance::polled(base));
         let listeners = Listeners::of(base);
         let segment = Segment { from: from.saturating_add(1), to: head.number, filter: filter.clone() };
         let mut scan = Scan::new(self.node.clone(), vec![segment], first_blocks);

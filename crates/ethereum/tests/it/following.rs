@@ -142,9 +142,9 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
     // the header, the logs, what gas costs, one aggregate of questions, and beside it the two words of storage that no view of sGHO tells
     assert_eq!(after.calls - before.calls, 10 * (4 + 2));
     let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;
-    let restless = |pool: &&Arc<Pool>| pool.product.reads_each_block(&pool.state);
+    let polled = |pool: &&Arc<Pool>| pool.product.reads_each_block(&pool.state);
     let (curve, others): (Vec<&Arc<Pool>>, Vec<&Arc<Pool>>) =
-        market.pools().iter().filter(restless).partition(|pool| pool.product.family() == "curve");
+        market.pools().iter().filter(polled).partition(|pool| pool.product.family() == "curve");
     // a vault asks eight questions, a pool of Curve's twenty and more, at half a kilobyte to a kilobyte each
     let most = 4_000 + 8_000 * others.len() as u64 + 19_000 * curve.len() as u64;
     assert!(bytes < most, "{bytes} bytes a block");

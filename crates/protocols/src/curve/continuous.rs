@@ -16,7 +16,7 @@ const REACH: U256 = U256::from_limbs([64, 0, 0, 0]);
 /// Both directions of two coins in a block; `None` for coins that do not trade with each other.
 pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
     let [low, high] = coins;
-    let door = state.door(low, high)?;
+    let exchange_kind = state.exchange_kind(low, high)?;
     let worth = worth(state, at)?;
     let one_way = |i: u8, j: u8| -> Option<Direction> {
         let (of_in, of_out) = (worth.get(usize::from(i))?, worth.get(usize::from(j))?);
@@ -28,7 +28,7 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
         sampled_at(most_in, most_out, &peaks(state, [of_in, of_out], quote), quote)
     };
     let directions = [one_way(low, high), one_way(high, low)];
-    Some(PairCurve { directions, gas_units: state.gas_units(at, low, door) as f64 })
+    Some(PairCurve { directions, gas_units: state.gas_units(at, low, exchange_kind) as f64 })
 }
 
 /// Amounts around the one that brings two coins of a CryptoSwap pool into balance, where its fee is least: how narrow that peak is the

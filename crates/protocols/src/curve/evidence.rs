@@ -9,7 +9,7 @@ use super::{
     implementations::{Made, made_by},
     known::{Identity, base_of},
     plain,
-    stable::{Books, ProductRule, Rules},
+    stable::{BalanceSource, ProductRule, Rules},
 };
 use crate::{Call, Discovered, Product};
 
@@ -133,7 +133,7 @@ fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'stat
     let identity = made.rules().map(Identity::stable);
     match (made, pool.product) {
         (Made::Refused(why), _) => Err(why),
-        _ if made.rules().is_some_and(|rules| rules.books == Books::Held) && !own_coins(pool).all(plain::is_plain) => {
+        _ if made.rules().is_some_and(|rules| rules.balance_source == BalanceSource::Token) && !own_coins(pool).all(plain::is_plain) => {
             Err("it asks its coins for balances, and one may rebase or pay less than it says")
         }
         (Made::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
@@ -206,7 +206,7 @@ mod tests {
         let asks_its_coins = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
         assert!(shown(&two, asks_its_coins).unwrap_err().contains("rebase"), "coins that nobody knows");
         let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
-        let rules = Rules { books: Books::Held, ..Rules::standard(ProductRule::Whole) };
+        let rules = Rules { balance_source: BalanceSource::Token, ..Rules::standard(ProductRule::Whole) };
         assert_eq!(shown(&plain, asks_its_coins).unwrap().rules, rules);
         let one_of_two = Discovered { coins: vec![DAI, super::super::partners::STETH], ..two.clone() };
         assert!(shown(&one_of_two, asks_its_coins).is_err());

@@ -9,7 +9,7 @@ use braid_primitives::ExecutionBlock;
 use super::{
     crypto::{Kind, Rounds},
     lending,
-    pool::{Door, Model, State, replayed},
+    pool::{ExchangeKind, Model, State, replayed},
     stable::{self, MetaState},
 };
 use crate::Sale;
@@ -142,8 +142,8 @@ fn more(coins: usize, each: u64) -> u64 {
 
 impl State {
     /// Gas units of a swap by itself, but for what a CryptoSwap pool does only now and then.
-    pub(crate) fn gas_units(&self, at: &ExecutionBlock, coin_out: u8, door: Door) -> u64 {
-        match (&self.model, door) {
+    pub(crate) fn gas_units(&self, at: &ExecutionBlock, coin_out: u8, exchange_kind: ExchangeKind) -> u64 {
+        match (&self.model, exchange_kind) {
             (Model::Stable(pool), _) => {
                 let next = pool.rules.product == stable::ProductRule::Whole && pool.offpeg_fee_multiplier > 0;
                 let base = if next { STABLE_NG_SWAP_GAS_UNITS } else { STABLE_SWAP_GAS_UNITS };
@@ -154,12 +154,12 @@ impl State {
                     + asked as u64 * RATE_GAS_UNITS
                     + if pays_shares { PAY_STETH_GAS_UNITS } else { 0 }
             }
-            (Model::Meta(meta), Door::Own(..)) => META_SWAP_GAS_UNITS + price(meta, at),
-            (Model::Meta(meta), door) => {
-                META_SWAP_GAS_UNITS + price(meta, at) + through(meta, door) - asked_before(meta, at)
+            (Model::Meta(meta), ExchangeKind::Own(..)) => META_SWAP_GAS_UNITS + price(meta, at),
+            (Model::Meta(meta), exchange_kind) => {
+                META_SWAP_GAS_UNITS + price(meta, at) + through(meta, exchange_kind) - asked_before(meta, at)
             }
             (Model::Crypto(pool), _) => crypto(pool.kind).swap,
-            (Model::Lending(pool), Door::Own(i, j) | Door::Underlying(i, j)) => {
+            (Model::Lending(pool), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => {
                 let swap = match pool.lender {
                     lending::Lender::Aave => AAVE_SWAP_GAS_UNITS,
                     lending::Lender::Compound => COMPOUND_SWAP_GAS_UNITS,
@@ -182,25 +182,25 @@ impl State {
     /// Whether a trade asks the base pool anything, or trades there.
     pub(crate) fn goes_through_base(&self, [coin_in, coin_out]: [u8; 2], at: &ExecutionBlock) -> bool {
         let Model::Meta(meta) = &self.model else { return false };
-        meta.asks_base(at) || matches!(self.door(coin_in, coin_out), Some(Door::Underlying(..)))
+        meta.asks_base(at) || matches!(self.exchange_kind(coin_in, coin_out), Some(ExchangeKind::Underlying(..)))
     }
 
     /// What of those gas units a trade saves where one before it went through this pool (`again`), and where one did through the base pool.
     pub(crate) fn saved_gas_units(&self, coins: [u8; 2], at: &ExecutionBlock, again: bool, base_again: bool) -> u64 {
-        let Some(door) = self.door(coins[0], coins[1]) else { return 0 };
-        match (&self.model, door) {
+        let Some(exchange_kind) = self.exchange_kind(coins[0], coins[1]) else { return 0 };
+        match (&self.model, exchange_kind) {
             (Model::Stable(pool), _) if again => {
                 STABLE_AGAIN_GAS_UNITS + COIN_AGAIN_GAS_UNITS * pool.balances.len() as u64
             }
-            (Model::Meta(meta), door) => {
+            (Model::Meta(meta), exchange_kind) => {
                 // the first trade remembered the price, or left what is asked warm
                 let own = if again { META_AGAIN_GAS_UNITS + price(meta, at) } else { 0 };
-                let base = match door {
+                let base = match exchange_kind {
                     _ if !base_again => 0,
-                    Door::Own(..) if again => 0,
-                    Door::Own(..) => asked_before(meta, at),
-                    Door::Underlying(0, _) => WITHDRAW_AGAIN_GAS_UNITS - asked_before(meta, at),
-                    Door::Underlying(..) => DEPOSIT_AGAIN_GAS_UNITS - asked_before(meta, at),
+                    ExchangeKind::Own(..) if again => 0,
+                    ExchangeKind::Own(..) => asked_before(meta, at),
+                    ExchangeKind::Underlying(0, _) => WITHDRAW_AGAIN_GAS_UNITS - asked_before(meta, at),
+                    ExchangeKind::Underlying(..) => DEPOSIT_AGAIN_GAS_UNITS - asked_before(meta, at),
                 };
                 own + base
             }
@@ -226,7 +226,7 @@ fn asked_before(meta: &MetaState, at: &ExecutionBlock) -> u64 {
 }
 
 /// What trading in the base pool costs.
-fn through(meta: &MetaState, door: Door) -> u64 {
-    let trade = if matches!(door, Door::Underlying(0, _)) { WITHDRAW_GAS_UNITS } else { DEPOSIT_GAS_UNITS };
+fn through(meta: &MetaState, exchange_kind: ExchangeKind) -> u64 {
+    let trade = if matches!(exchange_kind, ExchangeKind::Underlying(0, _)) { WITHDRAW_GAS_UNITS } else { DEPOSIT_GAS_UNITS };
     trade + more(meta.base.state.balances.len(), MORE_COINS_IN_BASE_GAS_UNITS)
 }

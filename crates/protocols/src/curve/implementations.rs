@@ -2,15 +2,15 @@
 
 use alloy_primitives::{Address, address};
 
-use super::stable::{Books, ProductRule, Rules};
+use super::stable::{BalanceSource, ProductRule, Rules};
 
 /// What an implementation makes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     /// A pool of so many coins.
-    Plain { coins: usize, product: ProductRule, books: Books },
+    Plain { coins: usize, product: ProductRule, balance_source: BalanceSource },
     /// A metapool that asks its base pool for the price of shares each time.
-    Meta { base: Address, books: Books },
+    Meta { base: Address, balance_source: BalanceSource },
     /// A kind that is not covered, and why.
     Refused(&'static str),
 }
@@ -19,21 +19,21 @@ const RATES: &str = "its implementation asks oracles for rates";
 
 /// Two coins are divided by at once, three and four one after another. Source: `get_D` of `curve-factory`, `plain-2` since its first
 /// deployment, `plain-3`, `plain-4`, and `meta`.
-const TWO: Made = Made::Plain { coins: 2, product: ProductRule::Whole, books: Books::Counted };
-const THREE: Made = Made::Plain { coins: 3, product: ProductRule::TimesN, books: Books::Counted };
-const FOUR: Made = Made::Plain { coins: 4, product: ProductRule::TimesN, books: Books::Counted };
+const TWO: Made = Made::Plain { coins: 2, product: ProductRule::Whole, balance_source: BalanceSource::Stored };
+const THREE: Made = Made::Plain { coins: 3, product: ProductRule::TimesN, balance_source: BalanceSource::Stored };
+const FOUR: Made = Made::Plain { coins: 4, product: ProductRule::TimesN, balance_source: BalanceSource::Stored };
 
 /// The same, of pools that ask their coins what they hold. Source: `Plain2Balances`, `Plain3Balances`, `Plain4Balances`, and the metapools'.
-const TWO_HELD: Made = Made::Plain { coins: 2, product: ProductRule::Whole, books: Books::Held };
-const THREE_HELD: Made = Made::Plain { coins: 3, product: ProductRule::TimesN, books: Books::Held };
-const FOUR_HELD: Made = Made::Plain { coins: 4, product: ProductRule::TimesN, books: Books::Held };
+const TWO_HELD: Made = Made::Plain { coins: 2, product: ProductRule::Whole, balance_source: BalanceSource::Token };
+const THREE_HELD: Made = Made::Plain { coins: 3, product: ProductRule::TimesN, balance_source: BalanceSource::Token };
+const FOUR_HELD: Made = Made::Plain { coins: 4, product: ProductRule::TimesN, balance_source: BalanceSource::Token };
 
 const fn on(base: Address) -> Made {
-    Made::Meta { base, books: Books::Counted }
+    Made::Meta { base, balance_source: BalanceSource::Stored }
 }
 
 const fn held_on(base: Address) -> Made {
-    Made::Meta { base, books: Books::Held }
+    Made::Meta { base, balance_source: BalanceSource::Token }
 }
 
 /// The pool of three dollars.
@@ -98,8 +98,8 @@ impl Made {
     /// The habits of its pools; nothing for kinds that are not covered.
     pub(super) const fn rules(self) -> Option<Rules> {
         match self {
-            Self::Plain { product, books, .. } => Some(Rules { books, ..Rules::standard(product) }),
-            Self::Meta { books, .. } => Some(Rules { books, ..Rules::standard(ProductRule::TimesN) }),
+            Self::Plain { product, balance_source, .. } => Some(Rules { balance_source, ..Rules::standard(product) }),
+            Self::Meta { balance_source, .. } => Some(Rules { balance_source, ..Rules::standard(ProductRule::TimesN) }),
             Self::Refused(_) => None,
         }
     }

@@ -82,7 +82,7 @@ pub(super) fn replayed(
 
 /// How a pool trades two of its coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum ExchangeKind {
     /// Between its own coins.
     Own(u8, u8),
     /// Through the base pool or the lender, by positions among the underlying coins.
@@ -102,18 +102,18 @@ impl State {
 
     /// Which function trades two coins; `None` for coins that do not trade with each other here: the base pool's own
     /// coins and its share trade in the base pool.
-    pub(crate) fn door(&self, coin_in: u8, coin_out: u8) -> Option<Door> {
+    pub(crate) fn exchange_kind(&self, coin_in: u8, coin_out: u8) -> Option<ExchangeKind> {
         let coins = self.coins();
         if coin_in == coin_out || usize::from(coin_in.max(coin_out)) >= coins {
             return None;
         }
         match (&self.model, coin_in, coin_out) {
             (Model::Stable(_) | Model::Crypto(_), i, j) | (Model::Meta(_), i @ 0..=1, j @ 0..=1) => {
-                Some(Door::Own(i, j))
+                Some(ExchangeKind::Own(i, j))
             }
-            (Model::Lending(_), i, j) => Some(Door::Underlying(i, j)),
-            (Model::Meta(_), 0, j) => Some(Door::Underlying(0, j - 1)),
-            (Model::Meta(_), i, 0) => Some(Door::Underlying(i - 1, 0)),
+            (Model::Lending(_), i, j) => Some(ExchangeKind::Underlying(i, j)),
+            (Model::Meta(_), 0, j) => Some(ExchangeKind::Underlying(0, j - 1)),
+            (Model::Meta(_), i, 0) => Some(ExchangeKind::Underlying(i - 1, 0)),
             _ => None,
         }
     }
@@ -133,7 +133,7 @@ impl State {
     /// Whether the pool's balances or rates are other contracts' numbers, which may move without it.
     pub fn asks_its_coins(&self) -> bool {
         match &self.model {
-            Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => pool.rules.books == stable::Books::Held,
+            Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => pool.rules.balance_source == stable::BalanceSource::Token,
             Model::Lending(_) => true,
             Model::Crypto(_) => false,
         }
@@ -171,13 +171,13 @@ impl State {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
-        let door = self.door(coin_in, coin_out).ok_or(SwapError::UnknownCoin { coin_in, coin_out })?;
+        let exchange_kind = self.exchange_kind(coin_in, coin_out).ok_or(SwapError::UnknownCoin { coin_in, coin_out })?;
         if before == Some(&After::Unknown) {
             return Err(SwapError::Closed);
         }
-        let mut gas_units = self.gas_units(at, coin_out, door);
-        let (amount_out, after) = match (&self.model, door) {
-            (Model::Stable(own), Door::Own(i, j) | Door::Underlying(i, j)) => match before {
+        let mut gas_units = self.gas_units(at, coin_out, exchange_kind);
+        let (amount_out, after) = match (&self.model, exchange_kind) {
+            (Model::Stable(own), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => match before {
                 Some(After::Stable(balances)) => {
                     let left = stable::State { balances: balances.clone(), ..own.clone() };
                     let swap = left.swap(at, i, j, amount_in)?;
@@ -193,7 +193,7 @@ impl State {
                     (swap.amount_out, swap.balances.map(After::Stable))
                 }
             },
-            (Model::Meta(meta), door) => {
+            (Model::Meta(meta), exchange_kind) => {
                 let left = match before {
                     Some(After::Meta(same, after)) if *same == pool => Some(meta.with(after)),
                     Some(After::Meta(..)) => return Err(SwapError::Closed),
@@ -205,13 +205,13 @@ impl State {
                     _ => None,
                 };
                 let meta = left.as_ref().unwrap_or(meta);
-                let swap = match door {
-                    Door::Own(i, j) => meta.swap(at, i, j, amount_in)?,
-                    Door::Underlying(i, j) => meta.swap_underlying(at, i, j, amount_in)?,
+                let swap = match exchange_kind {
+                    ExchangeKind::Own(i, j) => meta.swap(at, i, j, amount_in)?,
+                    ExchangeKind::Underlying(i, j) => meta.swap_underlying(at, i, j, amount_in)?,
                 };
                 (swap.amount_out, swap.after.map(|after| After::Meta(pool, after)))
             }
-            (Model::Crypto(own), Door::Own(i, j) | Door::Underlying(i, j)) => {
+            (Model::Crypto(own), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => {
                 let mut trades = if let Some(After::Crypto(trades)) = before { trades.clone() } else { Trades::new() };
                 let left = replayed(own, at, &trades)?;
                 let now = left.as_ref().unwrap_or(own);
@@ -242,7 +242,7 @@ impl State {
         if let Model::Lending(pool) = &self.model {
             return pool.markets.get(usize::from(coin_out)).map(|market| market.cash);
         }
-        let (Model::Meta(meta), Some(Door::Underlying(0, place))) = (&self.model, self.door(coin_in, coin_out)) else {
+        let (Model::Meta(meta), Some(ExchangeKind::Underlying(0, place))) = (&self.model, self.exchange_kind(coin_in, coin_out)) else {
             return None;
         };
         let shares = *meta.pool.balances.get(1)?;

@@ -2,7 +2,7 @@
 
 use alloy_primitives::Address;
 
-use super::pool::{Door, Model, State};
+use super::pool::{ExchangeKind, Model, State};
 use crate::{StepCode, step::Funding};
 
 /// Opcode of `exchange` with signed coin positions: StableSwap and metapools.
@@ -17,9 +17,9 @@ pub const UNDERLYING_OPCODE: u8 = 0x22;
 /// Operands: the pool and the positions of two coins as its function counts them. Coins that do not trade with each other
 /// get a step that the pool refuses.
 pub(crate) fn step_code(pool: Address, state: &State, coin_in: u8, coin_out: u8) -> StepCode {
-    let (opcode, i, j) = match (&state.model, state.door(coin_in, coin_out)) {
+    let (opcode, i, j) = match (&state.model, state.exchange_kind(coin_in, coin_out)) {
         (Model::Crypto(_), _) => (CRYPTO_OPCODE, coin_in, coin_out),
-        (_, Some(Door::Underlying(i, j))) => (UNDERLYING_OPCODE, i, j),
+        (_, Some(ExchangeKind::Underlying(i, j))) => (UNDERLYING_OPCODE, i, j),
         _ => (STABLE_OPCODE, coin_in, coin_out),
     };
     let funding = if state.ether_coin == Some(coin_in) { Funding::Ether } else { Funding::Approval };

@@ -12,7 +12,7 @@ use super::{
     reader::{PROBE, VaultReader, assetCall, previewDepositCall},
 };
 use crate::{
-    Call, DecodeError, Discovered, Foretold, Freshness, PoolState, Product, Protocol, ReadProgress, RouteState, Sale,
+    Call, DecodeError, Discovered, Prediction, Freshness, PoolState, Product, Protocol, ReadProgress, RouteState, Sale,
     Source, StateReader, StepCode, Swap, SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
@@ -129,9 +129,9 @@ impl Protocol for Erc4626 {
         guessed.then(|| state.form.map_or("a vault", Form::word))
     }
 
-    fn foretold(&self, pool: Address, state: &Self::State, at: &ExecutionBlock) -> Vec<Foretold> {
+    fn predictions(&self, pool: Address, state: &Self::State, at: &ExecutionBlock) -> Vec<Prediction> {
         let (assets, shares) = (PROBE, PROBE);
-        let says = |call: Call, answer: Result<U256, SwapError>| Some(Foretold { call, answer: answer.ok()? });
+        let says = |call: Call, answer: Result<U256, SwapError>| Some(Prediction { call, answer: answer.ok()? });
         let deposit = ask(pool, &previewDepositCall { assets }).call;
         let redeem = state.form.unwrap_or(Form::Holdings).asks_for_assets(pool, shares).call;
         let both = [says(deposit, state.preview_deposit(at, assets)), says(redeem, state.preview_redeem(at, shares))];

@@ -9,7 +9,7 @@ use crate::{DecodeError, Discovered, ReadProgress, StateReader, answers::Questio
 const WORD_BYTES: usize = 32;
 
 /// The forms that a vault's own contract tells whole. Each is known by its first question, which only vaults of its kind answer.
-const TOLD_BY_THEMSELVES: [Form; 5] =
+const SELF_DESCRIBING: [Form; 5] =
     [Form::YearnVault, Form::FraxSavings, Form::FraxStaking, Form::FalconStaking, Form::SparkSavings];
 
 impl Form {
@@ -74,7 +74,7 @@ impl UnlistedReader {
     /// Goes on as a reader of a vault that is none of Aave's: the questions by which the forms are known.
     fn ask_which(&mut self) -> ReadProgress {
         let hint = |form: Form| Some((form, form.known_by(self.vault, self.asset)?));
-        let hints: Vec<_> = TOLD_BY_THEMSELVES.into_iter().filter_map(hint).collect();
+        let hints: Vec<_> = SELF_DESCRIBING.into_iter().filter_map(hint).collect();
         let calls = hints.iter().map(|(_, question)| question.call.clone()).collect();
         self.stage = Stage::Which(hints);
         ReadProgress::Calls(calls)

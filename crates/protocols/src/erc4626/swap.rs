@@ -35,7 +35,7 @@ impl State {
         Rate::new(Some(assets), Some(shares))
     }
 
-    /// The same vault with both doors closed.
+    /// Returns the same vault with deposits and redemptions closed.
     #[must_use]
     pub const fn closed(self) -> Self {
         Self { max_deposit_assets: U256::ZERO, max_redeem_shares: U256::ZERO, ..self }

@@ -35,7 +35,7 @@ sol! {
     event Resumed();
 }
 
-/// Events of stETH after which its shares are worth something else, or the doors stand otherwise.
+/// Events of stETH after which its shares are worth something else, or the staking status changes.
 const TOPICS: &[B256] = &[
     Submitted::SIGNATURE_HASH,
     TokenRebased::SIGNATURE_HASH,
@@ -55,7 +55,7 @@ const TOPICS: &[B256] = &[
     Resumed::SIGNATURE_HASH,
 ];
 
-/// The record of one of Lido's doors.
+/// Describes staking, or the wrapper, as a product.
 #[derive(Clone, Copy, Debug)]
 pub struct Lido {
     product: Product,

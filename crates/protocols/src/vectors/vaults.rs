@@ -77,7 +77,7 @@ impl VectorPool for Vault {
     }
 }
 
-/// Lido, and which of its doors the rows go through.
+/// Lido, and which of its contracts the rows go through.
 struct Lido {
     state: lido::State,
     at: ExecutionBlock,

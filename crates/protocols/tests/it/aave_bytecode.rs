@@ -65,7 +65,7 @@ impl World {
         ExecutionBlock { number: 1, timestamp: self.now }
     }
 
-    /// Caps near what is supplied, doors that close, others who come and go.
+    /// Caps near what is supplied, sides that close, others who come and go.
     fn live(&mut self, turn: usize) {
         let (what, amount) = (self.random.below(6), self.random.log_uniform_between(40, 86));
         aave::others(&mut self.chain, ASSET, what, amount);

@@ -103,7 +103,7 @@ impl World {
         try_read_state(&mut self.chain, Product::Erc4626, &vault).is_err()
     }
 
-    /// The last amount that each door lets through, and one more.
+    /// The last amount that each side lets through, and one more.
     pub fn around_limits(&mut self) {
         self.around(&[0, 1]);
     }
@@ -113,9 +113,9 @@ impl World {
         self.around(&[0]);
     }
 
-    fn around(&mut self, doors: &[u8]) {
+    fn around(&mut self, sides: &[u8]) {
         let (pool, at) = (self.read(), self.pass(12));
-        for coin_in in doors.iter().copied() {
+        for coin_in in sides.iter().copied() {
             let limit = match pool.swap(&at, coin_in, 1 - coin_in, U256::ONE << 120) {
                 Err(SwapError::LimitExceeded { limit, .. }) => limit,
                 Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed,

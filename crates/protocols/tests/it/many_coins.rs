@@ -188,7 +188,7 @@ fn a_change_of_the_protocols_share_makes_a_composable_pool_stale() {
 }
 
 #[test]
-fn a_metapool_has_a_door_for_each_pair_that_trades() {
+fn a_metapool_has_an_exchange_for_each_pair_that_trades() {
     let listed = Product::CurveMetapool.fixed_pools();
     let gusd = &listed[0];
     assert_eq!(gusd.coins.len(), 5);

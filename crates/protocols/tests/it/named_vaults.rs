@@ -67,9 +67,9 @@ fn pays_as_modelled(chain: &mut Chain, seed: u64, is_expected: impl Fn(&Accrual)
         now += random.below(WEEK / 4);
         chain.set_block(2, now);
         let at = ExecutionBlock { number: 2, timestamp: now };
-        for foretold in Product::Erc4626.foretold(&pool, &at) {
-            let answer = chain.answer(foretold.call).unwrap();
-            assert_eq!(U256::from_be_slice(&answer), foretold.answer, "{pool:?}");
+        for predictions in Product::Erc4626.predictions(&pool, &at) {
+            let answer = chain.answer(predictions.call).unwrap();
+            assert_eq!(U256::from_be_slice(&answer), predictions.answer, "{pool:?}");
         }
         for coin_in in [0, 1] {
             let amount = random.log_uniform_between(40, 70);

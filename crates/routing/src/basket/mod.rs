@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use braid_primitives::TokenId;
 
-use crate::awake::Awake;
+use crate::active::ActiveTokens;
 use crate::board::PriceBoard;
 use crate::certify;
 use crate::dual::Newton;
@@ -61,12 +61,12 @@ pub(crate) fn solve(
 ) -> Result<Solution, SolveError> {
     let mut problem = Problem { recorder, ..terms::problem(prepared, request)? };
     // First through the core of the market; then, where that leads nowhere, through all of it.
-    problem.awake = Awake::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
-    if problem.awake.is_some() {
+    problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
+    if problem.active.is_some() {
         if let Ok(solution) = Solver::new(prepared, request, problem.clone()).answer() {
             return Ok(solution);
         }
-        problem.awake = None;
+        problem.active = None;
         if let Some(recorder) = recorder {
             recorder.replace(None);
         }

@@ -11,7 +11,7 @@ pub(crate) struct Reach {
     /// The most of each token that a route can hold: what marginal rates make of all inputs.
     pub(crate) cap: Vec<f64>,
     /// For each output, what a unit of each token is worth there at marginal rates and the output's reference price, through
-    /// tokens that are awake.
+    /// tokens that are active.
     pub(crate) towards: Vec<Vec<f64>>,
     /// The best of those.
     pub(crate) worth: Vec<f64>,
@@ -100,7 +100,7 @@ pub(crate) fn worths(problem: &Problem<'_>, output: usize, price: f64, hops: usi
     sweep(
         problem,
         output,
-        Through::Awake,
+        Through::Active,
         hops,
         &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to),
         |x, arrow| {
@@ -146,7 +146,7 @@ fn sweep(
             };
             match through {
                 Through::All => graph.inner_arrows(x).iter().for_each(&mut relax),
-                Through::Awake => problem.ways(x).for_each(&mut relax),
+                Through::Active => problem.ways(x).for_each(&mut relax),
             }
         }
         // Arrows into an outer end are found from its side.

@@ -39,7 +39,7 @@ pub(crate) fn problem<'a>(prepared: &'a Prepared, request: &Request) -> Result<P
         gas_price: if priced { gas_price } else { 0.0 },
         hops: usize::from(request.max_hops),
         closed: closed_pairs(prepared, &request.filter),
-        awake: None,
+        active: None,
         recorder: None,
     })
 }

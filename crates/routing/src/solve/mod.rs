@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use braid_primitives::{TokenId, U256};
 
-use crate::awake::Awake;
+use crate::active::ActiveTokens;
 use crate::basket;
 use crate::greedy;
 use crate::path::{self, Path};
@@ -122,7 +122,7 @@ impl<'a> Problem<'a> {
             gas_price: price.map_or(0.0, |_| gas_price),
             hops: usize::from(request.max_hops),
             closed: closed_pairs(prepared, &request.filter),
-            awake: None,
+            active: None,
             recorder: None,
         }
     }
@@ -135,7 +135,7 @@ pub(crate) struct Single<'a> {
     /// Whether a flow was turned down because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
     /// Whether pools that were set aside would earn more than the gap at the prices found.
-    tempted: Cell<bool>,
+    excluded_would_pay: Cell<bool>,
 }
 
 /// A route and its value net of gas, in the problem's unit of value.
@@ -146,21 +146,21 @@ struct Candidate {
 
 impl<'a> Single<'a> {
     pub(crate) fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
-        Self { prepared, request, problem, too_much_gas: Cell::new(false), tempted: Cell::new(false) }
+        Self { prepared, request, problem, too_much_gas: Cell::new(false), excluded_would_pay: Cell::new(false) }
     }
 
     /// The answer to a request from one token to one other: first through the core of the market, then, where that leads
     /// nowhere, through all of it.
     fn solve(mut self, output: TokenId) -> Result<Solution, SolveError> {
         let ends = [self.problem.source, self.problem.target];
-        self.problem.awake = Awake::new(self.prepared, &ends, self.problem.hops).map(Arc::new);
-        if self.problem.awake.is_some() {
+        self.problem.active = ActiveTokens::new(self.prepared, &ends, self.problem.hops).map(Arc::new);
+        if self.problem.active.is_some() {
             let potentials = Potentials::new(&self.problem, 1.0);
             let chains = self.chains(&potentials);
             if !chains.is_empty() && potentials.worth[self.problem.source] > 0.0 {
                 return self.solve_from(&potentials, &chains, false);
             }
-            self.problem.awake = None;
+            self.problem.active = None;
         }
         let mut potentials = Potentials::new(&self.problem, 1.0);
         let mut chains = self.chains(&potentials);
@@ -208,9 +208,9 @@ impl<'a> Single<'a> {
             self.offer(&mut best, &flows);
         }
         let lost = best.as_ref().is_none_or(|found| beyond(found, LOST));
-        let tempted = self.tempted.get();
-        let unsure = best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST || tempted;
-        if lost || tempted {
+        let excluded_would_pay = self.excluded_would_pay.get();
+        let unsure = best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST || excluded_would_pay;
+        if lost || excluded_would_pay {
             self.simpler_routers(potentials, &mut best);
         }
         if best.is_none() {
@@ -239,7 +239,7 @@ impl<'a> Single<'a> {
     }
 
     fn chains(&self, potentials: &Potentials) -> Vec<Path> {
-        let quotes = if self.problem.awake.is_none() { path::QUOTES } else { CHAIN_QUOTES };
+        let quotes = if self.problem.active.is_none() { path::QUOTES } else { CHAIN_QUOTES };
         path::whole_paths(&self.problem, potentials, CHAINS, quotes)
     }
 

@@ -28,7 +28,7 @@ const GAS_WEIGHS: f64 = 210_000.0;
 const REOPEN_TRADE: f64 = 1e-6;
 const REOPEN_GAP: f64 = 0.05;
 /// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
-const TEMPTING: f64 = 2e-4;
+const WORTH_REOPENING: f64 = 2e-4;
 const SMALL_MARKET: usize = 3_000;
 
 /// What a split left: a bound, and the prices and potentials that go with it.
@@ -84,12 +84,12 @@ impl Single<'_> {
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         let mut first = self.split(&universe, best);
-        let mut tempting = self.tempting(&universe, &first.prices, &first.potentials.cap, best.as_ref());
-        let sum: f64 = tempting.iter().map(|(earned, _)| earned).sum();
+        let mut reopened = self.reopened(&universe, &first.prices, &first.potentials.cap, best.as_ref());
+        let sum: f64 = reopened.iter().map(|(earned, _)| earned).sum();
         let small = self.prepared.pair_count() <= SMALL_MARKET;
         let whole = first.bound;
         let promises = |gap: f64| sum > (REOPEN_TRADE * whole).max(REOPEN_GAP * gap);
-        let tempts = |gap: f64| small && sum > gap.max(TEMPTING * whole);
+        let would_pay = |gap: f64| small && sum > gap.max(WORTH_REOPENING * whole);
         let gap = whole - best.as_ref().map_or(0.0, |found| found.net);
         // Those that come near to earning their gas may do so in a route of few pools: they are tried too, and say how little
         // the bound may promise.
@@ -98,13 +98,13 @@ impl Single<'_> {
         let near = self.near(&universe, prices, &first.potentials.cap, dual, best.as_ref());
         let with_near = near.iter().map(|(lacking, _)| dual - lacking).fold(f64::NEG_INFINITY, f64::max).min(whole);
         let after = self.near(&universe, &first.prices, &first.potentials.cap, whole, best.as_ref());
-        tempting.extend(near.iter().chain(&after).map(|(_, pair)| (0.0, *pair)));
+        reopened.extend(near.iter().chain(&after).map(|(_, pair)| (0.0, *pair)));
         let at_once = promises(gap) || !near.is_empty() || !after.is_empty();
         if at_once {
-            let through = self.flow_through(&universe, &first, &tempting, best.as_ref());
+            let through = self.flow_through(&universe, &first, &reopened, best.as_ref());
             self.offer(best, &through.flows);
             if !self.covers(&universe, best.as_ref()) {
-                self.tempted.set(tempts(gap));
+                self.excluded_would_pay.set(would_pay(gap));
                 return self.covered_through(universe, &first, through, best);
             }
         }
@@ -112,11 +112,11 @@ impl Single<'_> {
         let least = with_near.min(known + UNCLEAR * whole);
         let bound = self.narrowed(&universe, &mut first, best.as_ref()).max(least);
         let gap = bound - known;
-        self.tempted.set(tempts(gap));
+        self.excluded_would_pay.set(would_pay(gap));
         if at_once || !promises(gap) {
             return (universe, bound);
         }
-        let through = self.flow_through(&universe, &first, &tempting, best.as_ref());
+        let through = self.flow_through(&universe, &first, &reopened, best.as_ref());
         self.offer(best, &through.flows);
         if self.covers(&universe, best.as_ref()) {
             return (universe, bound);
@@ -138,20 +138,20 @@ impl Single<'_> {
         (wider, bound)
     }
 
-    /// A flow over the tokens of the best route and of pools that tempt, with these open.
+    /// A flow over the tokens of the best route and of excluded pools that would pay, with these open.
     fn flow_through<'u>(
         &self,
         universe: &Problem<'u>,
         first: &Split<'_>,
-        tempting: &[(f64, u32)],
+        reopened: &[(f64, u32)],
         best: Option<&Candidate>,
     ) -> Among<'u> {
         let mut wider = universe.clone();
-        for (_, pair) in tempting {
+        for (_, pair) in reopened {
             wider.closed[*pair as usize] = false;
         }
         let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        let ends = tempting.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
+        let ends = reopened.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
         let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]).chain(ends);
         self.search(&wider, &first.potentials, &[], &first.prices, first.bound).among(tokens, &chain)
     }
@@ -181,13 +181,13 @@ impl Single<'_> {
     /// Looks for a better flow over the universe, and for a bound on every route over it.
     pub(super) fn split<'p>(&self, universe: &Problem<'p>, best: &mut Option<Candidate>) -> Split<'p> {
         let mut potentials = Potentials::with_first_slippage(universe, 1.0);
-        if potentials.worth[universe.source] <= 0.0 && universe.awake.is_some() {
-            let all = Problem { awake: None, ..universe.clone() };
+        if potentials.worth[universe.source] <= 0.0 && universe.active.is_some() {
+            let all = Problem { active: None, ..universe.clone() };
             return self.split(&all, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
-        // Where all tokens are awake the potentials are a bound by themselves.
-        let first = if universe.awake.is_none() { potentials.bound(universe) } else { f64::INFINITY };
+        // Where all tokens are active the potentials are a bound by themselves.
+        let first = if universe.active.is_none() { potentials.bound(universe) } else { f64::INFINITY };
         if self.is_close(first, best) {
             self.note(universe, &potentials);
             self.tighten(universe, &mut potentials, net);
@@ -299,9 +299,9 @@ impl Single<'_> {
             let few = few::bound(universe, worth, alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        if universe.awake.is_some() && bound - known > LOOSE * bound.abs() {
+        if universe.active.is_some() && bound - known > LOOSE * bound.abs() {
             // Potentials through all tokens are a bound by themselves, if a slow one.
-            let all = Problem { awake: None, ..universe.clone() };
+            let all = Problem { active: None, ..universe.clone() };
             let mut through_all = Potentials::with_first_slippage(&all, 1.0);
             self.tighten(&all, &mut through_all, known);
             if through_all.bound(&all) < bound {

@@ -66,8 +66,8 @@ impl Single<'_> {
     }
 
     /// The pools that were set aside and would earn a route something that goes on from them, with what they would earn. Where
-    /// nothing else that tempts leads to or from a token, that is bought or sold at its market's price, for the gas of another swap.
-    pub(super) fn tempting(
+    /// nothing else that would pay leads to or from a token, that is bought or sold at its market's price, for the gas of another swap.
+    pub(super) fn reopened(
         &self,
         universe: &Problem<'_>,
         prices: &[f64],
@@ -153,7 +153,7 @@ impl Single<'_> {
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
     /// of the question now. It may be better than a flow of many pools too, by one that was set aside in the place of several.
     pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
-        let known = best.as_ref().filter(|_| self.problem.awake.is_some());
+        let known = best.as_ref().filter(|_| self.problem.active.is_some());
         let Some(floor) = known.map(|found| found.net + BETTER_BY * found.net.abs()) else { return };
         let chain = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES);
         self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
@@ -163,7 +163,7 @@ impl Single<'_> {
     /// were set aside earn more than the gap.
     pub(super) fn simpler_routers(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         // Where searches were not cut short, the best chains were asked already.
-        let searched = self.problem.awake.is_none();
+        let searched = self.problem.active.is_none();
         for baseline in Baseline::ALL.into_iter().filter(|baseline| !searched || *baseline != Baseline::SingleChain) {
             let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);

@@ -133,12 +133,12 @@ pub(super) fn unforetold(fork: &Fork, market: &Market, pool: &Pool) -> Result<Op
     for later in LATER_SECONDS {
         let number = now.number.saturating_add(later / BLOCK_SECONDS);
         let at = ExecutionBlock { number, timestamp: now.timestamp.saturating_add(later) };
-        for foretold in record.foretold(pool, &at) {
-            let answer = view_in(&mut overlay, foretold.call.to, foretold.call.data, at)?;
+        for predictions in record.predictions(pool, &at) {
+            let answer = view_in(&mut overlay, predictions.call.to, predictions.call.data, at)?;
             let answer = answer.and_then(|answer| U256::try_from_be_slice(&answer));
-            if answer != Some(foretold.answer) {
+            if answer != Some(predictions.answer) {
                 let said = answer.map_or("a revert".into(), |answer| answer.to_string());
-                let why = format!("a preview in {later} s would be {said}, the model says {}", foretold.answer);
+                let why = format!("a preview in {later} s would be {said}, the model says {}", predictions.answer);
                 return Ok(Some(Difference { why, token: None }));
             }
         }

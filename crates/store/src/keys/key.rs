@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for KeyHash {
     }
 }
 
-/// What a key allows besides opening the door. What is absent is as the service has it for every key.
+/// What a key allows besides access. What is absent is as the service has it for every key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyTerms {
     /// Calls a minute.

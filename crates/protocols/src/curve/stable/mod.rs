@@ -12,5 +12,5 @@ pub(crate) use maths::Invariant;
 pub use maths::{Balances, ProductRule};
 pub use meta::{CACHE_SECONDS, CachedPrice, MetaAfter, MetaGeneration, MetaState, MetaSwap};
 pub use rates::{CompoundAccrual, CompoundRate, Rate, Rates, VaultRate};
-pub use state::{Amplification, Books, FeeStep, Rules, State};
+pub use state::{Amplification, BalanceSource, FeeStep, Rules, State};
 pub use swap::StableSwap;

@@ -44,16 +44,16 @@ pub enum FeeStep {
     AfterScaling,
 }
 
-/// How the balances change with a swap.
+/// Where a pool takes its balances from, and so how a swap changes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Books {
-    /// The amounts are added and taken: most pools.
-    Counted,
+pub enum BalanceSource {
+    /// Stored by the pool, which adds and takes the amounts: most pools.
+    Stored,
     /// Both balances are worked out anew from their scaled values: the first lending pools, aETH and rETH.
     Restated,
     /// The pool asks its coins what it holds, and they rebase or round: known only by reading again.
-    Held,
+    Token,
 }
 
 /// Where the pools of one invariant differ from each other.
@@ -68,7 +68,7 @@ pub struct Rules {
     /// When `get_dy` takes the fee.
     pub view_fee: FeeStep,
     /// How balances change.
-    pub books: Books,
+    pub balance_source: BalanceSource,
     /// Newton loops give their last value instead of reverting.
     pub gives_unsettled: bool,
 }
@@ -82,7 +82,7 @@ impl Rules {
             exchange_keeps_one: true,
             view_keeps_one: true,
             view_fee: FeeStep::BeforeScaling,
-            books: Books::Counted,
+            balance_source: BalanceSource::Stored,
             gives_unsettled: false,
         }
     }
@@ -96,7 +96,7 @@ impl Rules {
         exchange_keeps_one: false,
         view_keeps_one: false,
         view_fee: FeeStep::AfterScaling,
-        books: Books::Restated,
+        balance_source: BalanceSource::Restated,
         gives_unsettled: true,
         product: ProductRule::TimesNPlusOne,
     };
@@ -109,16 +109,16 @@ impl Rules {
         exchange_keeps_one: false,
         view_keeps_one: false,
         view_fee: FeeStep::AfterScaling,
-        books: Books::Held,
+        balance_source: BalanceSource::Token,
         ..Self::standard(ProductRule::TimesNPlusOne)
     };
 
     /// stETH.
-    pub const STETH: Self = Self { books: Books::Held, ..Self::standard(ProductRule::TimesNPlusOne) };
+    pub const STETH: Self = Self { balance_source: BalanceSource::Token, ..Self::standard(ProductRule::TimesNPlusOne) };
 
     /// aETH and rETH: only the swap keeps one back.
     pub const ANKR: Self =
-        Self { view_keeps_one: false, books: Books::Restated, ..Self::standard(ProductRule::TimesN) };
+        Self { view_keeps_one: false, balance_source: BalanceSource::Restated, ..Self::standard(ProductRule::TimesN) };
 }
 
 /// A StableSwap pool of any generation: two to eight coins around one price.

@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{Balances, Books, FeeStep, State};
+use super::{Balances, BalanceSource, FeeStep, State};
 use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
 
@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
 pub struct StableSwap {
     /// Paid out, in atomic units.
     pub amount_out: U256,
-    /// Balances afterwards; `None` where only the coins know ([`Books::Held`]).
+    /// Balances afterwards; `None` where only the coins know ([`BalanceSource::Token`]).
     pub balances: Option<Balances>,
 }
 
@@ -129,14 +129,14 @@ impl State {
     ) -> Maths<Option<Balances>> {
         let (i, j, rates) = (exchange.i, exchange.j, &exchange.rates);
         let mut balances = self.balances.clone();
-        match self.rules.books {
-            Books::Held => return Ok(None),
-            Books::Counted => {
+        match self.rules.balance_source {
+            BalanceSource::Token => return Ok(None),
+            BalanceSource::Stored => {
                 balances[i] = add(balances[i], amount_in)?;
                 let owed = mul_div(admin_fee, WAD, rates[j])?;
                 balances[j] = sub(sub(balances[j], amount_out)?, owed)?;
             }
-            Books::Restated => {
+            BalanceSource::Restated => {
                 balances[i] = mul_div(exchange.x, WAD, rates[i])?;
                 let left = add(exchange.y, sub(fee, admin_fee)?)?;
                 balances[j] = mul_div(left, WAD, rates[j])?;

@@ -13,14 +13,14 @@ pub(crate) fn is_large(prepared: &Prepared) -> bool {
 
 /// The core of a market, the ends of a request, and what lies between these and the core.
 #[derive(Clone, Debug)]
-pub(crate) struct Awake {
-    /// Arrows from tokens that are awake to inner ones outside of the core, by the token that they leave.
+pub(crate) struct ActiveTokens {
+    /// Arrows from tokens that are active to inner ones outside of the core, by the token that they leave.
     arrows: Vec<Arrow>,
     /// Where those of each token begin, and where the last end.
     start: Vec<u32>,
 }
 
-impl Awake {
+impl ActiveTokens {
     /// `None` in a market that is not large, where searches pass through all.
     pub(crate) fn new(prepared: &Prepared, ends: &[usize], hops: usize) -> Option<Self> {
         if !is_large(prepared) {
@@ -49,8 +49,8 @@ impl Awake {
         }
         let mut arrows: Vec<(u32, Arrow)> = Vec::new();
         for token in others.into_iter().filter(|token| graph.is_inner(*token)) {
-            let awake = graph.arrows(token).iter().filter(|arrow| tokens[arrow.to as usize]);
-            arrows.extend(awake.map(|arrow| (arrow.to, arrow.reversed(token))));
+            let active = graph.arrows(token).iter().filter(|arrow| tokens[arrow.to as usize]);
+            arrows.extend(active.map(|arrow| (arrow.to, arrow.reversed(token))));
         }
         arrows.sort_by_key(|(from, arrow)| (*from, arrow.pair));
         let mut start = Vec::with_capacity(tokens.len() + 1);
@@ -61,7 +61,7 @@ impl Awake {
         Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start })
     }
 
-    /// The arrows from a token that is awake to inner ones that are awake and not in the core.
+    /// The arrows from a token that is active to inner ones that are active and not in the core.
     #[inline]
     pub(crate) fn others(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
@@ -90,17 +90,17 @@ mod tests {
         let ends = [token(3_000), token(3_003)].map(|token| token.index());
         let mut problem = problem(&market, token(3_000), U256::from(ETHER), token(3_003));
         let graph = market.graph();
-        problem.awake = Awake::new(&market, &ends, 4).map(std::sync::Arc::new);
-        assert!(problem.awake.is_some());
+        problem.active = ActiveTokens::new(&market, &ends, 4).map(std::sync::Arc::new);
+        assert!(problem.active.is_some());
         // What lies between an end and the core is next to the end.
         let is_next = |token: usize| graph.arrows(token).iter().any(|arrow| ends.contains(&(arrow.to as usize)));
-        let is_awake = |token: usize| market.core().tokens()[token] || ends.contains(&token) || is_next(token);
-        assert!((0..graph.token_count()).any(|token| graph.is_inner(token) && !is_awake(token)));
-        for from in (0..graph.token_count()).filter(|token| is_awake(*token)) {
+        let is_active = |token: usize| market.core().tokens()[token] || ends.contains(&token) || is_next(token);
+        assert!((0..graph.token_count()).any(|token| graph.is_inner(token) && !is_active(token)));
+        for from in (0..graph.token_count()).filter(|token| is_active(*token)) {
             let by = |arrow: &Arrow| (arrow.to, arrow.pair, arrow.side);
             let mut ways: Vec<_> = problem.ways(from).map(by).collect();
-            let awake = graph.inner_arrows(from).iter().filter(|arrow| is_awake(arrow.to as usize));
-            let mut expected: Vec<_> = awake.map(by).collect();
+            let active = graph.inner_arrows(from).iter().filter(|arrow| is_active(arrow.to as usize));
+            let mut expected: Vec<_> = active.map(by).collect();
             ways.sort_unstable();
             expected.sort_unstable();
             assert_eq!(ways, expected, "from {from}");
