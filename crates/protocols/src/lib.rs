@@ -38,7 +38,7 @@ pub mod wrapped_ether;
 pub use error::{DecodeError, SwapError};
 pub use pool::{After, Pool, PoolState, Swap};
 pub use protocol::{
-    Call, Discovered, Prediction, Freshness, PoolList, Protocol, ReadProgress, Sale, SharesPaid, Source, StateReader,
+    Call, Discovered, Freshness, PoolList, Prediction, Protocol, ReadProgress, Sale, SharesPaid, Source, StateReader,
     Touched,
 };
 pub use registry::Product;

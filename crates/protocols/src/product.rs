@@ -5,7 +5,7 @@ use braid_primitives::ExecutionBlock;
 use serde_json::{Map, Value};
 
 use crate::{
-    Call, DecodeError, Discovered, Prediction, Freshness, Pool, PoolList, PoolState, Product, Protocol, Source,
+    Call, DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Prediction, Product, Protocol, Source,
     StateReader,
     continuous::PairCurve,
     recorded::{Reason, TokensOf},

@@ -5,9 +5,9 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod active;
 mod apart;
 mod arrival;
-mod active;
 pub mod baseline;
 mod basket;
 mod board;

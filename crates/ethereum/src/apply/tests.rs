@@ -88,7 +88,10 @@ fn an_announcement_is_told_from_a_forged_one() {
     let forged = log(Address::with_last_byte(3), &event);
     let change = apply_logs(&catalog, &market(1), &[log(factory, &event), forged]);
     assert_eq!(change.announced.iter().map(|pool| pool.key.contract).collect::<Vec<_>>(), [address(77)]);
-    assert!(change.unknown_emitters.contains(&Address::with_last_byte(3)), "anyone may emit anything; it counts for nothing");
+    assert!(
+        change.unknown_emitters.contains(&Address::with_last_byte(3)),
+        "anyone may emit anything; it counts for nothing"
+    );
 }
 
 /// Whatever announces a pool may also change it: of one that is in the market it is a log like others.

@@ -133,7 +133,9 @@ fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'stat
     let identity = made.rules().map(Identity::stable);
     match (made, pool.product) {
         (Made::Refused(why), _) => Err(why),
-        _ if made.rules().is_some_and(|rules| rules.balance_source == BalanceSource::Token) && !own_coins(pool).all(plain::is_plain) => {
+        _ if made.rules().is_some_and(|rules| rules.balance_source == BalanceSource::Token)
+            && !own_coins(pool).all(plain::is_plain) =>
+        {
             Err("it asks its coins for balances, and one may rebase or pay less than it says")
         }
         (Made::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {

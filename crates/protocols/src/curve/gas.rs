@@ -227,6 +227,7 @@ fn asked_before(meta: &MetaState, at: &ExecutionBlock) -> u64 {
 
 /// What trading in the base pool costs.
 fn through(meta: &MetaState, exchange_kind: ExchangeKind) -> u64 {
-    let trade = if matches!(exchange_kind, ExchangeKind::Underlying(0, _)) { WITHDRAW_GAS_UNITS } else { DEPOSIT_GAS_UNITS };
+    let trade =
+        if matches!(exchange_kind, ExchangeKind::Underlying(0, _)) { WITHDRAW_GAS_UNITS } else { DEPOSIT_GAS_UNITS };
     trade + more(meta.base.state.balances.len(), MORE_COINS_IN_BASE_GAS_UNITS)
 }

@@ -133,7 +133,9 @@ impl State {
     /// Whether the pool's balances or rates are other contracts' numbers, which may move without it.
     pub fn asks_its_coins(&self) -> bool {
         match &self.model {
-            Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => pool.rules.balance_source == stable::BalanceSource::Token,
+            Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => {
+                pool.rules.balance_source == stable::BalanceSource::Token
+            }
             Model::Lending(_) => true,
             Model::Crypto(_) => false,
         }
@@ -171,7 +173,8 @@ impl State {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
-        let exchange_kind = self.exchange_kind(coin_in, coin_out).ok_or(SwapError::UnknownCoin { coin_in, coin_out })?;
+        let exchange_kind =
+            self.exchange_kind(coin_in, coin_out).ok_or(SwapError::UnknownCoin { coin_in, coin_out })?;
         if before == Some(&After::Unknown) {
             return Err(SwapError::Closed);
         }
@@ -242,7 +245,9 @@ impl State {
         if let Model::Lending(pool) = &self.model {
             return pool.markets.get(usize::from(coin_out)).map(|market| market.cash);
         }
-        let (Model::Meta(meta), Some(ExchangeKind::Underlying(0, place))) = (&self.model, self.exchange_kind(coin_in, coin_out)) else {
+        let (Model::Meta(meta), Some(ExchangeKind::Underlying(0, place))) =
+            (&self.model, self.exchange_kind(coin_in, coin_out))
+        else {
             return None;
         };
         let shares = *meta.pool.balances.get(1)?;

@@ -12,7 +12,7 @@ use super::{
     reader::{PROBE, VaultReader, assetCall, previewDepositCall},
 };
 use crate::{
-    Call, DecodeError, Discovered, Prediction, Freshness, PoolState, Product, Protocol, ReadProgress, RouteState, Sale,
+    Call, DecodeError, Discovered, Freshness, PoolState, Prediction, Product, Protocol, ReadProgress, RouteState, Sale,
     Source, StateReader, StepCode, Swap, SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,

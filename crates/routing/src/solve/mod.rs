@@ -209,7 +209,8 @@ impl<'a> Single<'a> {
         }
         let lost = best.as_ref().is_none_or(|found| beyond(found, LOST));
         let excluded_would_pay = self.excluded_would_pay.get();
-        let unsure = best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST || excluded_would_pay;
+        let unsure =
+            best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST || excluded_would_pay;
         if lost || excluded_would_pay {
             self.simpler_routers(potentials, &mut best);
         }

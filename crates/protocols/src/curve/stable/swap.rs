@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{Balances, BalanceSource, FeeStep, State};
+use super::{BalanceSource, Balances, FeeStep, State};
 use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
 
