@@ -91,7 +91,6 @@ fn concentrated() -> PoolState {
         fee_pips: 3_000,
         tick_spacing: 60,
         ticks: (-100..100).map(tick).collect(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     })
 }
 

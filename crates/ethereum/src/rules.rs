@@ -133,7 +133,6 @@ mod tests {
             fee_pips: 3_000,
             tick_spacing: 60,
             ticks,
-            costs: uniswap_v3::gas::Costs::UNISWAP,
         });
         // L · (1 − 1.0001^−3480) on either side.
         let expected = 1e21 * (1.0 - 1.0001f64.powi(-3_480));

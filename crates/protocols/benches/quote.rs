@@ -71,7 +71,6 @@ fn ladder() -> Pool {
         fee_pips: 500,
         tick_spacing: 10,
         ticks: ticks.collect::<Arc<[_]>>(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     };
     pool(Product::UniswapV3, PoolState::UniswapV3(state))
 }

@@ -24,7 +24,6 @@ pub const STATE_MEANING: u32 = 3;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// What names it.
-    #[serde(alias = "address")]
     pub key: PoolKey,
     /// Its product.
     pub product: Product,

@@ -28,7 +28,6 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovered {
     /// What names it.
-    #[serde(alias = "address")]
     pub key: PoolKey,
     /// The product it belongs to.
     pub product: Product,

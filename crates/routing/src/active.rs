@@ -29,13 +29,13 @@ impl ActiveTokens {
         let (graph, core) = (prepared.graph(), prepared.core().tokens());
         let mut tokens = core.to_vec();
         let mut others = Vec::new();
-        let mut wake = |token: usize| {
+        let mut activate = |token: usize| {
             if !std::mem::replace(&mut tokens[token], true) {
                 others.push(token);
             }
         };
         for &end in ends {
-            wake(end);
+            activate(end);
             let mut frontier = vec![end];
             for _ in 1..hops {
                 if frontier.iter().any(|token| core[*token]) {
@@ -43,7 +43,7 @@ impl ActiveTokens {
                 }
                 let arrows = frontier.iter().flat_map(|token| graph.inner_arrows(*token));
                 let next: Vec<usize> = arrows.map(|arrow| arrow.to as usize).collect();
-                next.iter().for_each(|token| wake(*token));
+                next.iter().for_each(|token| activate(*token));
                 frontier = next;
             }
         }
@@ -78,7 +78,7 @@ mod tests {
     const ETHER: u128 = 10_u128.pow(18);
 
     #[test]
-    fn a_search_passes_to_tokens_that_are_awake_and_to_no_others() {
+    fn a_search_passes_to_tokens_that_are_active_and_to_no_others() {
         // Every third token hangs on wrapped ether and on the one before; depths fall from a thousand ether to a hundredth.
         let pools = (1..3_100).flat_map(|n: u32| {
             let depth = ETHER * 1_000 / u128::from(n * n).min(100_000);

@@ -268,7 +268,6 @@ fn concentrated_state(random: &mut Random, coins: [Coin; 2], depth_ether: f64, t
         fee_pips,
         tick_spacing: spacing,
         ticks: merged(steps).into(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     }
 }
 

@@ -89,14 +89,14 @@ impl Synchronizer {
         self.learn_named_vaults();
         self.note_roll_back(common);
         if let Some((base, touched)) = self.touched_above(common) {
-            let unknown_emitters: Vec<Address> = base
+            let unannounced: Vec<Address> = base
                 .pools()
                 .iter()
                 .map(|pool| pool.key.contract)
                 .filter(|pool| self.known.get(*pool).is_none())
                 .collect();
             let touched = touched.into_iter().filter(|pool| self.known.get(*pool).is_some()).collect();
-            return self.leap(&base.without(&unknown_emitters), common, &head, touched).await;
+            return self.leap(&base.without(&unannounced), common, &head, touched).await;
         }
         let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
         self.scan(vec![Segment { from: first, to: head.number, filter: self.catalog.announcements().clone() }]).await?;

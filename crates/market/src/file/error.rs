@@ -21,7 +21,7 @@ pub enum FileError {
     #[error("not a market file")]
     NotAMarket,
     /// Another version of the layout.
-    #[error("market file of version {got}, expected {expected}")]
+    #[error("market file of version {got}, expected {expected}: save it again with this version of Braid")]
     Version {
         /// Version in the file.
         got: u64,

@@ -30,7 +30,7 @@ pub use export::{Exported, export_json};
 pub use import::{Imported, Update, import_json};
 
 /// Version of the layout that is written, and the only one that is read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"BRAIDMKT";
 const HEADER_BYTES: usize = 20;

@@ -91,11 +91,11 @@ impl Protocol for PoolProtocol {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PoolReader::new(pool, self.costs))
+        Box::new(PoolReader::new(pool))
     }
 
     fn lens_reader(&self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
-        Some(Box::new(LensReader::new(pool, self.costs)?))
+        Some(Box::new(LensReader::new(pool)?))
     }
 
     fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
@@ -110,11 +110,8 @@ impl Protocol for PoolProtocol {
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        let zero_for_one = sale.coin_in == 0;
-        match route.change::<After>(pool) {
-            Some(after) => state.swap_from(after, zero_for_one, sale.amount_in),
-            None => state.swap(zero_for_one, sale.amount_in),
-        }
+        let before = route.change::<After>(pool).copied().unwrap_or_else(|| state.now());
+        state.swap_from(&before, sale.coin_in == 0, sale.amount_in, &self.costs)
     }
 
     fn fee_pips(&self, state: &State) -> Option<u32> {
@@ -122,7 +119,7 @@ impl Protocol for PoolProtocol {
     }
 
     fn curve(&self, state: &State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<PairCurve> {
-        Some(pair_curve(state))
+        Some(pair_curve(state, &self.costs))
     }
 
     fn holds(&self, state: &State, coin: u8) -> Option<f64> {
@@ -138,7 +135,7 @@ impl Protocol for PoolProtocol {
     }
 
     fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<State, Reason> {
-        recorded::import(entry, self.costs)
+        recorded::import(entry)
     }
 
     fn import_update(&self, state: &mut State, entry: &Value) -> Result<(), Reason> {

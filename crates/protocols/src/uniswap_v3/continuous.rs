@@ -2,19 +2,19 @@
 
 use alloy_primitives::U256;
 
-use super::{State, Tick, tick_math};
+use super::{State, Tick, gas::Costs, tick_math};
 use crate::continuous::{Direction, PairCurve, Stretch};
 
 /// Returns both directions.
 #[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
-pub(super) fn pair_curve(state: &State) -> PairCurve {
+pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_pips) / 1_000_000.0;
     let start = from_x96(state.sqrt_price_x96);
-    let falling = stretches(state, &stops(state, true), |root| root.min(start), true);
-    let rising = stretches(state, &stops(state, false), |root| 1.0 / root.max(start), false);
+    let falling = stretches(state, &stops(state, costs, true), |root| root.min(start), true);
+    let rising = stretches(state, &stops(state, costs, false), |root| 1.0 / root.max(start), false);
     PairCurve {
         directions: [Direction::new(gamma, start, &falling), Direction::new(gamma, 1.0 / start, &rising)],
-        gas_units: f64::from(state.costs.swap_gas_units),
+        gas_units: costs.swap_gas_units as f64,
     }
 }
 
@@ -32,12 +32,12 @@ const WORD_EDGES: i32 = 6;
 const WORD: i32 = 256;
 
 /// Every stop on the way down (`falling`) or up, in the order of the way.
-fn stops(state: &State, falling: bool) -> Vec<Stop> {
+fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     let split = state.ticks.partition_point(|tick| tick.index <= state.tick);
     let (below, above) = state.ticks.split_at(split);
     let at_tick = |tick: &Tick| Stop {
         tick: tick.index,
-        gas_units: u64::from(state.costs.tick_gas_units),
+        gas_units: costs.tick_gas_units,
         net: tick.liquidity_net,
         sqrt_price_x96: Some(tick.sqrt_price_x96),
     };
@@ -46,8 +46,8 @@ fn stops(state: &State, falling: bool) -> Vec<Stop> {
     let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
     // Leaving the tick that the price is in writes the oracle.
     let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
-    stops.push(bare(moved, u64::from(state.costs.tick_moved_gas_units)));
-    let word_edge = u64::from(state.costs.word_gas_units);
+    stops.push(bare(moved, costs.tick_moved_gas_units));
+    let word_edge = costs.word_gas_units;
     let spacing = state.tick_spacing.max(1);
     let compressed = state.tick.div_euclid(spacing);
     let word = (if falling { compressed } else { compressed + 1 }).div_euclid(WORD);

@@ -1,46 +1,33 @@
 //! What a step through a pool costs, in gas units, as part of a route that the proxy runs.
 
-use serde::{Deserialize, Serialize};
-
 /// What a swap costs by the code that a pool runs. The constants below are Uniswap's; a fork that reads or writes other words
 /// has its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// The least that a swap costs, one that ends in the tick where it began.
-    pub swap_gas_units: u32,
+    pub swap_gas_units: u64,
     /// What a swap that ends in another tick costs more.
-    pub tick_moved_gas_units: u32,
+    pub tick_moved_gas_units: u64,
     /// Each edge of a bitmap word that a swap passes.
-    pub word_gas_units: u32,
+    pub word_gas_units: u64,
     /// Each initialised tick that a swap crosses.
-    pub tick_gas_units: u32,
+    pub tick_gas_units: u64,
 }
 
 impl Costs {
     /// Uniswap's own code.
     pub const UNISWAP: Self = Self {
-        swap_gas_units: SWAP_GAS_UNITS as u32,
-        tick_moved_gas_units: TICK_MOVED_GAS_UNITS as u32,
-        word_gas_units: WORD_GAS_UNITS as u32,
-        tick_gas_units: TICK_GAS_UNITS as u32,
+        swap_gas_units: SWAP_GAS_UNITS,
+        tick_moved_gas_units: TICK_MOVED_GAS_UNITS,
+        word_gas_units: WORD_GAS_UNITS,
+        tick_gas_units: TICK_GAS_UNITS,
     };
 
-    pub(super) const fn is_uniswap(&self) -> bool {
-        matches!(self, &Self::UNISWAP)
-    }
-
     /// Returns the gas of a swap that ended in its first tick or another, and crossed so many initialised ticks and word edges.
-    pub(super) fn of_swap(&self, tick_moved: bool, ticks_crossed: u32, words_crossed: u32) -> u64 {
-        let [swap, moved, word, tick] =
-            [self.swap_gas_units, self.tick_moved_gas_units, self.word_gas_units, self.tick_gas_units].map(u64::from);
-        let moved = if tick_moved { moved } else { 0 };
-        swap + moved + tick * u64::from(ticks_crossed) + word * u64::from(words_crossed)
-    }
-}
-
-impl Default for Costs {
-    fn default() -> Self {
-        Self::UNISWAP
+    pub(super) const fn of_swap(&self, tick_moved: bool, ticks_crossed: u32, words_crossed: u32) -> u64 {
+        let moved = if tick_moved { self.tick_moved_gas_units } else { 0 };
+        let [ticks, words] = [ticks_crossed as u64, words_crossed as u64];
+        self.swap_gas_units + moved + self.tick_gas_units * ticks + self.word_gas_units * words
     }
 }
 

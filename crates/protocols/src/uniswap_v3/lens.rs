@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes, U256};
 
-use super::{State, Tick, gas::Costs, reader::PoolReader};
+use super::{State, Tick, reader::PoolReader};
 use crate::{DecodeError, Discovered, PoolState, ReadProgress, StateReader, lens};
 
 /// Bytes before the ticks: price, tick, lock, liquidity, next word.
@@ -25,10 +25,10 @@ pub(super) struct LensReader {
 
 impl LensReader {
     /// `None` for a pool whose spacing no pool can have: the plain reader says so.
-    pub(super) fn new(pool: &Discovered, costs: Costs) -> Option<Self> {
-        let plain = PoolReader::new(pool, costs);
+    pub(super) fn new(pool: &Discovered) -> Option<Self> {
+        let plain = PoolReader::new(pool);
         let (first, last) = plain.words().ok()?;
-        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing, costs);
+        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing);
         let (next_word, last_word) = (i32::from(first), i32::from(last));
         Some(Self { pool: pool.key.contract, state, next_word, last_word, ticks: Vec::new() })
     }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_lens_that_stops_early_is_asked_for_the_rest() {
         let one = U256::ONE << 96;
-        let mut reader = LensReader::new(&pool(10), Costs::UNISWAP).unwrap();
+        let mut reader = LensReader::new(&pool(10)).unwrap();
         reader.start();
         let first = reader.feed(&[answer(one, 0, &[(-50, 9, 9)])]).unwrap();
         let ReadProgress::Calls(calls) = first else { panic!("more is to be read") };
@@ -146,7 +146,7 @@ mod tests {
         let cut = answer(one, 347, &[]).map(|bytes| bytes.slice(..43));
         let odd = answer(one, 347, &[]).map(|bytes| [&bytes[..], &[0]].concat().into());
         for wrong in [None, Some(Bytes::new()), endless, beyond, cut, odd] {
-            let mut reader = LensReader::new(&pool(10), Costs::UNISWAP).unwrap();
+            let mut reader = LensReader::new(&pool(10)).unwrap();
             reader.start();
             assert!(reader.feed(std::slice::from_ref(&wrong)).is_err(), "{wrong:?}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use alloy_primitives::{Address, Bytes, U256, aliases::I24};
 use alloy_sol_types::{SolCall, sol};
 
-use super::{MAX_TICK_SPACING, State, Tick, gas::Costs, tick_math::MAX_TICK};
+use super::{MAX_TICK_SPACING, State, Tick, tick_math::MAX_TICK};
 use crate::{Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader};
 
 sol! {
@@ -33,8 +33,8 @@ pub(super) struct PoolReader {
 }
 
 impl PoolReader {
-    pub(super) fn new(pool: &Discovered, costs: Costs) -> Self {
-        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing, costs);
+    pub(super) fn new(pool: &Discovered) -> Self {
+        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing);
         Self { pool: pool.key.contract, state, round: Round::Price }
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{State, Tick, gas::Costs};
+use super::{State, Tick};
 use crate::recorded::{Reason, list, number, parse};
 
 /// Reads a pool.
-pub(super) fn import(entry: &Value, costs: Costs) -> Result<State, Reason> {
+pub(super) fn import(entry: &Value) -> Result<State, Reason> {
     Ok(State {
         sqrt_price_x96: number(entry, "sqrt_price_x96")?,
         tick: number(entry, "tick")?,
@@ -16,7 +16,6 @@ pub(super) fn import(entry: &Value, costs: Costs) -> Result<State, Reason> {
         fee_pips: number(entry, "fee_pips")?,
         tick_spacing: number(entry, "tick_spacing")?,
         ticks: ticks(entry)?,
-        costs,
     })
 }
 

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     MAX_FEE_PIPS, MAX_TICK_SPACING,
-    gas::Costs,
     tick_math::{self, MAX_SQRT_PRICE_X96, MAX_TICK, MIN_SQRT_PRICE_X96, MIN_TICK},
 };
 
@@ -27,9 +26,6 @@ pub struct State {
     pub tick_spacing: i32,
     /// Initialised ticks, ascending.
     pub ticks: Arc<[Tick]>,
-    /// What a swap costs by the code that the pool runs.
-    #[serde(default, skip_serializing_if = "Costs::is_uniswap")]
-    pub costs: Costs,
 }
 
 /// An initialised tick. Made by [`Tick::new`], which knows its price.
@@ -86,8 +82,8 @@ pub struct After {
 
 impl State {
     /// A pool that was created and not yet initialised: it refuses every swap.
-    pub fn uninitialised(fee_pips: u32, tick_spacing: i32, costs: Costs) -> Self {
-        Self { sqrt_price_x96: U256::ZERO, tick: 0, liquidity: 0, fee_pips, tick_spacing, ticks: Arc::from([]), costs }
+    pub fn uninitialised(fee_pips: u32, tick_spacing: i32) -> Self {
+        Self { sqrt_price_x96: U256::ZERO, tick: 0, liquidity: 0, fee_pips, tick_spacing, ticks: Arc::from([]) }
     }
 
     /// Checks that a pool can be in this state: parameters in range, price and tick in agreement, ticks ascending on the
@@ -158,8 +154,8 @@ impl State {
         }
     }
 
-    /// Price, tick and liquidity, apart from the ticks.
-    pub(super) const fn now(&self) -> After {
+    /// Returns price, tick and liquidity, apart from the ticks.
+    pub const fn now(&self) -> After {
         After { sqrt_price_x96: self.sqrt_price_x96, tick: self.tick, liquidity: self.liquidity }
     }
 }

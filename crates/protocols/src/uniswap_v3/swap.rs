@@ -5,6 +5,7 @@ use alloy_primitives::U256;
 use super::{
     After, State,
     bitmap::{Cursor, Stop, words_between},
+    gas::Costs,
     liquidity_math, swap_math,
     tick_math::{self, MAX_SQRT_PRICE_X96, MAX_TICK, MIN_SQRT_PRICE_X96, MIN_TICK},
 };
@@ -34,7 +35,7 @@ struct Walk<'a> {
 }
 
 impl State {
-    /// What a swap of all of `amount_in` pays, and the pool afterwards.
+    /// Returns what a swap of all of `amount_in` pays, and the pool afterwards, with the gas of a pool that runs Uniswap's own code.
     ///
     /// # Errors
     /// - [`SwapError::Closed`] when the pool was never initialised, or is in a state that no pool can be in.
@@ -42,14 +43,21 @@ impl State {
     /// - [`SwapError::Overflow`] for 2²⁵⁵ and more, and where the contract's arithmetic reverts.
     /// - [`SwapError::ZeroOutput`] when nothing would be paid; the contract would keep the input.
     pub fn swap(&self, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {
-        self.swap_from(&self.now(), zero_for_one, amount_in)
+        self.swap_from(&self.now(), zero_for_one, amount_in, &Costs::UNISWAP)
     }
 
-    /// As [`State::swap`], from price, tick and liquidity as an earlier swap of the same route left them.
+    /// As [`State::swap`], from price, tick and liquidity as an earlier swap of the same route left them, with the gas of the code that
+    /// the pool runs.
     ///
     /// # Errors
     /// As [`State::swap`].
-    pub fn swap_from(&self, before: &After, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {
+    pub fn swap_from(
+        &self,
+        before: &After,
+        zero_for_one: bool,
+        amount_in: U256,
+        costs: &Costs,
+    ) -> Result<Swap, SwapError> {
         if amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
@@ -66,7 +74,7 @@ impl State {
         }
         Ok(Swap {
             amount_out: walk.amount_out,
-            gas_units: self.costs.of_swap(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
+            gas_units: costs.of_swap(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
             after: crate::After::UniswapV3(After {
                 sqrt_price_x96: walk.price_x96,
                 tick: walk.tick,

@@ -41,7 +41,6 @@ pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
         fee_pips,
         tick_spacing: signed("tick_spacing")?,
         ticks: ticks.into(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     }))
 }
 

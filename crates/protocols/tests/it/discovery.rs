@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256, keccak256};
 use alloy_sol_types::SolValue;
-use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3, uniswap_v3::gas::Costs};
+use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3};
 
 use crate::support::bytecode;
 
@@ -181,7 +181,7 @@ fn a_log_that_is_not_what_it_claims_leaves_the_state_alone() {
     let pool = address!("00000000000000000000000000000000000000aa");
     let states = [
         (Product::UniswapV2, PoolState::UniswapV2(uniswap_v2::State { reserve0: 5, reserve1: 7, fee_bps: 30 })),
-        (Product::UniswapV3, PoolState::UniswapV3(uniswap_v3::State::uninitialised(3_000, 60, Costs::UNISWAP))),
+        (Product::UniswapV3, PoolState::UniswapV3(uniswap_v3::State::uninitialised(3_000, 60))),
     ];
     for (product, state) in states {
         let record = product;

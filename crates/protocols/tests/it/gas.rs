@@ -2,9 +2,13 @@
 //! proxy is.
 
 use alloy_primitives::U256;
+use braid_primitives::ExecutionBlock;
 use braid_protocols::uniswap_v3::gas::{SWAP_GAS_UNITS, TICK_GAS_UNITS, WORD_GAS_UNITS};
 
 use crate::support::v3::{Code, Venue};
+
+/// Any block: these pools do not depend on it.
+const NOW: ExecutionBlock = ExecutionBlock { number: 1, timestamp: 1_700_000_000 };
 
 /// A pool at price one whose storage has been written before, as that of a pool in use is.
 fn used_pool(ranges: &[(i32, i32, u128)]) -> Venue {
@@ -29,7 +33,7 @@ fn used_pool_of(code: Code, (fee_pips, tick_spacing): (u32, i32), ranges: &[(i32
 fn measure(venue: &mut Venue, amounts: impl Iterator<Item = u128>) -> Vec<(u64, u64)> {
     let rows = amounts.map(|amount_in| {
         let amount_in = U256::from(amount_in);
-        let model = venue.state().swap(true, amount_in).unwrap();
+        let model = venue.priced().swap(&NOW, 0, 1, amount_in).unwrap();
         (venue.try_swap(true, amount_in).unwrap().gas_used, model.gas_units - SWAP_GAS_UNITS)
     });
     rows.collect()

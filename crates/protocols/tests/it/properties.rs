@@ -92,7 +92,6 @@ fn v3_state(
         fee_pips,
         tick_spacing,
         ticks: ticks.collect::<Arc<[_]>>(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     }
 }
 
@@ -211,7 +210,7 @@ proptest! {
         let sqrt_price_x96 = tick_math::sqrt_price_at_tick(tick).filter(|_| at_price).unwrap_or(price);
         let ticks: Arc<[Tick]> = ticks.into_iter().filter_map(|(index, net, gross)| Tick::new(index, net, gross)).collect();
         let state =
-            uniswap_v3::State { sqrt_price_x96, tick, liquidity: parameters.3, fee_pips, tick_spacing, ticks, costs: uniswap_v3::gas::Costs::UNISWAP };
+            uniswap_v3::State { sqrt_price_x96, tick, liquidity: parameters.3, fee_pips, tick_spacing, ticks };
         let _ = state.validate();
         drop(state.swap(zero_for_one, amount_in));
     }

@@ -70,7 +70,6 @@ fn pool_state(pool: &Value) -> uniswap_v3::State {
         fee_pips: number(&pool["fee_pips"]),
         tick_spacing: number(&pool["tick_spacing"]),
         ticks: ticks.collect::<Arc<[_]>>(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     }
 }
 

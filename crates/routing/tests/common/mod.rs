@@ -98,7 +98,6 @@ fn concentrated(sketch: &Sketch) -> uniswap_v3::State {
         fee_pips: sketch.fee,
         tick_spacing: spacing,
         ticks: ticks.into(),
-        costs: uniswap_v3::gas::Costs::UNISWAP,
     }
 }
 

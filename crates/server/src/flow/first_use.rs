@@ -29,13 +29,12 @@ pub fn with_unproven(mut problem: Problem, app: &App, published: &Published, tok
     let waiting = app.audit.unproven_of(published, tokens);
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
         let names: Vec<String> = waiting.iter().map(|pool| pool.to_checksum(None)).collect();
-        problem.detail =
-            format!("{}; left out until an EVM does what their models say: {}", problem.detail, names.join(", "));
+        problem.detail = format!("{}; excluded, pending EVM verification: {}", problem.detail, names.join(", "));
     }
     problem
 }
 
-/// The tokens of a draft's route that are not known to move as amounts say; none where the service does not check.
+/// Returns the tokens of a draft's route whose transfers are not verified yet; none where the service does not check.
 fn unknown(app: &App, draft: &Draft) -> Wanted {
     let mut wanted = Wanted::new();
     if app.node.is_none() || !app.config.audit.is_on() {
@@ -102,7 +101,7 @@ fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Re
     for (side, (index, token)) in inputs.chain(outputs) {
         if let Some((_, why)) = left_out.iter().find(|(address, _)| *address == token.address) {
             let shown = token.shown.to_checksum(None);
-            let detail = format!("whether {shown} moves as amounts say could not be checked, try again: {why}");
+            let detail = format!("{shown} is excluded because its transfers could not be verified, try again: {why}");
             errors.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenUnsupported, detail));
         }
     }
@@ -113,7 +112,7 @@ fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Re
 fn told(mut problem: Problem, left_out: &[(Address, String)]) -> Problem {
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|(token, _)| token.to_checksum(None)).collect();
-        problem.detail = format!("{}; left out for they could not be checked: {}", problem.detail, names.join(", "));
+        problem.detail = format!("{}; excluded because unverified: {}", problem.detail, names.join(", "));
     }
     problem
 }

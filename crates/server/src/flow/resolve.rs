@@ -103,7 +103,7 @@ pub fn check_faults(quarantine: &Quarantine, request: &QuoteRequest) -> Result<(
     if faulty.is_empty() { Ok(()) } else { Err(Problem::invalid(faulty)) }
 }
 
-/// Which pools a request allows besides those that are set aside, and the names in it that nothing is known by.
+/// Returns which pools a request allows besides those that are excluded, and its unrecognised protocol names.
 pub fn filter(market: &Market, request: &QuoteRequest, aside: PoolFilter) -> (PoolFilter, Vec<String>) {
     let mut filter = aside;
     let mut unknown = Vec::new();

@@ -44,12 +44,12 @@ pub fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
     (!off.is_empty()).then_some(Warning { code: "RATIO_NOT_MET", message })
 }
 
-/// Says that the pools of a token were left out, since it could not be told whether it moves as amounts say.
+/// Says that a token's pools are excluded, since its transfers could not be verified.
 pub fn unchecked((token, why): &(Address, String)) -> Warning {
     let token = token.to_checksum(None);
     Warning {
         code: "TOKEN_UNCHECKED",
-        message: format!("{token} could not be checked, so no pool of it is used: {why}"),
+        message: format!("{token} is excluded because unverified, with all its pools: {why}"),
     }
 }
 

@@ -75,13 +75,12 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) const fn present() -> Self {
-        Self { tables: 2, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
+        Self { tables: 3, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
     }
 
-    /// Whether this version reads it: the tables of version 1 were the same but for the lists, which it did not have.
+    /// Tells whether this version reads it. Pools of version 2 had an address in the place of a key.
     pub(super) fn is_readable(&self) -> bool {
-        let present = Self::present();
-        (1..=present.tables).contains(&self.tables) && Self { tables: self.tables, ..present } == *self
+        *self == Self::present()
     }
 }
 

@@ -97,7 +97,6 @@ impl Maker {
                 fee_pips: 500,
                 tick_spacing: 10,
                 ticks: Arc::from([]),
-                costs: uniswap_v3::gas::Costs::UNISWAP,
             }),
         };
         let address = if product == Product::WrappedEther { WETH } else { Address::repeat_byte(0x80 + id) };

@@ -2,8 +2,9 @@
 
 use alloy_primitives::{Address, I256, U256, aliases::I24, aliases::U24};
 use alloy_sol_types::{SolCall, SolEvent, SolValue, sol};
+use braid_primitives::TokenId;
 use braid_protocols::{
-    Discovered, Freshness, PoolState, Product,
+    Discovered, Freshness, Pool, PoolState, Product,
     uniswap_v3::{After, State, tick_math},
 };
 
@@ -115,6 +116,12 @@ impl Venue {
     pub fn state(&self) -> &State {
         let PoolState::UniswapV3(state) = &self.state else { panic!("a V3 pool has a V3 state") };
         state
+    }
+
+    /// The pool as its product prices it.
+    pub fn priced(&self) -> Pool {
+        let coins = [TokenId(0), TokenId(1)].into_iter().collect();
+        Pool { key: self.pool.key, product: self.record, coins, state: self.state.clone() }
     }
 
     /// Sends a transaction and applies every log of the pool to the model's state.
