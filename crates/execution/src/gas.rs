@@ -14,7 +14,7 @@ use braid_market::Market;
 use braid_primitives::{Address, Bytes, U256};
 use braid_routing::Route;
 
-use crate::{Order, Permit, Program, execute_calldata, execute_with_permit2_calldata};
+use crate::{EncodeError, Order, Permit, Program, execute_calldata, execute_with_permit2_calldata};
 
 /// The highest gas limit that is ever suggested: half of EIP-7825's cap, so that a client may double it.
 pub const MAX_GAS_LIMIT: u64 = 8_388_608;
@@ -43,6 +43,9 @@ pub struct GasEstimate {
 }
 
 /// Models the transaction that runs `program` for `order`, sent by `payer`.
+///
+/// # Errors
+/// [`EncodeError`] where the route does not fit the market.
 pub fn estimate(
     market: &Market,
     route: &Route,
@@ -50,15 +53,16 @@ pub fn estimate(
     program: &Program,
     payer: Address,
     authorization: Authorization,
-) -> GasEstimate {
+) -> Result<GasEstimate, EncodeError> {
     let calldata = calldata_for_size(order, program, payer, authorization);
-    let walked = walk::walk(market, route, order, program, payer, authorization);
+    let walked = walk::walk(market, route, order, program, payer, authorization)?;
     let used = intrinsic_gas_units(&calldata) + walked.gas_units;
     // EIP-3529: at most a fifth of what was used is refunded
     let refunded = walked.refund_gas_units.min(used / 5);
     let floor = floor_gas_units(&calldata);
     let total_gas_units = (used - refunded).max(floor);
-    GasEstimate { total_gas_units, gas_limit: gas_limit(used.max(floor), order), step_gas_units: walked.step_gas_units }
+    let gas_limit = gas_limit(used.max(floor), order);
+    Ok(GasEstimate { total_gas_units, gas_limit, step_gas_units: walked.step_gas_units })
 }
 
 /// The limit for a transaction that is expected to use so much before refunds: a quarter more for ticks that

@@ -4,8 +4,9 @@
 //! step that can be paid in advance, which is moved to directly after the step that pays it. A wrapping of ether that feeds one pool
 //! alone becomes a part of that pool's step. Everything else is the route's.
 
-mod ledger;
+mod check;
 mod order_of_steps;
+pub(crate) mod run;
 
 use braid_market::Market;
 use braid_primitives::{Address, Bytes, TokenId, U256};
@@ -137,10 +138,10 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
     if route.steps.is_empty() {
         return Err(EncodeError::EmptyRoute);
     }
-    let legs =
-        route.steps.iter().enumerate().map(|(at, step)| Leg::new(market, at, step)).collect::<Result<Vec<_>, _>>()?;
-    ledger::check(order, route, &legs)?;
+    let legs = Leg::of_route(market, route)?;
+    check::require_topological(&legs)?;
     let steps = order_of_steps::arrange(order, &legs);
+    check::check(order, route, &legs, &steps)?;
     let tokens = token_list(order, &legs, &steps)?;
     let mut bytes = Vec::with_capacity(1 + 20 * tokens.len() + legs.len() * 40);
     let listed = tokens.get(order.inputs.len() + order.outputs.len()..).unwrap_or(&[]);
@@ -156,14 +157,22 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
 }
 
 /// A step of the route with what the market knows of it.
-struct Leg {
-    step: Step,
-    code: StepCode,
-    token_in: Address,
-    token_out: Address,
+pub(crate) struct Leg {
+    pub(crate) step: Step,
+    pub(crate) code: StepCode,
+    pub(crate) token_in: Address,
+    pub(crate) token_out: Address,
 }
 
 impl Leg {
+    /// The legs of a whole route, in its order.
+    ///
+    /// # Errors
+    /// [`EncodeError`] with the first step that does not fit the market.
+    pub(crate) fn of_route(market: &Market, route: &Route) -> Result<Vec<Self>, EncodeError> {
+        route.steps.iter().enumerate().map(|(at, step)| Self::new(market, at, step)).collect()
+    }
+
     fn new(market: &Market, at: usize, step: &Step) -> Result<Self, EncodeError> {
         let pool = market.pool(step.pool).ok_or(EncodeError::UnknownPool { step: at })?;
         let coin = |index: u8| pool.coins.get(usize::from(index)).copied();

@@ -6,9 +6,10 @@
 //! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::{RouteState, Swap, SwapError};
+use braid_primitives::{PoolId, TokenId, U256};
+use braid_protocols::SwapError;
 
+use crate::machine::{Instruction, Machine, StepError};
 use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
 use crate::{Prepared, Request, Route, Step};
@@ -70,11 +71,8 @@ struct Replay<'a> {
     pairs: &'a Pairs,
     market: &'a Market,
     request: &'a Request,
-    at: ExecutionBlock,
     wrapper: Option<PoolId>,
-    balances: Vec<(TokenId, U256)>,
-    /// What the route did so far to the pools that it used.
-    state: RouteState,
+    machine: Machine<'a>,
     steps: Vec<Step>,
 }
 
@@ -88,62 +86,28 @@ impl<'a> Replay<'a> {
         if touches_ether && wrapper.is_none() {
             return Err(PlanError::Unknown);
         }
-        Ok(Self {
-            pairs: prepared.pairs(),
-            market,
-            request,
-            at: request.at,
-            wrapper,
-            balances: request.inputs.clone(),
-            state: RouteState::default(),
-            steps: Vec::new(),
-        })
+        let machine = Machine::new(market, request.at, &request.inputs);
+        Ok(Self { pairs: prepared.pairs(), market, request, wrapper, machine, steps: Vec::new() })
     }
 
-    fn balance(&self, token: TokenId) -> U256 {
-        self.balances.iter().find(|(known, _)| *known == token).map_or(U256::ZERO, |(_, amount)| *amount)
+    fn at_hand(&self, token: TokenId) -> U256 {
+        self.machine.ledger().at_hand(token)
     }
 
-    fn set_balance(&mut self, token: TokenId, amount: U256) {
-        match self.balances.iter_mut().find(|(known, _)| *known == token) {
-            Some((_, held)) => *held = amount,
-            None => self.balances.push((token, amount)),
-        }
+    fn run(&mut self, instruction: Instruction) -> Result<(), StepError> {
+        self.steps.push(self.machine.run(instruction)?);
+        Ok(())
     }
 
-    /// Ether to wrapped ether or back.
-    fn convert(&mut self, from: TokenId, share: u32, amount: U256) -> Result<(), PlanError> {
+    /// Turns ether into wrapped ether or back.
+    fn convert(&mut self, from: TokenId, share: u32) -> Result<(), PlanError> {
         let to = if from == Tokens::ETHER { Tokens::WETH } else { Tokens::ETHER };
         let wrapper = self.wrapper.ok_or(PlanError::Unknown)?;
         let pool = self.market.pool(wrapper).ok_or(PlanError::Unknown)?;
         let (Some(coin_in), Some(coin_out)) = (pool.coin_index(from), pool.coin_index(to)) else {
             return Err(PlanError::Unknown);
         };
-        let edge = Edge { pool: wrapper, coin_in, coin_out, from, to };
-        self.step(&edge, share, amount).map_err(|_| PlanError::Unknown)
-    }
-
-    fn step(&mut self, edge: &Edge, share: u32, amount_in: U256) -> Result<(), SwapError> {
-        let swap = self.swap(edge, amount_in)?;
-        if let Some(pool) = self.market.pool(edge.pool) {
-            self.state.record(pool, swap.after);
-        }
-        self.set_balance(edge.from, self.balance(edge.from).saturating_sub(amount_in));
-        let held = self.balance(edge.to);
-        let total = held.checked_add(swap.amount_out).ok_or(SwapError::Overflow { amount_in })?;
-        self.set_balance(edge.to, total);
-        self.steps.push(Step {
-            pool: edge.pool,
-            coin_in: edge.coin_in,
-            coin_out: edge.coin_out,
-            token_in: edge.from,
-            token_out: edge.to,
-            share,
-            amount_in,
-            amount_out: swap.amount_out,
-            gas_units: swap.gas_units,
-        });
-        Ok(())
+        self.run(Instruction { pool: wrapper, coin_in, coin_out, share }).map_err(|_| PlanError::Unknown)
     }
 
     /// Runs every step that takes a token.
@@ -174,7 +138,7 @@ impl<'a> Replay<'a> {
 
     /// Wraps or unwraps what makes ether and wrapped ether stand in the proportion of two planned amounts.
     fn balance_ether(&mut self, ether: f64, wrapped: f64) -> Result<(), PlanError> {
-        let [has_ether, has_wrapped] = [Tokens::ETHER, Tokens::WETH].map(|token| self.balance(token));
+        let [has_ether, has_wrapped] = [Tokens::ETHER, Tokens::WETH].map(|token| self.at_hand(token));
         let all = f64::from(has_ether) + f64::from(has_wrapped);
         let missing = all * ether / (ether + wrapped) - f64::from(has_ether);
         let (from, has, moves) = match missing > 0.0 {
@@ -185,93 +149,60 @@ impl<'a> Replay<'a> {
         if has.is_zero() || moves.is_nan() || (!leaves_nothing && moves <= NOT_WORTH_A_STEP * all) {
             return Ok(());
         }
-        let share = if leaves_nothing { 0 } else { share_of(moves / f64::from(has)) };
-        let amount = if leaves_nothing { has } else { taken(has, share) };
-        self.convert(from, share, amount)
+        self.convert(from, if leaves_nothing { 0 } else { share_of(moves / f64::from(has)) })
     }
 
     /// Shares what is at hand of a token out in the planned proportions.
     fn share(&mut self, token: TokenId, leaving: &[&Flow], stays: f64) -> Result<(), PlanError> {
         let mut planned = leaving.iter().map(|flow| flow.amount_in).sum::<f64>() + stays;
         for (k, flow) in leaving.iter().enumerate() {
-            let edge = self.coins(flow).ok_or(PlanError::Unknown)?;
-            let have = self.balance(token);
-            if have.is_zero() {
+            if self.at_hand(token).is_zero() {
                 break;
             }
             let last = k + 1 == leaving.len() && stays <= 0.0;
             let share = if last { 0 } else { share_of(flow.amount_in / planned) };
             planned -= flow.amount_in;
-            let amount = if last { have } else { taken(have, share) };
-            if amount.is_zero() {
-                continue;
-            }
-            match self.step(&edge, share, amount) {
-                Ok(()) => {}
+            let pair = self.pairs.get(flow.pair);
+            let (coin_in, coin_out) = pair.in_and_out(flow.side);
+            match self.run(Instruction { pool: pair.pool, coin_in, coin_out, share }) {
+                Ok(()) | Err(StepError::NothingAtHand) => {}
                 // A crumb that buys nothing stays with the larger branches.
-                Err(SwapError::ZeroOutput) if !last => {}
-                Err(error) => {
-                    let (flow, offered) = (**flow, f64::from(amount));
+                Err(StepError::Refused { error: SwapError::ZeroOutput, .. }) if !last => {}
+                Err(StepError::Refused { amount_in, error }) => {
+                    let (flow, offered) = (**flow, f64::from(amount_in));
                     return Err(PlanError::Refused { flow, offered, at_most: at_most(&error) });
                 }
+                Err(StepError::Unknown) => return Err(PlanError::Unknown),
             }
         }
         Ok(())
     }
 
+    /// Whether a flow's pool takes ether. The graph knows ether and wrapped ether as one; a pool has the one or the other.
     fn takes_ether(&self, flow: &Flow) -> bool {
-        self.coins(flow).is_some_and(|edge| edge.from == Tokens::ETHER)
-    }
-
-    /// The pool and coins of a flow. The graph knows ether and wrapped ether as one; a pool has the one or the other.
-    fn coins(&self, flow: &Flow) -> Option<Edge> {
         let pair = self.pairs.get(flow.pair);
-        let (coin_in, coin_out) = pair.in_and_out(flow.side);
-        let coins = &self.market.pool(pair.pool)?.coins;
-        let (from, to) = (*coins.get(usize::from(coin_in))?, *coins.get(usize::from(coin_out))?);
-        Some(Edge { pool: pair.pool, coin_in, coin_out, from, to })
-    }
-
-    /// What a pool pays as the route has left it.
-    fn swap(&self, edge: &Edge, amount_in: U256) -> Result<Swap, SwapError> {
-        let unknown = SwapError::UnknownCoin { coin_in: edge.coin_in, coin_out: edge.coin_out };
-        let pool = self.market.pool(edge.pool).ok_or(unknown)?;
-        self.state.swap(pool, &self.at, edge.coin_in, edge.coin_out, amount_in)
+        let (coin_in, _) = pair.in_and_out(flow.side);
+        let pool = self.market.pool(pair.pool);
+        pool.and_then(|pool| pool.coins.get(usize::from(coin_in))) == Some(&Tokens::ETHER)
     }
 
     fn finish(self) -> Result<Route, PlanError> {
-        let amounts_out: Vec<U256> = self.request.outputs.iter().map(|(token, _)| self.balance(*token)).collect();
+        let amounts_out: Vec<U256> = self.request.outputs.iter().map(|(token, _)| self.at_hand(*token)).collect();
         if amounts_out.iter().any(U256::is_zero) {
             return Err(PlanError::Nothing);
         }
         let is_wanted = |token: TokenId| self.request.outputs.iter().any(|(output, _)| *output == token);
-        if self.balances.iter().any(|(token, amount)| !amount.is_zero() && !is_wanted(*token)) {
+        if self.machine.ledger().unspent().any(|(token, _)| !is_wanted(token)) {
             return Err(PlanError::StaysBehind);
         }
         Ok(Route { steps: self.steps, amounts_out })
     }
 }
 
-struct Edge {
-    pool: PoolId,
-    coin_in: u8,
-    coin_out: u8,
-    from: TokenId,
-    to: TokenId,
-}
-
 /// A proportion as the proxy writes it: in units of 2⁻³², never 0 (which means all).
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range before")]
 fn share_of(proportion: f64) -> u32 {
     (proportion * WHOLE_SHARE).round().clamp(1.0, WHOLE_SHARE - 1.0) as u32
-}
-
-/// `floor(balance · share / 2³²)`, without overflow for any balance.
-pub(crate) fn taken(balance: U256, share: u32) -> U256 {
-    let share = U256::from(share);
-    let low = balance & U256::from(u32::MAX);
-    let high: U256 = balance >> 32;
-    high * share + ((low * share) >> 32)
 }
 
 fn at_most(error: &SwapError) -> Option<f64> {

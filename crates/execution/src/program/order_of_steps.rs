@@ -11,16 +11,16 @@ use crate::Order;
 /// A step is prepaid when it is the only one that spends its token, one step alone makes that token, the order has
 /// neither to sell nor to buy of it, and its pool can be paid in advance. Such a step moves up to directly after
 /// the one that pays it. That changes no amount: nothing between the two touches its token, and what spends its output comes later still.
-/// Where the step before is the wrapping of ether, it is left out, and its heir spends the ether.
+/// Where the step before is the wrapping of ether, it is left out, and the step that it feeds spends the ether.
 pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
-    let heir: Vec<Option<usize>> = (0..legs.len()).map(|at| heir(order, legs, at)).collect();
+    let fed: Vec<Option<usize>> = (0..legs.len()).map(|at| fed_step(order, legs, at)).collect();
     let mut steps = Vec::with_capacity(legs.len());
-    for at in (0..legs.len()).filter(|at| !heir.contains(&Some(*at))) {
+    for at in (0..legs.len()).filter(|at| !fed.contains(&Some(*at))) {
         let mut current = Some(at);
         let mut prepaid = false;
         let mut wraps = None;
         while let Some(route_step) = current {
-            let next = heir.get(route_step).copied().flatten();
+            let next = fed.get(route_step).copied().flatten();
             current = next;
             if next.is_some() && legs.get(route_step).is_some_and(|leg| leg.code.opcode == WRAP_OPCODE) {
                 wraps = Some(route_step);
@@ -39,7 +39,7 @@ pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
 }
 
 /// The step that this one alone feeds: one whose pool it can pay in advance, or, if this one wraps ether, one that can do so by itself.
-fn heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
+fn fed_step(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     let leg = legs.get(at)?;
     let wraps = leg.code.opcode == WRAP_OPCODE;
     let token = leg.token_out;
@@ -51,12 +51,12 @@ fn heir(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
         return None;
     }
     let mut spenders = legs.iter().enumerate().filter(|(_, other)| other.token_in == token);
-    let (heir, next) = spenders.next()?;
+    let (fed, next) = spenders.next()?;
     let alone = spenders.next().is_none();
     // a pool met twice must be met in the route's order
     let met_once = legs.iter().filter(|other| other.step.pool == next.step.pool).count() == 1;
     let able = if wraps { next.code.begins_straight } else { next.code.prepayable };
-    (alone && met_once && next.step.share == 0 && able).then_some(heir)
+    (alone && met_once && next.step.share == 0 && able).then_some(fed)
 }
 
 /// The recipient, where the output is final and whole; else the proxy. Ether is counted where it leaves the proxy, and comes by.

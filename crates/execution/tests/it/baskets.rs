@@ -127,7 +127,7 @@ fn random_baskets_pay_every_output_to_the_wei() {
         let signed = basket.by_signature && permit2::applies_to(&order);
         let spender = if signed { permit2::ADDRESS } else { proxy::address() };
         let authorization = if signed { Authorization::Permit2 } else { Authorization::Allowance };
-        let estimate = gas::estimate(&chain.market, &basket.route, &order, &program, TAKER, authorization);
+        let estimate = gas::estimate(&chain.market, &basket.route, &order, &program, TAKER, authorization).unwrap();
         let used = execute(&fork, &basket, &order, calldata(&order, &program, signed, number), spender, number);
         several_in += usize::from(order.inputs.len() > 1);
         several_out += usize::from(order.outputs.len() > 1);

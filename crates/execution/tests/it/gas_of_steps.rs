@@ -101,7 +101,8 @@ fn measure(
         grant(&mut overlay, &Grant::Balance { token: output.token, owner: TAKER, amount: U256::ONE }).unwrap();
     }
     let program = encode_program(market, route, &order).unwrap();
-    let modelled = gas::estimate(market, route, &order, &program, TAKER, Authorization::Allowance).total_gas_units;
+    let modelled =
+        gas::estimate(market, route, &order, &program, TAKER, Authorization::Allowance).unwrap().total_gas_units;
     let data = braid_execution::execute_calldata(&order, &program.bytes);
     let message =
         Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };

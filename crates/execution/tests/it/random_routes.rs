@@ -143,7 +143,7 @@ struct Ready {
 async fn authorize(chain: &Chain, wish: &Wish, route: &Route, order: &Order, nonce: u128) -> Ready {
     let program = braid_execution::encode_program(&chain.market, route, order).unwrap();
     let authorization = if wish.permit2 { Authorization::Permit2 } else { Authorization::Allowance };
-    let estimate = gas::estimate(&chain.market, route, order, &program, TAKER, authorization);
+    let estimate = gas::estimate(&chain.market, route, order, &program, TAKER, authorization).unwrap();
     if !wish.permit2 {
         return Ready { data: braid_execution::execute_calldata(order, &program.bytes), program, estimate };
     }

@@ -159,7 +159,7 @@ pub async fn trade_by(
         partner_fee: None,
     };
     let program = braid_execution::encode_program(&chain.market, route, &order).unwrap();
-    let estimate = gas::estimate(&chain.market, route, &order, &program, TAKER, Authorization::Allowance);
+    let estimate = gas::estimate(&chain.market, route, &order, &program, TAKER, Authorization::Allowance).unwrap();
     let data = braid_execution::execute_calldata(&order, &program.bytes);
     let before = chain.balances(recipient, &[token_out]).await[0];
     let kept = chain.balances(proxy::address(), &[token_in, token_out]).await;

@@ -54,7 +54,7 @@ pub async fn post(_: MayBuild, State(app): State<Arc<App>>, body: Request<Body>)
     let nonce_used = seen.nonce_words.iter().flatten().any(|word| permit2::nonce_is_used(*word, plan.permit.nonce));
     let holdings = plan.check_allowances.then_some(seen);
     let signature = verified.as_ref().map(|verified| &verified.signature);
-    let mut transaction = transaction(&published, &plan, &order, &route, signature);
+    let mut transaction = transaction(&published, &plan, &order, &route, signature)?;
     let mut simulated = None;
     if request.simulate {
         let seen =
@@ -137,7 +137,7 @@ fn transaction(
     order: &Order,
     route: &Route,
     signature: Option<&Bytes>,
-) -> Transaction {
+) -> Result<Transaction, Problem> {
     let program = &plan.program;
     let (data, authorization) = match signature {
         Some(signature) => {
@@ -147,8 +147,9 @@ fn transaction(
         None => (execute_calldata(order, &program.bytes), Authorization::Allowance),
     };
     let fees = costs::fees(&published.head, plan.gas_priority);
-    let gas = gas::estimate(&published.head.market, route, order, program, plan.taker, authorization);
-    Transaction {
+    let gas = gas::estimate(&published.head.market, route, order, program, plan.taker, authorization)
+        .map_err(Problem::internal)?;
+    Ok(Transaction {
         chain_id: CHAIN_ID,
         kind: 2,
         from: Eip55(plan.taker),
@@ -158,7 +159,7 @@ fn transaction(
         gas: gas.gas_limit,
         max_fee_per_gas: fees.max_fee_per_gas,
         max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
-    }
+    })
 }
 
 fn answer(

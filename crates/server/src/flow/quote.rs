@@ -221,7 +221,8 @@ fn solve(asked: Asked, aside: Aside, ttl_ms: u64, max_steps: u16) -> Result<Draf
     let order = order(&request, &expected, deadline);
     let program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
     let permit = Permit { owner: request.taker, nonce: permit2::fresh_nonce(id.as_bytes()), deadline };
-    let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance);
+    let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance)
+        .map_err(Problem::internal)?;
     let mut draft = Draft {
         id,
         created_at_ms,
