@@ -9,6 +9,7 @@ use crate::{
     Product, Protocol, RouteState, Sale, SharesPaid, StepCode, SwapError,
     product::own,
     registry::{ChangeOf, with_record},
+    vault::{Trades, Vault},
 };
 
 pub use crate::registry::{After, PoolState};
@@ -85,7 +86,13 @@ impl Pool {
             return Err(SwapError::ZeroAmount);
         }
         with_record!(self.product, record => match own(record, &self.state) {
-            Some(state) => record.swap(self.key.contract, state, at, route, sale),
+            Some(state) => {
+                let mut coins = self.coins.iter().enumerate();
+                if coins.any(|(coin, token)| route.moved_worth_of(*token, at) && record.asks_rate_of(state, coin)) {
+                    return Err(SwapError::Closed);
+                }
+                record.swap(self.key.contract, state, at, route, sale)
+            }
             None => Err(SwapError::Closed),
         })
     }
@@ -132,12 +139,11 @@ impl Pool {
         with_record!(self.product, record => record.own_token_lets(own(record, &self.state)?))
     }
 
-    /// As [`Protocol::stands_on`]; `address` gives a token's.
-    pub fn stands_on(&self, address: impl Fn(TokenId) -> Option<Address>) -> Vec<Address> {
-        let address = |coin: usize| address(*self.coins.get(coin)?);
-        with_record!(self.product, record => own(record, &self.state)
-            .map(|state| record.stands_on(self.key.contract, state, &address))
-            .unwrap_or_default())
+    /// As [`Protocol::vault_trades`].
+    pub(crate) fn vault_trades<'a>(&self, after: &'a After) -> Option<(Address, Vault, &'a Trades)> {
+        with_record!(self.product, record => {
+            record.vault_trades(self.key.contract, own(record, &self.state)?, ChangeOf::of(after)?)
+        })
     }
 
     /// Returns the shares that an amount moves, for a coin of this pool that counts in shares; `None` for others.

@@ -10,7 +10,7 @@ use crate::{
     continuous::PairCurve,
     recorded::{Reason, TokensOf},
     registry::{ChangeOf, StateOf},
-    vault::Lender,
+    vault::{Lender, Trades, Vault},
 };
 
 /// A contract whose logs announce pools.
@@ -325,15 +325,20 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Returns contracts that a pool's amounts follow from and that trades move, where pools that stand on one of them are priced apart.
-    /// `address` gives a coin's.
-    fn stands_on(
+    /// Tells whether a pool asks a contract that is not modelled what a coin is worth: where a route moved that before, a further step is
+    /// refused, since what it would be told is not known.
+    fn asks_rate_of(&self, _state: &Self::State, _coin: usize) -> bool {
+        false
+    }
+
+    /// Returns the vault that a step traded with, and the route's trades with it so far.
+    fn vault_trades<'a>(
         &self,
         _pool: Address,
         _state: &Self::State,
-        _address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        Vec::new()
+        _after: &'a Self::After,
+    ) -> Option<(Address, Vault, &'a Trades)> {
+        None
     }
 
     // A coin that counts in shares.

@@ -190,16 +190,12 @@ products! {
         BalancerV3Buffer(balancer::v3::buffer::After),
         /// What a Curve pool holds, and its prices.
         Curve(curve::After),
-        /// The whole of a vault's numbers.
-        Erc4626(erc4626::After),
         /// Lido's totals, on which staking and wrapping depend.
         Lido(lido::State),
-        /// The deposits and redemptions of a vault that lends on Morpho's markets, in order.
-        Morpho(vault::Trades),
+        /// The deposits and redemptions of a vault, in order.
+        Vault(vault::Trades),
         /// New words of a pool and of its tokens in the liquidity layer.
         FluidDexT1(fluid::dex::After),
-        /// New words of a share's token in the liquidity layer.
-        FluidFToken(fluid::ftoken::After),
     }
     products {
         /// Wrapped ether: ether and WETH at one to one.

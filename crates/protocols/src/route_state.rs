@@ -1,9 +1,16 @@
 //! Holds what a route's steps so far did to the contracts that they touched.
 
 use alloy_primitives::{Address, U256};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, TokenId};
 
-use crate::{After, Pool, Sale, Swap, SwapError, registry::ChangeOf};
+use crate::{
+    After, Pool, Sale, Swap, SwapError,
+    registry::ChangeOf,
+    vault::{Before, Deal, SHARE_COIN},
+};
+
+/// More shares than a contract asks the worth of at once, atomic units.
+const ASKED_SHARES: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
 
 /// What the steps of one route did so far. A further step is priced after them.
 ///
@@ -11,6 +18,8 @@ use crate::{After, Pool, Sale, Swap, SwapError, registry::ChangeOf};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteState {
     changes: Vec<(Address, After)>,
+    /// Trades with vaults, in order.
+    deals: Vec<Deal>,
 }
 
 impl RouteState {
@@ -31,6 +40,12 @@ impl RouteState {
 
     /// Records what a step through `pool` changed.
     pub fn record(&mut self, pool: &Pool, after: After) {
+        if let Some((address, vault, trades)) = pool.vault_trades(&after) {
+            let known = self.before(address).own().count();
+            let share = pool.coins.get(usize::from(SHARE_COIN)).copied();
+            let fresh = trades.list().iter().skip(known);
+            self.deals.extend(fresh.map(|trade| Deal { address, share, vault: vault.clone(), trade: *trade }));
+        }
         let place = pool.shares_state_at();
         match self.changes.iter_mut().find(|(changed, _)| *changed == place) {
             Some((_, known)) => *known = after,
@@ -41,6 +56,18 @@ impl RouteState {
     /// Returns what the steps so far did to what `pool` depends on.
     pub fn after(&self, pool: &Pool) -> &After {
         self.at(pool.shares_state_at()).unwrap_or(&After::Unchanged)
+    }
+
+    /// Tells whether the steps so far moved what a vault's share is worth, as far as anybody asks.
+    pub(crate) fn moved_worth_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
+        let Some(deal) = self.deals.iter().find(|deal| deal.share == Some(token)) else { return false };
+        let worth = |before| deal.vault.rate(at, before).ok()?.down(false, ASKED_SHARES);
+        worth(self.before(deal.address)) != worth(Before::new(deal.address, &[]))
+    }
+
+    /// Returns what the steps so far did before the next one comes to a vault.
+    pub(crate) fn before(&self, vault: Address) -> Before<'_> {
+        Before::new(vault, &self.deals)
     }
 
     /// Returns what the steps so far changed at a contract, if that is a change of this kind.

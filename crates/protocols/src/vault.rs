@@ -8,11 +8,11 @@ mod step;
 
 use alloy_primitives::{Address, B256, Log, U256, U512};
 use arrayvec::ArrayVec;
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, TokenId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DecodeError, Freshness, PoolState, Product, Protocol, StateReader, SwapError,
+    After, DecodeError, Freshness, PoolState, Product, Protocol, RouteState, Sale, StateReader, Swap, SwapError,
     answers::{Answers, Question},
     product::own,
     registry::with_vault_record,
@@ -25,11 +25,13 @@ pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
 
 /// Position of the asset among a vault's coins; the share is the other.
 pub const ASSET_COIN: u8 = 0;
+/// Position of the share.
+pub(crate) const SHARE_COIN: u8 = 1;
 
 /// The most trades with one vault in one route.
 const MAX_TRADES: usize = 4;
 
-/// What a route did to a vault so far: its trades in order. A further one is computed after them.
+/// What a route did to one vault so far: its trades in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trades(ArrayVec<Trade, MAX_TRADES>);
 
@@ -47,12 +49,91 @@ impl Trades {
         &self.0
     }
 
-    pub(crate) fn with(&self, deposits: bool, amount_in: U256) -> Result<Self, SwapError> {
-        let mut trades = self.clone();
+    fn with(mut self, trade: Trade) -> Result<Self, SwapError> {
         // a route that comes by so often is refused, not priced wrongly
-        trades.0.try_push(Trade { deposits, amount_in }).map_err(|_| SwapError::Overflow { amount_in })?;
-        Ok(trades)
+        self.0.try_push(trade).map_err(|_| SwapError::Overflow { amount_in: trade.amount_in })?;
+        Ok(self)
     }
+}
+
+/// A trade of a route with a vault, directly or by way of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deal {
+    /// The vault's address.
+    pub address: Address,
+    /// Its share, as a token of the market.
+    pub share: Option<TokenId>,
+    /// The vault before the route.
+    pub vault: Vault,
+    /// The trade.
+    pub trade: Trade,
+}
+
+/// What a route did to vaults before it comes to one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'a> {
+    vault: Address,
+    deals: &'a [Deal],
+}
+
+impl<'a> Before<'a> {
+    /// Nothing was traded with any vault.
+    pub const NOTHING: Before<'static> = Before { vault: Address::ZERO, deals: &[] };
+
+    /// What a route did before it comes to a vault.
+    pub(crate) const fn new(vault: Address, deals: &'a [Deal]) -> Self {
+        Self { vault, deals }
+    }
+
+    /// The vault that it comes to.
+    pub(crate) const fn vault(&self) -> Address {
+        self.vault
+    }
+
+    /// Trades with any vault, in order.
+    pub(crate) const fn deals(&self) -> &'a [Deal] {
+        self.deals
+    }
+
+    /// Trades with the vault itself, in order.
+    pub(crate) fn own(&self) -> impl Iterator<Item = Trade> + 'a {
+        let vault = self.vault;
+        self.deals.iter().filter(move |deal| deal.address == vault).map(|deal| deal.trade)
+    }
+
+    /// Trades with the vault itself and one more.
+    ///
+    /// # Errors
+    /// [`SwapError::Overflow`] for more than a route may have with one vault.
+    pub(crate) fn and(&self, trade: Trade) -> Result<Trades, SwapError> {
+        self.own().chain([trade]).try_fold(Trades::default(), Trades::with)
+    }
+
+    /// Trades with the vault itself.
+    ///
+    /// # Errors
+    /// As [`Self::and`].
+    pub(crate) fn trades(&self) -> Result<Trades, SwapError> {
+        self.own().try_fold(Trades::default(), Trades::with)
+    }
+}
+
+/// Returns what a step through a vault pays, as [`Protocol::swap`].
+///
+/// # Errors
+/// As [`Protocol::swap`].
+pub(crate) fn swap<P: VaultProtocol>(
+    record: &P,
+    vault: Address,
+    state: &P::State,
+    at: &ExecutionBlock,
+    route: &RouteState,
+    sale: Sale,
+) -> Result<Swap, SwapError> {
+    let before = route.before(vault);
+    let trade = Trade { deposits: sale.coin_in == ASSET_COIN, amount_in: sale.amount_in };
+    let Traded { amount_out, gas_units } = record.trade(state, at, before, trade)?;
+    Ok(Swap { amount_out, gas_units, after: After::Vault(before.and(trade)?) })
 }
 
 /// So many assets for so many shares.
@@ -117,7 +198,7 @@ pub(crate) trait VaultProtocol: Protocol {
     /// # Errors
     /// - [`SwapError::Closed`] for a vault whose shares not everybody may have.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError>;
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError>;
 
     /// Returns what a deposit or a redemption pays, after trades of the same transaction.
     ///
@@ -127,7 +208,7 @@ pub(crate) trait VaultProtocol: Protocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError>;
 
@@ -176,7 +257,7 @@ impl Vault {
     ///
     /// # Errors
     /// As [`VaultProtocol::rate`], and [`SwapError::Closed`] for what is no vault.
-    pub fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+    pub fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
         with_vault_record!(self.product, record => match own(record, &self.state) {
             Some(state) => VaultProtocol::rate(record, state, at, before),
             None => Err(SwapError::Closed),
@@ -187,17 +268,10 @@ impl Vault {
     ///
     /// # Errors
     /// As [`VaultProtocol::trade`], and [`SwapError::Closed`] for what is no vault.
-    pub fn trade(
-        &self,
-        at: &ExecutionBlock,
-        before: &Trades,
-        deposits: bool,
-        amount_in: U256,
-    ) -> Result<Traded, SwapError> {
-        if amount_in.is_zero() {
+    pub fn trade(&self, at: &ExecutionBlock, before: Before<'_>, trade: Trade) -> Result<Traded, SwapError> {
+        if trade.amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let trade = Trade { deposits, amount_in };
         with_vault_record!(self.product, record => match own(record, &self.state) {
             Some(state) => VaultProtocol::trade(record, state, at, before, trade),
             None => Err(SwapError::Closed),
@@ -237,15 +311,12 @@ impl Vault {
 
     /// Returns the vault as one that a step goes by, if it lends with others.
     pub(crate) fn lender(&self, vault: Address, does: Does) -> Option<Lender<'_>> {
-        let lends = with_vault_record!(self.product, record => record.lends(own(record, &self.state)?), else None)?;
-        Some(Lender { vault, lends, does })
+        Some(Lender { vault, lends: self.lends()?, does })
     }
 
-    /// As [`Protocol::stands_on`].
-    pub(crate) fn stands_on(&self, vault: Address) -> Vec<Address> {
-        with_vault_record!(self.product, record => {
-            own(record, &self.state).map(|state| record.stands_on(vault, state, &|_| None)).unwrap_or_default()
-        }, else Vec::new())
+    /// As [`VaultProtocol::lends`].
+    pub(crate) fn lends(&self) -> Option<Lends<'_>> {
+        with_vault_record!(self.product, record => record.lends(own(record, &self.state)?), else None)
     }
 
     /// As [`Protocol::depends_on_time`].

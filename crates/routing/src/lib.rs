@@ -6,7 +6,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod active;
-mod apart;
 mod arrival;
 pub mod baseline;
 mod basket;
@@ -37,7 +36,6 @@ mod valuation;
 mod walk;
 mod witness;
 
-pub use apart::priced_apart;
 pub use arrival::arrives;
 pub use error::SolveError;
 pub use machine::{Instruction, Ledger, Machine, StepError};

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_devnet::accounts::TAKER;
+use braid_devnet::addresses::STETH;
 use braid_execution::{Authorization, Order, TokenAmount, encode_program, gas, proxy};
 use braid_market::Market;
-use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256};
-use braid_protocols::{After, Pool, PoolState, Product, continuous::PairCurve, curve};
-use braid_routing::{Route, Step};
+use braid_primitives::{NATIVE_ETHER, PoolId, TokenId, U256};
+use braid_protocols::{Pool, PoolState, Product, continuous::PairCurve, curve};
+use braid_routing::{Instruction, Machine, Route};
 use braid_simulation::evm::{Message, Overlay, run};
 use braid_simulation::grant::{Grant, Granted, grant};
 use braid_simulation::{Fork, NodeState};
@@ -32,28 +33,18 @@ struct Leg {
 /// what the bound of the certificate takes for the least.
 fn route(market: &Market, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[TokenId]) -> Option<Route> {
     let at = market.block().next();
-    let mut held: BTreeMap<TokenId, U256> = inputs.iter().copied().collect();
-    let mut left: BTreeMap<Address, After> = BTreeMap::new();
+    let mut machine = Machine::new(market, at, inputs);
     let mut steps = Vec::new();
     for leg in legs {
-        let pool = market.pool(leg.pool)?;
-        let [coin_in, coin_out] = leg.coins;
-        let [token_in, token_out] = leg.coins.map(|coin| pool.coins[usize::from(coin)]);
+        let (pool, [coin_in, coin_out]) = (market.pool(leg.pool)?, leg.coins);
         let share = if leg.half { 1_u32 << 31 } else { 0 };
-        let amount_in = if leg.half { held[&token_in] >> 1 } else { held[&token_in] };
-        let before = left.get(&pool.shares_state_at()).unwrap_or(&After::Unchanged);
-        let swap = pool.swap_after(&at, before, coin_in, coin_out, amount_in).ok()?;
+        let step = machine.run(Instruction { pool: leg.pool, coin_in, coin_out, share }).ok()?;
         if let Some(curve) = PairCurve::of(pool, [coin_in.min(coin_out), coin_in.max(coin_out)], &at) {
-            assert!(swap.gas_units as f64 >= curve.gas_units, "{}: less than the least", pool.product.id());
+            assert!(step.gas_units as f64 >= curve.gas_units, "{}: less than the least", pool.product.id());
         }
-        left.insert(pool.shares_state_at(), swap.after);
-        *held.entry(token_in).or_default() -= amount_in;
-        *held.entry(token_out).or_default() += swap.amount_out;
-        let (amount_out, gas_units) = (swap.amount_out, swap.gas_units);
-        let pool = leg.pool;
-        steps.push(Step { pool, coin_in, coin_out, token_in, token_out, share, amount_in, amount_out, gas_units });
+        steps.push(step);
     }
-    let amounts_out: Vec<U256> = outputs.iter().map(|token| held.get(token).copied().unwrap_or_default()).collect();
+    let amounts_out: Vec<U256> = outputs.iter().map(|token| machine.ledger().at_hand(*token)).collect();
     amounts_out.iter().all(|amount| *amount > U256::from(2)).then_some(Route { steps, amounts_out })
 }
 
@@ -82,8 +73,7 @@ fn measure(
     inputs: &[(TokenId, U256)],
     outputs: &[TokenId],
 ) -> Option<(u64, u64)> {
-    // a transfer of stETH moves a wei or two less, and vaults that lend on the same markets are priced apart
-    let order = order(market, route, inputs, outputs, |amount| amount - amount / U256::from(1_000_000) - U256::from(2));
+    let order = order(market, route, inputs, outputs, |amount| amount - U256::from(2));
     let mut overlay = Overlay::new(fork);
     for input in &order.inputs {
         let (token, owner) = (input.token, TAKER);
@@ -108,6 +98,12 @@ fn measure(
         Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
     let result = run(&mut overlay, &message, true).unwrap();
     assert!(result.is_success(), "{result:?} for {order:?} {route:?}");
+    let words = result.output().unwrap().chunks(32).skip(2).map(U256::from_be_slice);
+    for ((output, quoted), received) in order.outputs.iter().zip(&route.amounts_out).zip(words) {
+        // a transfer of stETH moves a wei or two less
+        let less = U256::from(if output.token == STETH { 2 } else { 0 });
+        assert!(received <= *quoted && received + less >= *quoted, "{received} for {quoted} of {order:?} {route:?}");
+    }
     Some((modelled, result.tx_gas_used()))
 }
 
@@ -268,8 +264,25 @@ fn pairs(coins: usize) -> impl Iterator<Item = [u8; 2]> {
 /// Whether the pools go through one contract: a vault, a base pool, or the markets of Morpho Blue.
 fn meet(first: &Pool, second: &Pool) -> bool {
     let both = |is: fn(&Pool) -> bool| is(first) && is(second);
-    let curve = both(|pool| matches!(pool.state, PoolState::Curve(_)));
-    first.holder() == second.holder() || both(lends) || (curve && first.shares_state_at() == second.shares_state_at())
+    first.holder() == second.holder() || both(lends) || share_a_base(first, second) || is_asked(first, second)
+}
+
+fn share_a_base(first: &Pool, second: &Pool) -> bool {
+    let curve = |pool: &Pool| matches!(pool.state, PoolState::Curve(_));
+    curve(first) && curve(second) && first.shares_state_at() == second.shares_state_at()
+}
+
+/// Whether the first is a vault, or a buffer over one, whose share is a coin of the second: one that may ask what it is worth.
+fn is_asked(first: &Pool, second: &Pool) -> bool {
+    let is_vault = matches!(
+        first.product,
+        Product::Erc4626
+            | Product::Metamorpho
+            | Product::FluidFToken
+            | Product::MorphoVaultV2
+            | Product::BalancerV3Buffer
+    );
+    is_vault && second.coins.contains(&first.coins[1])
 }
 
 /// Whether vaults of Morpho are behind the pool, or the pool is one.
@@ -327,8 +340,8 @@ fn a_step_through_what_is_warm_costs_what_is_left() {
                 let what = format!("{id}, {}", next.product.id());
                 note(what, &legs, &[(coin(*i), *amount)], &[next.coins[usize::from(*l)]]);
             }
-            // side by side, each pair once; those of Morpho alone, where it matters
-            if first > second || !(lends(pool) && lends(next)) {
+            // side by side, each pair once; those of Morpho and on one base pool alone, where it matters
+            if first > second || !((lends(pool) && lends(next)) || share_a_base(pool, next)) {
                 continue;
             }
             let other = |place: u8| next.coins[usize::from(place)];

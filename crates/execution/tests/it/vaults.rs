@@ -4,15 +4,13 @@
 use std::sync::Arc;
 
 use braid_devnet::accounts::{OTHER, TAKER};
-use braid_devnet::addresses::{CURVE_NG_SAVINGS, SDAI, SUSDE};
 use braid_devnet::tokens;
 use braid_execution::{Authorization, Order, TokenAmount, gas, proxy};
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_protocols::Product;
 use braid_protocols::erc4626::{Form, LISTED, Listed};
-use braid_protocols::morpho::MORPHO_BLUE;
-use braid_protocols::{Pool, Product};
-use braid_routing::{PoolFilter, Prepared, Request, Route, SolveError, Step, arrives, priced_apart, solve};
+use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
 use serde_json::json;
 
 use crate::chain::Chain;
@@ -224,29 +222,6 @@ async fn a_vault_that_makes_holders_wait_is_no_way_out() {
         let answer = solve(&Prepared::new(Arc::clone(&chain.market)), &request);
         assert!(matches!(answer, Err(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity)), "{answer:?}");
     }
-}
-
-/// Steps through pools, one each; what they trade does not matter.
-fn through(market: &Market, pools: &[Address]) -> Route {
-    let step = |pool: &Address| {
-        let id = market.pool_id(*pool).unwrap();
-        let [token_in, token_out] = [0, 1].map(|place: usize| market.pool(id).unwrap().coins[place]);
-        let (amount_in, amount_out) = (U256::ONE, U256::ONE);
-        Step { pool: id, coin_in: 0, coin_out: 1, token_in, token_out, share: 0, amount_in, amount_out, gas_units: 0 }
-    };
-    Route { steps: pools.iter().map(step).collect(), amounts_out: vec![] }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_vault_and_a_pool_that_asks_it_are_known_to_be_priced_apart() {
-    let chain = Chain::start().await;
-    let apart = |pools: &[Address]| priced_apart(&chain.market, &through(&chain.market, pools));
-    assert_eq!(apart(&[SUSDE, CURVE_NG_SAVINGS]), [SUSDE]);
-    assert_eq!(apart(&[SDAI, CURVE_NG_SAVINGS, SUSDE]), [SDAI, SUSDE]);
-    assert!(apart(&[SDAI, SUSDE, SDAI]).is_empty(), "one pool met twice goes on from what it left");
-    let morpho = |pool: &&Arc<Pool>| pool.product == Product::Metamorpho || pool.product == Product::MorphoVaultV2;
-    let lenders: Vec<Address> = chain.market.pools().iter().filter(morpho).map(|pool| pool.key.contract).collect();
-    assert_eq!(apart(&lenders[..2]), [MORPHO_BLUE]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

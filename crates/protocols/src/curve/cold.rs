@@ -152,6 +152,8 @@ impl Protocol for Curve {
         sale: Sale,
     ) -> Result<Swap, SwapError> {
         let before = route.change::<After>(self.shares_state_at(pool, state));
+        let moved = state.after_vaults(at, route)?;
+        let state = moved.as_ref().unwrap_or(state);
         state.swap(pool, at, before, sale.coin_in, sale.coin_out, sale.amount_in)
     }
 
@@ -167,13 +169,8 @@ impl Protocol for Curve {
         pair_curve(state, coins, at)
     }
 
-    fn stands_on(
-        &self,
-        _pool: Address,
-        state: &Self::State,
-        address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        (0..state.coins()).filter(|coin| state.asks_rate_of(*coin)).filter_map(address).collect()
+    fn asks_rate_of(&self, state: &Self::State, coin: usize) -> bool {
+        state.asks_rate_of(coin)
     }
 
     fn shares_paid(&self) -> SharesPaid {

@@ -45,6 +45,7 @@ struct Partner {
     /// How many of the round's answers are its own.
     calls: usize,
     state: Option<PoolState>,
+    token: Address,
     /// A vault's share and asset, whose decimals are asked for, and the answers.
     tokens: Option<[Address; 2]>,
     decimals: Option<[u8; 2]>,
@@ -65,7 +66,7 @@ impl Partner {
             _ if token == STETH => (read(Product::LidoSteth, vec![token]), None),
             _ => return None,
         };
-        Some(Self { coin, reader, calls: 0, state: None, tokens, decimals: None })
+        Some(Self { coin, reader, calls: 0, state: None, token, tokens, decimals: None })
     }
 
     /// Takes the round's answers; a contract that answers oddly is left alone.
@@ -88,6 +89,7 @@ impl Partner {
             multiplier: power(36_u8.checked_sub(share)?)?,
             whole_share: power(share)?,
             asset_scale: power(18_u8.checked_sub(asset)?)?,
+            address: self.token,
             vault: **vault,
         })
     }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     crypto, gas, lending,
     partners::StethRate,
-    stable::{self, Balances, MetaAfter, MetaState},
+    stable::{self, Balances, BaseAfter, MetaAfter, MetaState, Rate},
 };
-use crate::{Sale, Swap, SwapError};
+use crate::{RouteState, Sale, Swap, SwapError};
 
 /// What a swap through a pool depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,13 +51,31 @@ pub enum Model {
 pub enum After {
     /// Its balances.
     Stable(Balances),
-    /// The pool's and the base pool's balances, and which metapool it is: several stand on one base pool.
-    Meta(Address, MetaAfter),
+    /// The balances of a base pool and of the metapools that stand on it.
+    Based(Box<Based>),
     /// The swaps that a CryptoSwap pool has seen: what they leave takes longer to work out than what they pay, and is wanted only
     /// where a route comes by again.
     Crypto(Trades),
     /// What cannot be known from what was read: a second swap in one route is refused.
     Unknown,
+}
+
+/// A base pool and its metapools after swaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Based {
+    /// The base pool.
+    pub base: BaseAfter,
+    /// The metapools that were swapped with, by address.
+    pub metapools: Vec<(Address, MetaAfter)>,
+}
+
+impl Based {
+    /// The base pool and its metapools after one more swap, of the metapool at this address.
+    fn and(before: Option<&Self>, pool: Address, after: MetaAfter) -> Self {
+        let others = before.into_iter().flat_map(|based| &based.metapools).filter(|(known, _)| *known != pool);
+        let metapools = others.cloned().chain([(pool, after.clone())]).collect();
+        Self { base: after.base, metapools }
+    }
 }
 
 /// Swaps of one pool in one route, in order.
@@ -141,12 +159,29 @@ impl State {
         }
     }
 
-    /// Tells whether the pool asks somebody what a coin is worth.
+    /// Tells whether the pool asks somebody what a coin is worth, whose answer is known for the block only.
     pub(super) fn asks_rate_of(&self, place: usize) -> bool {
         match &self.model {
-            Model::Stable(pool) => pool.rates.0.get(place).is_some_and(|rate| rate.is_asked_for()),
+            Model::Stable(pool) => pool.rates.0.get(place).is_some_and(Rate::is_oracles),
             _ => false,
         }
+    }
+
+    /// The pool after what a route did to vaults whose worth it asks for; `None` where it did nothing to them.
+    ///
+    /// # Errors
+    /// [`SwapError`] where a vault refuses what the route did.
+    pub(super) fn after_vaults(&self, at: &ExecutionBlock, route: &RouteState) -> Result<Option<Self>, SwapError> {
+        let Model::Stable(pool) = &self.model else { return Ok(None) };
+        let mut left = None;
+        for (place, rate) in pool.rates.0.iter().enumerate() {
+            let Some(moved) = rate.after(at, route)? else { continue };
+            let left = left.get_or_insert_with(|| self.clone());
+            if let Model::Stable(pool) = &mut left.model {
+                pool.rates.0[place] = moved;
+            }
+        }
+        Ok(left)
     }
 
     /// Where what the pool depends on lies, if that is not the pool itself: pools on one base pool, and pools of one lender, change what
@@ -186,10 +221,14 @@ impl State {
                     let swap = left.swap(at, i, j, amount_in)?;
                     (swap.amount_out, swap.balances.map(After::Stable))
                 }
-                // what the metapool holds would be forgotten: a third swap is refused
-                Some(After::Meta(_, meta)) => {
-                    let left = stable::State { balances: meta.base.balances.clone(), ..own.clone() };
-                    (left.swap(at, i, j, amount_in)?.amount_out, None)
+                Some(After::Based(based)) => {
+                    let left = stable::State { balances: based.base.balances.clone(), ..own.clone() };
+                    let swap = left.swap(at, i, j, amount_in)?;
+                    let after = swap.balances.map(|balances| {
+                        let base = BaseAfter { balances, ..based.base.clone() };
+                        After::Based(Box::new(Based { base, metapools: based.metapools.clone() }))
+                    });
+                    (swap.amount_out, after)
                 }
                 _ => {
                     let swap = own.swap(at, i, j, amount_in)?;
@@ -197,9 +236,9 @@ impl State {
                 }
             },
             (Model::Meta(meta), exchange_kind) => {
+                let based = if let Some(After::Based(based)) = before { Some(&**based) } else { None };
                 let left = match before {
-                    Some(After::Meta(same, after)) if *same == pool => Some(meta.with(after)),
-                    Some(After::Meta(..)) => return Err(SwapError::Closed),
+                    Some(After::Based(based)) => Some(meta.among(based, pool)),
                     Some(After::Stable(balances)) => {
                         let mut left = meta.clone();
                         left.base.state.balances = balances.clone();
@@ -212,7 +251,7 @@ impl State {
                     ExchangeKind::Own(i, j) => meta.swap(at, i, j, amount_in)?,
                     ExchangeKind::Underlying(i, j) => meta.swap_underlying(at, i, j, amount_in)?,
                 };
-                (swap.amount_out, swap.after.map(|after| After::Meta(pool, after)))
+                (swap.amount_out, swap.after.map(|after| After::Based(Box::new(Based::and(based, pool, after)))))
             }
             (Model::Crypto(own), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => {
                 let mut trades = if let Some(After::Crypto(trades)) = before { trades.clone() } else { Trades::new() };

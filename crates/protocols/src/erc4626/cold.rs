@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 use serde_json::Value;
 
 use super::{
-    ASSET_COIN, Accrual, After, Conversion, Form, LISTED, Listed, State,
+    ASSET_COIN, Accrual, Conversion, Form, LISTED, Listed, State,
     continuous::pair_curve,
     named::UnlistedReader,
     reader::{PROBE, VaultReader, assetCall, previewDepositCall},
@@ -17,7 +17,7 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     recorded::{Reason, TokensOf, list, number, parse},
-    vault::{Rate, Trade, Traded, Trades, VaultProtocol, step_code},
+    vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -65,7 +65,7 @@ fn listed(vault: Address) -> Option<Listed> {
 
 impl Protocol for Erc4626 {
     type State = Box<State>;
-    type After = After;
+    type After = Trades;
 
     fn product(&self) -> Product {
         Product::Erc4626
@@ -164,8 +164,7 @@ impl Protocol for Erc4626 {
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        let state = route.change::<After>(pool).unwrap_or(state);
-        state.swap(at, sale.coin_in, sale.amount_in)
+        vault::swap(self, pool, state, at, route, sale)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {
@@ -180,13 +179,13 @@ impl Protocol for Erc4626 {
         pair_curve(state, at)
     }
 
-    fn stands_on(
+    fn vault_trades<'a>(
         &self,
         pool: Address,
-        _state: &Self::State,
-        _address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        vec![pool]
+        state: &Self::State,
+        trades: &'a Trades,
+    ) -> Option<(Address, Vault, &'a Trades)> {
+        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -228,18 +227,18 @@ impl Protocol for Erc4626 {
 }
 
 impl VaultProtocol for Erc4626 {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
-        after(state, at, before)?.rate(at)
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+        state.after(at, before)?.rate(at)
     }
 
     fn trade(
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
-        let state = after(state, at, before)?;
+        let state = state.after(at, before)?;
         let swap = if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
         Ok(Traded { amount_out: swap?.0, gas_units: state.gas_units(trade.deposits) })
     }
@@ -271,15 +270,6 @@ impl VaultProtocol for Erc4626 {
     fn unverified_reader(&self, vault: Address, asset: Address) -> Option<Box<dyn StateReader>> {
         Some(Box::new(Unverified(VaultReader::of_holdings(vault, asset))))
     }
-}
-
-/// Returns the vault after trades of the same transaction.
-fn after(state: &State, at: &ExecutionBlock, before: &Trades) -> Result<State, SwapError> {
-    let once = |state: State, trade: &Trade| {
-        let swap = if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
-        swap.map(|(_, after)| after)
-    };
-    before.list().iter().try_fold(*state, once)
 }
 
 /// Reads an unverified vault: its previews are believed where they follow from what lies in it, and nothing else is.

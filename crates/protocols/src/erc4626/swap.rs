@@ -3,8 +3,11 @@
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{ASSET_COIN, Accrual, After, Cap, Conversion, State};
-use crate::{After as Afterwards, Swap, SwapError, vault::Rate};
+use super::{Accrual, After, Cap, Conversion, State};
+use crate::{
+    SwapError,
+    vault::{Before, Rate, Trade},
+};
 
 impl State {
     /// The shares that assets are worth at a time, whatever the limits say: `previewDeposit`.
@@ -114,11 +117,17 @@ impl State {
         Ok((assets, after))
     }
 
-    /// A deposit for coin 0 in, a redemption for coin 1.
-    pub(crate) fn swap(&self, at: &ExecutionBlock, coin_in: u8, amount_in: U256) -> Result<Swap, SwapError> {
-        let deposits = coin_in == ASSET_COIN;
-        let (amount_out, after) = if deposits { self.deposit(at, amount_in) } else { self.redeem(at, amount_in) }?;
-        Ok(Swap { amount_out, gas_units: self.gas_units(deposits), after: Afterwards::Erc4626(after) })
+    /// The vault after a route's trades with it.
+    ///
+    /// # Errors
+    /// As [`Self::deposit`] and [`Self::redeem`].
+    pub(crate) fn after(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Self, SwapError> {
+        let once = |state: Self, trade: Trade| {
+            let done =
+                if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
+            done.map(|(_, after)| after)
+        };
+        before.own().try_fold(*self, once)
     }
 
     /// The state with a conversion that holds at a time: what was added until then is added for good.

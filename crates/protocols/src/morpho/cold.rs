@@ -12,7 +12,7 @@ use crate::{
     SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
-    vault::{ASSET_COIN, Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
+    vault::{self, ASSET_COIN, Before, Does, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -150,8 +150,7 @@ impl Protocol for MorphoProtocol {
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        let before = route.change::<Trades>(pool);
-        state.step(at, before.unwrap_or(&Trades::default()), sale.coin_in, sale.amount_in)
+        vault::swap(self, pool, state, at, route, sale)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -166,13 +165,13 @@ impl Protocol for MorphoProtocol {
         pair_curve(state, at)
     }
 
-    fn stands_on(
+    fn vault_trades<'a>(
         &self,
         pool: Address,
-        _state: &Self::State,
-        _address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        vec![pool, MORPHO_BLUE]
+        state: &Self::State,
+        trades: &'a Trades,
+    ) -> Option<(Address, Vault, &'a Trades)> {
+        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -186,7 +185,7 @@ impl Protocol for MorphoProtocol {
 }
 
 impl VaultProtocol for MorphoProtocol {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
         state.rate(at, before)
     }
 
@@ -194,10 +193,10 @@ impl VaultProtocol for MorphoProtocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
-        let (amount_out, visited, _) = state.swap(at, before, trade.deposits, trade.amount_in)?;
+        let (amount_out, visited) = state.swap(at, before, trade.deposits, trade.amount_in)?;
         Ok(Traded { amount_out, gas_units: gas::gas_units(state, visited) })
     }
 

@@ -10,10 +10,10 @@ use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, gas};
+use super::{Holding, joint::Joint};
 use crate::{
-    After, Swap, SwapError,
-    vault::{ASSET_COIN, Rate, Trades, mul_div},
+    SwapError,
+    vault::{Before, Rate, mul_div},
 };
 
 /// The longest queue that a vault can have. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.
@@ -46,7 +46,7 @@ pub(super) struct Now<'a> {
     vault: &'a MetaMorpho,
     pub(super) total_assets: U256,
     pub(super) total_shares: U256,
-    holdings: ArrayVec<Holding, MAX_QUEUE>,
+    pub(super) holdings: ArrayVec<Holding, MAX_QUEUE>,
     at_hand: U256,
     lost_assets: Option<U256>,
     /// Markets of a queue that the trade came by.
@@ -64,35 +64,27 @@ impl MetaMorpho {
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         deposits: bool,
         amount_in: U256,
-    ) -> Result<(U256, u64, Trades), SwapError> {
-        let mut now = self.after(at, before, amount_in)?;
+    ) -> Result<(U256, u64), SwapError> {
+        let joint = Joint::after(at, before.deals())?;
+        let now = joint.metamorpho(before.vault(), self);
+        let mut now = now.ok_or(SwapError::Overflow { amount_in })?;
         now.visited = 0;
         let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, now.visited, before.with(deposits, amount_in)?))
+        Ok((amount_out, now.visited))
     }
 
     /// What it converts at in a block, after trades of the same block.
     ///
     /// # Errors
     /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
-        let now = self.after(at, before, U256::ZERO)?;
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+        let joint = Joint::after(at, before.deals())?;
+        let now = joint.metamorpho(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
         let shares = now.total_shares.checked_add(self.virtual_shares);
         Rate::new(now.total_assets.checked_add(U256::ONE), shares)
-    }
-
-    /// The vault in a block after trades of the same block, with interest.
-    fn after(&self, at: &ExecutionBlock, before: &Trades, amount_in: U256) -> Result<Now<'_>, SwapError> {
-        let overflow = || SwapError::Overflow { amount_in };
-        let mut now = self.at(at.timestamp).ok_or_else(overflow)?;
-        for trade in before.list() {
-            now.trade(trade.deposits, trade.amount_in)?;
-            now.accrue().ok_or_else(overflow)?;
-        }
-        Ok(now)
     }
 
     /// Whether a vault can be in this state.
@@ -107,24 +99,17 @@ impl MetaMorpho {
         if self.supply_queue.iter().all(known) { Ok(()) } else { Err("a supply to a market that is not there") }
     }
 
-    /// A deposit for coin 0 in, a redemption for coin 1.
-    pub(crate) fn step(
-        &self,
-        at: &ExecutionBlock,
-        before: &Trades,
-        coin_in: u8,
-        amount_in: U256,
-    ) -> Result<Swap, SwapError> {
-        let deposits = coin_in == ASSET_COIN;
-        let (amount_out, visited, after) = self.swap(at, before, deposits, amount_in)?;
-        let gas_units = gas::gas_units(self, visited);
-        Ok(Swap { amount_out, gas_units, after: After::Morpho(after) })
-    }
-
     /// The vault with interest and fee shares up to a time.
     pub(super) fn at(&self, now: u64) -> Option<Now<'_>> {
+        let mut now = self.opened(now)?;
+        now.accrue()?;
+        Some(now)
+    }
+
+    /// The vault as it is stored, over markets with interest up to a time.
+    pub(super) fn opened(&self, now: u64) -> Option<Now<'_>> {
         let holdings = self.holdings.iter().map(|holding| holding.accrued(now)).collect::<Option<_>>()?;
-        let mut now = Now {
+        Some(Now {
             vault: self,
             total_assets: self.last_total_assets,
             total_shares: self.total_shares,
@@ -132,9 +117,7 @@ impl MetaMorpho {
             at_hand: self.morpho_balance_assets,
             lost_assets: self.lost_assets,
             visited: 0,
-        };
-        now.accrue()?;
-        Some(now)
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod cold;
 mod continuous;
 pub mod gas;
 mod irm;
+mod joint;
 mod metamorpho;
 mod reader;
 pub mod vault_v2;

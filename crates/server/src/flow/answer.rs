@@ -32,7 +32,6 @@ pub fn quote(app: &App, draft: &Draft) -> QuoteAnswer {
     notes.extend(warnings::proxy(app));
     notes.extend(warnings::impact(total_impact));
     notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
-    notes.extend(warnings::priced_apart(&braid_routing::priced_apart(&published.head.market, route)));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));

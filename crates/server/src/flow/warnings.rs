@@ -53,16 +53,6 @@ pub fn unchecked((token, why): &(Address, String)) -> Warning {
     }
 }
 
-/// Says that steps of the route stand on one contract, and that each is priced as if the others did not touch it.
-pub fn priced_apart(shared: &[Address]) -> Option<Warning> {
-    let names: Vec<String> = shared.iter().map(|place| place.to_checksum(None)).collect();
-    let message = format!(
-        "steps of the route stand on the same contract ({}): what is paid may be some atomic units off; a simulation tells",
-        names.join(", ")
-    );
-    (!shared.is_empty()).then_some(Warning { code: "PRICED_APART", message })
-}
-
 /// Says that the taker's balances and allowances could not be read.
 pub fn accounts_unread() -> Warning {
     let message = "balances and allowances could not be read from the node: they are null here";

@@ -215,7 +215,11 @@ impl Protocol for BalancerV3 {
         route: &RouteState,
         sale: Sale,
     ) -> Result<crate::Swap, SwapError> {
-        state.step(at, route.change::<After>(pool), sale.coin_in, sale.coin_out, sale.amount_in)
+        state.step(at, route.change::<After>(pool), route, sale)
+    }
+
+    fn asks_rate_of(&self, state: &Self::State, coin: usize) -> bool {
+        state.has_oracle(coin)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {

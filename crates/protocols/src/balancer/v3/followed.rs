@@ -7,9 +7,9 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Call, DecodeError, ReadProgress, StateReader,
+    Call, DecodeError, ReadProgress, RouteState, StateReader,
     answers::{Answers, Question, ask, calls},
-    vault::{Kind, Trades, Vault, ask_kind, kind},
+    vault::{Kind, Vault, ask_kind, kind},
 };
 
 sol! {
@@ -35,9 +35,9 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// What the provider says in a block; `None` where it reverts.
-    pub fn rate(&self, at: &ExecutionBlock) -> Option<U256> {
-        self.vault.rate(at, &Trades::default()).ok()?.down(false, self.shares)
+    /// What the provider says in a block, after what a route did to vaults; `None` where it reverts.
+    pub fn rate(&self, at: &ExecutionBlock, route: &RouteState) -> Option<U256> {
+        self.vault.rate(at, route.before(self.token)).ok()?.down(false, self.shares)
     }
 
     /// The coin with as many shares as its provider asks about, given what it said at a time.
@@ -47,7 +47,7 @@ impl Followed {
         let mut unlike = Unlike::Altogether;
         for shares in (0..=MOST_DECIMALS_APART).map(of) {
             self.shares = shares;
-            match self.rate(&at).map(|said| said.abs_diff(rate)) {
+            match self.rate(&at, &RouteState::default()).map(|said| said.abs_diff(rate)) {
                 Some(U256::ZERO) => return Ok(self),
                 Some(apart) if apart > ROUNDING && apart <= rate / NEAR => unlike = Unlike::ByLittle,
                 _ => {}

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     super::{
         Revert,
-        fixed_point::{div_down, mul_down, mul_up},
+        fixed_point::{ONE, div_down, mul_down, mul_up},
     },
     Curve, Fee, Followed, Generation, Live, gas,
 };
-use crate::{SwapError, pool::MAX_COINS};
+use crate::{RouteState, Sale, SwapError, pool::MAX_COINS};
 
 /// One coin of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,7 @@ impl State {
 
     /// The pool in a block, as the curves of the optimiser see it; `None` while it is closed.
     pub(super) fn now(&self, at: &ExecutionBlock) -> Option<Live> {
-        if self.paused { None } else { self.live(at).ok().map(|(live, _)| live) }
+        if self.paused { None } else { self.live(at, &RouteState::default()).ok().map(|(live, _)| live) }
     }
 
     /// What a swap costs.
@@ -173,13 +173,12 @@ impl State {
         &self,
         at: &ExecutionBlock,
         before: Option<&After>,
-        coin_in: u8,
-        coin_out: u8,
-        amount_in: U256,
+        route: &RouteState,
+        sale: Sale,
     ) -> Result<crate::Swap, SwapError> {
         let (amount_out, after) = match before {
-            Some(after) => self.with(after).swap(at, coin_in, coin_out, amount_in)?,
-            None => self.swap(at, coin_in, coin_out, amount_in)?,
+            Some(after) => self.with(after).swap_in(at, route, sale)?,
+            None => self.swap_in(at, route, sale)?,
         };
         Ok(crate::Swap { amount_out, gas_units: self.gas_units(), after: crate::After::BalancerV3(after) })
     }
@@ -194,22 +193,28 @@ impl State {
         state
     }
 
+    /// Tells whether a coin's rate is a contract's answer that was read once.
+    pub(super) fn has_oracle(&self, coin: usize) -> bool {
+        let followed = self.followed.iter().any(|followed| usize::from(followed.coin) == coin);
+        !followed && self.coins.get(coin).is_some_and(|coin| coin.rate != ONE)
+    }
+
     /// Each coin's rate at a time: of its vault where it follows from one, as it was told otherwise.
-    fn rates(&self, at: &ExecutionBlock) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
+    fn rates(&self, at: &ExecutionBlock, route: &RouteState) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
         let mut rates: ArrayVec<U256, MAX_COINS> = self.coins.iter().map(|coin| coin.rate).collect();
         for followed in self.followed.iter() {
             let place = rates.get_mut(usize::from(followed.coin)).ok_or(Revert::Arithmetic)?;
-            *place = followed.rate(at).ok_or(Revert::Arithmetic)?;
+            *place = followed.rate(at, route).ok_or(Revert::Arithmetic)?;
         }
         Ok(rates)
     }
 
     /// The pool at a time, after the yield fees that the vault takes before every swap, and the balances that this leaves.
-    fn live(&self, at: &ExecutionBlock) -> Result<(Live, ArrayVec<U256, MAX_COINS>), Revert> {
+    fn live(&self, at: &ExecutionBlock, route: &RouteState) -> Result<(Live, ArrayVec<U256, MAX_COINS>), Revert> {
         let scaled = |coin: &Coin, rate: U256, balance: U256| {
             mul_down(balance.checked_mul(coin.factor).ok_or(Revert::Arithmetic)?, rate)
         };
-        let rates = self.rates(at)?;
+        let rates = self.rates(at, route)?;
         let mut raw = ArrayVec::new();
         let mut balances = ArrayVec::new();
         for (coin, rate) in self.coins.iter().zip(&rates) {
@@ -250,11 +255,17 @@ impl State {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<(U256, After), SwapError> {
+        self.swap_in(at, &RouteState::default(), Sale { coin_in, coin_out, amount_in })
+    }
+
+    /// As [`State::swap`], after what a route did to vaults whose worth the pool asks for.
+    fn swap_in(&self, at: &ExecutionBlock, route: &RouteState, sale: Sale) -> Result<(U256, After), SwapError> {
+        let Sale { coin_in, coin_out, amount_in } = sale;
         if self.paused {
             return Err(SwapError::Closed);
         }
         let overflow = |revert: Revert| revert.into_error(amount_in, |limit| limit);
-        let (live, mut raw) = self.live(at).map_err(overflow)?;
+        let (live, mut raw) = self.live(at, route).map_err(overflow)?;
         let paid = live.pay(coin_in, coin_out, amount_in)?;
         let (i, j) = (usize::from(coin_in), usize::from(coin_out));
         let leaves = if self.recovery { U256::ZERO } else { self.aggregate_swap_fee_wad };

@@ -1,14 +1,14 @@
 //! What a coin of a pool is worth in the pool's common unit.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::Balances;
 use crate::curve::arith::{Fault, Maths, WAD, add, int, mul, mul_div, sub};
-use crate::erc4626;
 use crate::pool::MAX_COINS;
+use crate::{RouteState, SwapError, erc4626};
 
 /// The rates of all coins of a pool, in the pool's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub struct VaultRate {
     pub whole_share: U256,
     /// What brings the vault's answer to 18 decimals.
     pub asset_scale: U256,
+    /// The vault's address.
+    pub address: Address,
     /// The vault.
     pub vault: erc4626::State,
 }
@@ -100,12 +102,31 @@ impl Rate {
         }
     }
 
+    /// Whether it is another contract's answer that was read once.
+    pub(crate) fn is_oracles(&self) -> bool {
+        matches!(self, Self::Fixed(_)) && self.is_asked_for()
+    }
+
     /// Whether the pool asks another contract for it: what follows from decimals alone is a power of ten.
     pub(crate) fn is_asked_for(&self) -> bool {
         match self {
             Self::Fixed(rate) => (18..=36_u64).all(|power| *rate != int(10).wrapping_pow(int(power))),
             Self::Compound(_) | Self::Vault(_) => true,
         }
+    }
+
+    /// The rate after what a route did to the vault that it is asked of; `None` where it did nothing to it.
+    ///
+    /// # Errors
+    /// [`SwapError`] where the vault refuses what the route did.
+    pub(crate) fn after(&self, at: &ExecutionBlock, route: &RouteState) -> Result<Option<Self>, SwapError> {
+        let Self::Vault(share) = self else { return Ok(None) };
+        let before = route.before(share.address);
+        if before.own().next().is_none() {
+            return Ok(None);
+        }
+        let moved = share.of(&share.vault.after(at, before)?, at);
+        moved.map(|rate| Some(Self::Fixed(rate))).map_err(|fault| fault.refusal(U256::ZERO))
     }
 
     pub(crate) fn at(&self, at: &ExecutionBlock) -> Maths<U256> {
@@ -127,8 +148,12 @@ impl Rate {
 
 impl VaultRate {
     fn at(&self, at: &ExecutionBlock) -> Maths<U256> {
+        self.of(&self.vault, at)
+    }
+
+    fn of(&self, vault: &erc4626::State, at: &ExecutionBlock) -> Maths<U256> {
         // `convertToAssets` and `previewRedeem` agree where a vault takes no fee
-        let assets = self.vault.preview_redeem(at, self.whole_share).map_err(|_| Fault::Arithmetic)?;
+        let assets = vault.preview_redeem(at, self.whole_share).map_err(|_| Fault::Arithmetic)?;
         mul_div(self.multiplier, mul(assets, self.asset_scale)?, WAD)
     }
 }

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 
-use super::{After, State, continuous::pair_curve, gas, reader::FTokenReader};
+use super::{State, continuous::pair_curve, gas, reader::FTokenReader};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
     SwapError, Touched,
@@ -12,8 +12,7 @@ use crate::{
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
-    registry::ChangeOf,
-    vault::{Rate, Trade, Traded, Trades, VaultProtocol, step_code},
+    vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -57,7 +56,7 @@ pub struct FToken;
 
 impl Protocol for FToken {
     type State = Box<State>;
-    type After = After;
+    type After = Trades;
 
     fn product(&self) -> Product {
         Product::FluidFToken
@@ -109,10 +108,7 @@ impl Protocol for FToken {
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        match route.change::<After>(pool) {
-            Some(after) => state.with(after).swap(at, sale.coin_in, sale.amount_in),
-            None => state.swap(at, sale.coin_in, sale.amount_in),
-        }
+        vault::swap(self, pool, state, at, route, sale)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -127,13 +123,13 @@ impl Protocol for FToken {
         pair_curve(state, at)
     }
 
-    fn stands_on(
+    fn vault_trades<'a>(
         &self,
         pool: Address,
-        _state: &Self::State,
-        _address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        vec![pool]
+        state: &Self::State,
+        trades: &'a Trades,
+    ) -> Option<(Address, Vault, &'a Trades)> {
+        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -161,7 +157,7 @@ impl Protocol for FToken {
 }
 
 impl VaultProtocol for FToken {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
         after(state, at, before)?.as_ref().unwrap_or(state).rate(at)
     }
 
@@ -169,11 +165,11 @@ impl VaultProtocol for FToken {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let left = after(state, at, before)?;
-        let swap = left.as_ref().unwrap_or(state).swap(at, coin_in(&trade), trade.amount_in)?;
+        let swap = left.as_ref().unwrap_or(state).swap(at, trade.deposits, trade.amount_in)?;
         Ok(Traded { amount_out: swap.amount_out, gas_units: swap.gas_units })
     }
 
@@ -190,17 +186,13 @@ impl VaultProtocol for FToken {
     }
 }
 
-fn coin_in(trade: &Trade) -> u8 {
-    u8::from(!trade.deposits)
-}
-
 /// Returns the share after trades of the same transaction; `None` where there were none.
-fn after(state: &State, at: &ExecutionBlock, before: &Trades) -> Result<Option<Box<State>>, SwapError> {
+fn after(state: &State, at: &ExecutionBlock, before: Before<'_>) -> Result<Option<Box<State>>, SwapError> {
     let mut left: Option<Box<State>> = None;
-    for trade in before.list() {
+    for trade in before.own() {
         let now = left.as_deref().unwrap_or(state);
-        let swap = now.swap(at, coin_in(trade), trade.amount_in)?;
-        left = ChangeOf::of(&swap.after).map(|after| Box::new(now.with(after)));
+        let swap = now.swap(at, trade.deposits, trade.amount_in)?;
+        left = Some(Box::new(now.with(&swap.after)));
     }
     Ok(left)
 }

@@ -10,7 +10,7 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Token, withdrawable};
-use crate::{Swap, SwapError, vault::Rate};
+use crate::{SwapError, vault::Rate};
 
 pub use cold::FToken;
 
@@ -18,8 +18,6 @@ pub use cold::FToken;
 const PRICE_ONE: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 /// The whole, in the decimals of a return.
 const RETURN_ONE: U256 = U256::from_limbs([100_000_000_000_000, 0, 0, 0]);
-/// The position of the asset among the coins.
-const ASSET_COIN: u8 = 0;
 
 /// What a deposit or a redemption depends on. The share has the decimals of its asset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +41,17 @@ pub struct State {
 pub struct After {
     layer: Token,
     total_shares: U256,
+}
+
+/// What a trade pays and costs, and what it changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paid {
+    /// What comes out, in atomic units.
+    pub amount_out: U256,
+    /// What it costs, in gas units.
+    pub gas_units: u64,
+    /// What it changed.
+    pub after: After,
 }
 
 impl State {
@@ -86,7 +95,7 @@ impl State {
     /// - [`SwapError::LimitExceeded`] beyond what can be withdrawn.
     /// - [`SwapError::InsufficientLiquidity`] for more shares than there are.
     /// - [`SwapError::Overflow`] beyond 127 bits.
-    pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, amount_in: U256) -> Result<Swap, SwapError> {
+    pub fn swap(&self, at: &ExecutionBlock, deposits: bool, amount_in: U256) -> Result<Paid, SwapError> {
         if amount_in.bit_len() > 127 {
             return Err(SwapError::Overflow { amount_in });
         }
@@ -95,7 +104,6 @@ impl State {
         }
         let now = at.timestamp;
         let price = self.price(now)?;
-        let deposits = coin_in == ASSET_COIN;
         let mut layer = self.layer;
         let (amount_out, total_shares) = if deposits {
             layer.pay_in(now, amount_in, U256::ZERO)?;
@@ -115,7 +123,7 @@ impl State {
         if amount_out.is_zero() {
             return Err(SwapError::ZeroOutput);
         }
-        let after = crate::After::FluidFToken(After { layer, total_shares });
-        Ok(Swap { amount_out, gas_units: gas::gas_units(self, deposits), after })
+        let after = After { layer, total_shares };
+        Ok(Paid { amount_out, gas_units: gas::gas_units(self, deposits), after })
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
-    vault::{ASSET_COIN, Does, Lender, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
+    vault::{self, ASSET_COIN, Before, Does, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -153,8 +153,7 @@ impl Protocol for VaultV2Protocol {
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        let before = route.change::<Trades>(pool);
-        state.step(at, before.unwrap_or(&Trades::default()), sale.coin_in, sale.amount_in)
+        vault::swap(self, pool, state, at, route, sale)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -169,13 +168,13 @@ impl Protocol for VaultV2Protocol {
         pair_curve(state, at)
     }
 
-    fn stands_on(
+    fn vault_trades<'a>(
         &self,
         pool: Address,
-        _state: &Self::State,
-        _address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        vec![pool, MORPHO_BLUE]
+        state: &Self::State,
+        trades: &'a Trades,
+    ) -> Option<(Address, Vault, &'a Trades)> {
+        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -189,7 +188,7 @@ impl Protocol for VaultV2Protocol {
 }
 
 impl VaultProtocol for VaultV2Protocol {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
         if state.deposits_gated || state.redemptions_gated {
             return Err(SwapError::Closed);
         }
@@ -200,10 +199,10 @@ impl VaultProtocol for VaultV2Protocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
-        let (amount_out, moved, _) = state.swap(at, before, trade.deposits, trade.amount_in)?;
+        let (amount_out, moved) = state.swap(at, before, trade.deposits, trade.amount_in)?;
         Ok(Traded { amount_out, gas_units: gas::gas_units(state, trade.deposits, moved) })
     }
 

@@ -15,11 +15,10 @@ use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, MetaMorpho, blue::WAD, metamorpho};
+use super::{Holding, MetaMorpho, blue::WAD, joint::Joint, metamorpho};
 use crate::{
-    After, Swap, SwapError,
-    vault::ASSET_COIN,
-    vault::{Rate, Trades},
+    SwapError,
+    vault::{Before, Rate},
 };
 
 pub use cold::VAULT_V2;
@@ -112,10 +111,10 @@ pub struct Cap {
 /// What the liquidity adapter has, at a time.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a box would be made for every quote")]
-enum Source<'a> {
+pub(super) enum Source<'a> {
     Nothing,
     Market(Holding),
-    Vault { now: metamorpho::Now<'a>, shares: U256 },
+    Vault { address: Address, vault: &'a MetaMorpho, now: metamorpho::Now<'a>, shares: U256 },
 }
 
 /// A vault at a time, on the way through trades.
@@ -152,46 +151,26 @@ impl VaultV2 {
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: &Trades,
+        before: Before<'_>,
         deposits: bool,
         amount_in: U256,
-    ) -> Result<(U256, bool, Trades), SwapError> {
-        let mut now = self.after(at, before, amount_in)?;
+    ) -> Result<(U256, bool), SwapError> {
+        let joint = Joint::after(at, before.deals())?;
+        let mut now = joint.vault_v2(before.vault(), self).ok_or(SwapError::Overflow { amount_in })?;
         now.moved = false;
         let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, now.moved, before.with(deposits, amount_in)?))
+        Ok((amount_out, now.moved))
     }
 
     /// What it converts at in a block, after trades of the same transaction.
     ///
     /// # Errors
     /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: &Trades) -> Result<Rate, SwapError> {
-        let now = self.after(at, before, U256::ZERO)?;
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+        let joint = Joint::after(at, before.deals())?;
+        let now = joint.vault_v2(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
         let shares = now.total_shares.checked_add(self.virtual_shares);
         Rate::new(now.total_assets.checked_add(U256::ONE), shares)
-    }
-
-    /// The vault in a block after trades of the same transaction.
-    fn after(&self, at: &ExecutionBlock, before: &Trades, amount_in: U256) -> Result<Now<'_>, SwapError> {
-        let mut now = self.at(at.timestamp).ok_or(SwapError::Overflow { amount_in })?;
-        for trade in before.list() {
-            now.trade(trade.deposits, trade.amount_in)?;
-        }
-        Ok(now)
-    }
-
-    /// A deposit for coin 0 in, a redemption for coin 1.
-    pub(crate) fn step(
-        &self,
-        at: &ExecutionBlock,
-        before: &Trades,
-        coin_in: u8,
-        amount_in: U256,
-    ) -> Result<Swap, SwapError> {
-        let deposits = coin_in == ASSET_COIN;
-        let (amount_out, moved, after) = self.swap(at, before, deposits, amount_in)?;
-        Ok(Swap { amount_out, gas_units: gas::gas_units(self, deposits, moved), after: After::Morpho(after) })
     }
 
     /// Whether a vault can be in this state.
@@ -213,8 +192,14 @@ impl VaultV2 {
         if there && !liquidity.caps.is_empty() { Ok(()) } else { Err("a liquidity adapter that is not there") }
     }
 
-    /// The vault with interest and fee shares up to a time. Source: `accrueInterestView`.
+    /// The vault with interest and fee shares up to a time.
     pub(super) fn at(&self, now: u64) -> Option<Now<'_>> {
+        self.after(&Joint::at(now))
+    }
+
+    /// The vault with interest and fee shares, after what a transaction did to Morpho's markets and vaults. Source: `accrueInterestView`.
+    pub(super) fn after<'a>(&'a self, joint: &Joint<'a>) -> Option<Now<'a>> {
+        let now = joint.timestamp();
         let elapsed = U256::from(now.checked_sub(self.last_update)?);
         let mut real = self.idle_assets;
         let mut source = Source::Nothing;
@@ -224,20 +209,21 @@ impl VaultV2 {
             match adapter {
                 Adapter::Markets(holdings) => {
                     for (index, holding) in holdings.iter().enumerate() {
-                        let holding = holding.accrued(now)?;
+                        let mut holding = holding.accrued(now)?;
+                        joint.bring_up(holding.id, &mut holding.market);
                         real = real.checked_add(held(&holding)?)?;
                         if market == Some(index) {
                             source = Source::Market(holding);
                         }
                     }
                 }
-                Adapter::Vault { vault, shares, allocated, .. } => {
-                    let then = vault.at(now)?;
+                Adapter::Vault { address, vault, shares, allocated } => {
+                    let then = joint.metamorpho(*address, vault)?;
                     if *allocated {
                         real = real.checked_add(then.assets_of(*shares)?)?;
                     }
                     if market.is_some() {
-                        source = Source::Vault { now: then, shares: *shares };
+                        source = Source::Vault { address: *address, vault, now: then, shares: *shares };
                     }
                 }
             }
@@ -269,6 +255,23 @@ fn held(holding: &Holding) -> Option<U256> {
     if holding.shares == 0 { Some(U256::ZERO) } else { holding.assets() }
 }
 
+impl<'a> Now<'a> {
+    /// What the liquidity adapter has.
+    pub(super) const fn source(&self) -> &Source<'a> {
+        &self.source
+    }
+
+    /// Brings what the liquidity adapter has up to what a transaction did to it since.
+    pub(super) fn brought_up(mut self, joint: &Joint<'a>) -> Option<Self> {
+        match &mut self.source {
+            Source::Nothing => {}
+            Source::Market(holding) => joint.bring_up(holding.id, &mut holding.market),
+            Source::Vault { address, vault, now, .. } => *now = joint.metamorpho(*address, vault)?,
+        }
+        Some(self)
+    }
+}
+
 impl Now<'_> {
     /// `previewDeposit`.
     pub(super) fn shares_of(&self, assets: U256) -> Option<U256> {
@@ -287,7 +290,7 @@ impl Now<'_> {
         match &self.source {
             Source::Nothing => Some(U256::ZERO),
             Source::Market(holding) => held(holding),
-            Source::Vault { now, shares } => {
+            Source::Vault { now, shares, .. } => {
                 let mut now = now.clone();
                 now.accrue()?;
                 now.assets_of(*shares)
@@ -322,7 +325,7 @@ impl Now<'_> {
         let from_source = match &self.source {
             Source::Nothing => U256::ZERO,
             Source::Market(holding) => holding.withdrawable(self.at_hand)?,
-            Source::Vault { now, shares } => now.withdrawable()?.min(now.assets_of(*shares)?),
+            Source::Vault { now, shares, .. } => now.withdrawable()?.min(now.assets_of(*shares)?),
         };
         self.idle_assets.checked_add(from_source).map(|all| all.min(self.total_assets))
     }
@@ -335,7 +338,7 @@ impl Now<'_> {
     }
 
     /// Deposits assets or redeems shares; interest is up to date.
-    fn trade(&mut self, deposits: bool, amount_in: U256) -> Result<U256, SwapError> {
+    pub(super) fn trade(&mut self, deposits: bool, amount_in: U256) -> Result<U256, SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         let gated = if deposits { self.vault.deposits_gated } else { self.vault.redemptions_gated };
         if gated {
@@ -383,7 +386,7 @@ impl Now<'_> {
                     return Err(SwapError::Closed);
                 }
             }
-            Source::Vault { now, shares } => {
+            Source::Vault { now, shares, .. } => {
                 let minted = now.trade(true, assets)?;
                 *shares = shares.checked_add(minted).ok_or_else(overflow)?;
             }
@@ -409,7 +412,7 @@ impl Now<'_> {
         let taken = match &mut self.source {
             Source::Nothing => None,
             Source::Market(holding) => holding.withdraw(assets),
-            Source::Vault { now, shares } => take(now, shares, assets),
+            Source::Vault { now, shares, .. } => take(now, shares, assets),
         };
         if taken.is_none() {
             return false;

@@ -18,7 +18,7 @@ use crate::{
     answers::ask,
     continuous::PairCurve,
     vault::ASSET_COIN,
-    vault::{Does, Lender, Vault},
+    vault::{Does, Lender, Trades, Vault},
 };
 
 sol! {
@@ -158,7 +158,8 @@ impl Protocol for BalancerV3Buffer {
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        state.swap(at, route.change::<After>(pool), sale.coin_in, sale.amount_in)
+        let held = route.change::<After>(pool).map_or(state.held, |after| after.held);
+        state.swap(at, route, held, sale.coin_in, sale.amount_in)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {
@@ -173,13 +174,13 @@ impl Protocol for BalancerV3Buffer {
         pair_curve(state, at)
     }
 
-    fn stands_on(
+    fn vault_trades<'a>(
         &self,
         _pool: Address,
         state: &Self::State,
-        _address: &dyn Fn(usize) -> Option<Address>,
-    ) -> Vec<Address> {
-        state.vault.stands_on(state.wrapped)
+        after: &'a After,
+    ) -> Option<(Address, Vault, &'a Trades)> {
+        Some((state.wrapped, state.vault.clone(), &after.trades))
     }
 
     fn step_code(&self, _pool: Address, state: &Self::State, _coin_in: u8, _coin_out: u8) -> StepCode {

@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 use super::State;
 use crate::{
     continuous::{PairCurve, fixed_rate},
-    vault::Trades,
+    vault::Before,
 };
 
 /// An amount whose conversion shows every digit of floating point.
@@ -17,7 +17,7 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     if state.paused {
         return None;
     }
-    let rate = state.vault.rate(at, &Trades::default()).ok()?;
+    let rate = state.vault.rate(at, Before::NOTHING).ok()?;
     let shares_per_asset = f64::from(rate.down(true, PROBE)?) / f64::from(PROBE);
     let [assets, shares] = state.held.map(f64::from);
     let [depositable, redeemable] = state.vault.room(at);

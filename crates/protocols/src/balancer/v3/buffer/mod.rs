@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::gas;
 use crate::{
-    Swap, SwapError,
+    RouteState, Swap, SwapError,
     vault::ASSET_COIN,
-    vault::{Trades, Vault},
+    vault::{Trade, Trades, Vault},
 };
 
 pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, address_of};
@@ -43,7 +43,7 @@ pub struct State {
 pub struct After {
     /// What the buffer then holds of the asset and of the share.
     pub held: [U256; 2],
-    /// What the buffer did to the vault behind it.
+    /// What the route did to the vault behind it, this trade included.
     trades: Trades,
 }
 
@@ -89,21 +89,21 @@ impl State {
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: Option<&After>,
+        route: &RouteState,
+        held: [U256; 2],
         coin_in: u8,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
         if self.paused {
             return Err(SwapError::Closed);
         }
-        let start = After { held: self.held, trades: Trades::default() };
-        let After { held, trades } = before.unwrap_or(&start);
+        let before = route.before(self.wrapped);
         let wraps = coin_in == ASSET_COIN;
-        let [asset, share] = *held;
+        let [asset, share] = held;
         let (of_in, of_out) = if wraps { (asset, share) } else { (share, asset) };
         let overflow = || SwapError::Overflow { amount_in };
 
-        let rate = self.vault.rate(at, trades)?;
+        let rate = self.vault.rate(at, before)?;
         let least = U256::from(MINIMUM_WRAP);
         if amount_in < least {
             return Err(SwapError::ZeroOutput);
@@ -115,24 +115,25 @@ impl State {
         }
         let (of_in, of_out, trades, gas_units) = if of_out >= amount_out {
             let of_in = of_in.checked_add(amount_in).ok_or_else(overflow)?;
-            (of_in, of_out - amount_out, trades.clone(), self.gas_units())
+            (of_in, of_out - amount_out, before.trades(), self.gas_units())
         } else {
             let worth = rate.up(!wraps, of_out).ok_or_else(overflow)?;
             let imbalance = Imbalance::of(of_in, worth);
             let moved = imbalance.added_to(amount_in).ok_or_else(overflow)?;
-            let traded = self.vault.trade(at, trades, wraps, moved);
+            let trade = Trade { deposits: wraps, amount_in: moved };
+            let traded = self.vault.trade(at, before, trade);
             let traded = traded.map_err(|error| seen_by(error, imbalance, amount_in))?;
             let of_in = of_in.checked_add(amount_in).and_then(|sum| sum.checked_sub(moved)).ok_or_else(overflow)?;
             let of_out = of_out.checked_add(traded.amount_out).and_then(|sum| sum.checked_sub(amount_out));
             let traded_gas_units = traded.gas_units.saturating_sub(self.vault.previewed_gas_units());
             let gas_units = self.gas_units() + gas::beyond(wraps, traded_gas_units);
-            (of_in, of_out.ok_or_else(overflow)?, trades.with(wraps, moved)?, gas_units)
+            (of_in, of_out.ok_or_else(overflow)?, before.and(trade), gas_units)
         };
         if of_in.bit_len() > 128 || of_out.bit_len() > 128 {
             return Err(overflow());
         }
         let held = if wraps { [of_in, of_out] } else { [of_out, of_in] };
-        Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV3Buffer(After { held, trades }) })
+        Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV3Buffer(After { held, trades: trades? }) })
     }
 
     /// What a trade costs that the buffer serves by itself.
