@@ -5,6 +5,7 @@
 //! `floor(balance · share / 2³²)` of what is still there, and the largest takes all that is left (share 0). Amounts are then
 //! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
 
+use crate::tuning::Tuning;
 use braid_market::{Market, Tokens};
 use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::SwapError;
@@ -16,9 +17,6 @@ use crate::{Prepared, Request, Route, Step};
 
 /// 2³², the unit of shares.
 const WHOLE_SHARE: f64 = 4_294_967_296.0;
-
-/// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step.
-const NOT_WORTH_A_STEP: f64 = 1e-6;
 
 /// Why a plan does not replay.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +144,7 @@ impl<'a> Replay<'a> {
             false => (Tokens::ETHER, has_ether, -missing),
         };
         let leaves_nothing = if from == Tokens::ETHER { ether <= 0.0 } else { wrapped <= 0.0 };
-        if has.is_zero() || moves.is_nan() || (!leaves_nothing && moves <= NOT_WORTH_A_STEP * all) {
+        if has.is_zero() || moves.is_nan() || (!leaves_nothing && moves <= Tuning::ETHER_LEFT_SHARE * all) {
             return Ok(());
         }
         self.convert(from, if leaves_nothing { 0 } else { share_of(moves / f64::from(has)) })
