@@ -5,7 +5,6 @@
 //! `floor(balance · share / 2³²)` of what is still there, and the largest takes all that is left (share 0). Amounts are then
 //! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
 
-use crate::tuning::Tuning;
 use braid_market::{Market, Tokens};
 use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::SwapError;
@@ -13,6 +12,7 @@ use braid_protocols::SwapError;
 use crate::machine::{Instruction, Machine, StepError};
 use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
+use crate::tuning::Tuning;
 use crate::{Prepared, Request, Route, Step};
 
 /// 2³², the unit of shares.

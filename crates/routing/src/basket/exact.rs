@@ -6,10 +6,10 @@ use crate::exact::valuation;
 use crate::plan::{self, PlanError};
 use crate::prepare::node;
 use crate::problem::{Flow, Problem};
-use crate::tuning::Tuning;
 use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Route};
 
 use crate::problem::reach::reference;
+use crate::tuning::Tuning;
 
 pub(crate) use crate::plan::flows_of;
 

@@ -9,7 +9,6 @@
 mod exact;
 mod offer;
 
-use crate::tuning::Tuning;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -28,6 +27,7 @@ use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified};
 
 use crate::problem::reach::{self, Reach};
+use crate::tuning::Tuning;
 use exact::Candidate;
 
 /// The best route for a basket, with its certificate.

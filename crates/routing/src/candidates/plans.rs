@@ -9,9 +9,9 @@ use crate::prepare::index32;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem, Terms};
-use crate::tuning::Tuning;
 
 use crate::problem::reach::{Reach, reference, worths};
+use crate::tuning::Tuning;
 
 /// Planned flows, and what outputs keep of what reaches them.
 #[derive(Clone, Debug, Default)]

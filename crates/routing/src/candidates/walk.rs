@@ -3,12 +3,12 @@
 //! The walk deepens by one hop at a time and is bounded by a number of swaps, so that small markets are walked whole and
 //! large ones as far as the shortest chains go.
 
-use crate::tuning::Tuning;
 use braid_primitives::U256;
 use braid_protocols::Pool;
 
 use crate::Request;
 use crate::problem::{Flow, Problem};
+use crate::tuning::Tuning;
 
 /// The flows of the best exact chain that the walk meets.
 pub(crate) fn best_chain(problem: &Problem<'_>, request: &Request, amount: U256) -> Option<Vec<Flow>> {

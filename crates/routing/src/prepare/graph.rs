@@ -1,6 +1,5 @@
 //! The token graph as compact arrays.
 
-use crate::tuning::Tuning;
 use std::sync::Arc;
 
 use braid_market::Market;
@@ -8,6 +7,7 @@ use braid_protocols::continuous::PairCurve;
 
 use super::node::{index32, node};
 use super::pairs::Pairs;
+use crate::tuning::Tuning;
 
 /// One pair as seen from one of its tokens.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,6 @@ mod standing;
 
 use std::sync::Arc;
 
-use crate::tuning::Tuning;
 use braid_market::Market;
 use braid_primitives::TokenId;
 use braid_protocols::continuous::PairCurve;
@@ -22,6 +21,8 @@ pub(crate) use ladder::Ladder;
 pub(crate) use node::{index32, node};
 pub(crate) use pairs::{Pair, Pairs};
 use prices::{Depths, Prices};
+
+use crate::tuning::Tuning;
 pub(crate) use standing::Standing;
 
 /// Everything about a market that does not depend on the request. Immutable; built once per block.

@@ -9,7 +9,6 @@
 //! the lesser of both ways. What an unpriced token claims to be worth plays no part, and neither does liquidity parked
 //! within a hair's breadth of the price, so that a poisoned pool has to hold real money to be heard.
 
-use crate::tuning::Tuning;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use braid_market::Tokens;
 use braid_protocols::continuous::PairCurve;
 
 use super::{Arrow, Graph};
+use crate::tuning::Tuning;
 
 /// What each pair takes, and pays, of its coins to move its price by one percent; by the side that is sold.
 #[derive(Clone, Debug, Default)]

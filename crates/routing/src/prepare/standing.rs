@@ -5,13 +5,13 @@
 //! than a share of what a swap's gas costs the request. Each pool's figure is what it earned when it was the worst of its
 //! token, with all worse ones already removed.
 
-use crate::tuning::Tuning;
 use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
 use super::prices::Prices;
 use super::{Graph, index32};
+use crate::tuning::Tuning;
 
 /// See the module's text. Values are wei of ether.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,6 @@
 //! not, the pool earns nothing. Each half has a dual bound of its own, and the larger of the two bounds every route. The
 //! pools to ask about are those that the relaxed dual uses in part: there the plain bound is loose, by up to their gas.
 
-use crate::tuning::Tuning;
 use std::rc::Rc;
 
 use super::flow::Relaxed;
@@ -13,6 +12,7 @@ use crate::bound::evaluate;
 use crate::prepare::active::is_large;
 use crate::problem::{NOWHERE, Problem};
 use crate::relax::{FlowSearch, Judged, Member, Stage, Subproblem, Tolerance};
+use crate::tuning::Tuning;
 
 /// Some answers, and the bound on the routes that they leave.
 #[derive(Clone, Debug)]

@@ -5,7 +5,6 @@ mod offer;
 mod split;
 mod universe;
 
-use crate::tuning::Tuning;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use crate::prepare::{index32, node};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Problem, Terms, closed_pairs};
+use crate::tuning::Tuning;
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Route, Solution, SolveError, Uncertified, Witness};
 
