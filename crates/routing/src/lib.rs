@@ -5,35 +5,26 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
-mod active;
 mod arrival;
 pub mod baseline;
 mod basket;
-mod board;
-mod branch;
-mod certify;
-mod dual;
+mod bound;
+mod candidates;
 pub mod error;
-mod few;
-mod fixed;
-mod flow;
-mod greedy;
+mod exact;
 pub mod machine;
 mod path;
 mod plan;
-mod potentials;
 pub mod prepare;
 mod problem;
-mod reach;
+mod relax;
 pub mod request;
-mod rounding;
+mod round;
 pub mod route;
 mod solve;
-mod support;
 #[cfg(test)]
 mod testing;
-mod valuation;
-mod walk;
+mod tuning;
 mod witness;
 
 pub use arrival::arrives;

@@ -4,10 +4,11 @@
 //! still become (amount × worth − gas). A chain never visits a token twice. With pools already in use, a pool is priced by
 //! what it pays on top, and its gas is free.
 
-use crate::potentials::Potentials;
 use crate::prepare::Arrow;
+use crate::problem::potentials::Potentials;
+use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
-use crate::support::Support;
+use crate::tuning::Tuning;
 
 /// A chain of pools with its planned amounts.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,11 +36,6 @@ struct Label {
 
 const NONE: u32 = u32::MAX;
 
-/// Most labels of one token that go on from one layer to the next.
-const LABELS: usize = 4;
-/// Most pools priced by one search; the most promising come first.
-pub(crate) const QUOTES: usize = 20_000;
-
 /// The best chains for `amount`, best first, at most `keep`.
 pub(crate) fn best_paths(
     problem: &Problem<'_>,
@@ -48,7 +44,7 @@ pub(crate) fn best_paths(
     used: &Support,
     keep: usize,
 ) -> Vec<Path> {
-    best_paths_within(problem, potentials, amount, used, keep, QUOTES)
+    best_paths_within(problem, potentials, amount, used, keep, Tuning::PATH_QUOTES)
 }
 
 /// The same with at most so many pools priced.
@@ -65,9 +61,6 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
-/// Most pools priced by a search for chains that hold less beside the best ones.
-const QUOTES_AGAIN: usize = 400;
-
 /// The best chains for the whole amount, at most `keep` of them, within so many pools priced.
 ///
 /// Of a token that can be had by several pools the most is kept, and a pool further on may not take as much: where one refused
@@ -80,7 +73,7 @@ pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: 
     if search.is_refused {
         for (narrow, is_wary) in [(true, false), (false, true)] {
             let again = Search::new(problem, potentials, problem.amount, &used, keep);
-            let mut again = Search { narrow, is_wary, left: quotes.min(QUOTES_AGAIN), ..again };
+            let mut again = Search { narrow, is_wary, left: quotes.min(Tuning::PATH_QUOTES_AGAIN), ..again };
             again.run();
             let fresh: Vec<Path> = again.paths().into_iter().filter(|path| !paths.contains(path)).collect();
             paths.extend(fresh);
@@ -154,7 +147,7 @@ impl<'a, 'p> Search<'a, 'p> {
             labels: Vec::new(),
             ends: Vec::new(),
             newest,
-            left: QUOTES,
+            left: Tuning::PATH_QUOTES,
             is_refused: false,
         }
     }
@@ -267,8 +260,11 @@ impl<'a, 'p> Search<'a, 'p> {
             let other = &self.labels[at as usize];
             let first = at < index;
             if at != index && self.narrow {
-                better +=
-                    if other.promise > label.promise || (first && other.promise == label.promise) { LABELS } else { 0 };
+                better += if other.promise > label.promise || (first && other.promise == label.promise) {
+                    Tuning::PATH_LABELS
+                } else {
+                    0
+                };
             } else if at != index {
                 let no_worse = !self.is_wary && other.amount >= label.amount && other.gas <= label.gas;
                 let same = other.amount == label.amount && other.gas == label.gas;
@@ -279,7 +275,7 @@ impl<'a, 'p> Search<'a, 'p> {
             }
             at = other.sibling;
         }
-        better >= LABELS
+        better >= Tuning::PATH_LABELS
     }
 
     /// Whether one label's chain may go on wherever another's may: it holds no token, and no pool of more than two coins, that the
@@ -337,14 +333,14 @@ impl<'a, 'p> Search<'a, 'p> {
         }
         let (curve, direction) = self.problem.direction(arrow.pair, arrow.side)?;
         if let Some(held) = self.used.amount_in(arrow.pair).filter(|_| may_be_used) {
-            if held + amount_in > direction.capacity_in() * FULL {
+            if held + amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
                 return None;
             }
             let (before, gas_before) = direction.quote(held);
             let (after, gas) = direction.quote(held + amount_in);
             return (after > before).then_some((after - before, gas - gas_before));
         }
-        if amount_in > direction.capacity_in() * FULL {
+        if amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
             return None;
         }
         let (out, on_the_way) = direction.quote(amount_in);
@@ -382,6 +378,3 @@ impl<'a, 'p> Search<'a, 'p> {
 fn whole(amount: f64) -> f64 {
     if amount < EXACT_BELOW { amount.floor() } else { amount }
 }
-
-/// How much of a pool's capacity a plan fills: what is left covers the rounding of the exact arithmetic.
-pub(crate) const FULL: f64 = 1.0 - 1e-9;

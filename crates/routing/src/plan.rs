@@ -12,13 +12,11 @@ use braid_protocols::SwapError;
 use crate::machine::{Instruction, Machine, StepError};
 use crate::prepare::{Pairs, index32, node};
 use crate::problem::Flow;
+use crate::tuning::Tuning;
 use crate::{Prepared, Request, Route, Step};
 
 /// 2³², the unit of shares.
 const WHOLE_SHARE: f64 = 4_294_967_296.0;
-
-/// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step.
-const NOT_WORTH_A_STEP: f64 = 1e-6;
 
 /// Why a plan does not replay.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +144,7 @@ impl<'a> Replay<'a> {
             false => (Tokens::ETHER, has_ether, -missing),
         };
         let leaves_nothing = if from == Tokens::ETHER { ether <= 0.0 } else { wrapped <= 0.0 };
-        if has.is_zero() || moves.is_nan() || (!leaves_nothing && moves <= NOT_WORTH_A_STEP * all) {
+        if has.is_zero() || moves.is_nan() || (!leaves_nothing && moves <= Tuning::ETHER_LEFT_SHARE * all) {
             return Ok(());
         }
         self.convert(from, if leaves_nothing { 0 } else { share_of(moves / f64::from(has)) })

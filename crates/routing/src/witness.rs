@@ -11,7 +11,6 @@ use braid_primitives::{PoolId, TokenId};
 
 use crate::Certificate;
 use crate::prepare::index32;
-use crate::problem::Problem;
 
 /// Dual prices and caps, and the bound that they give. Values are wei of ether at the market's reference prices.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +39,15 @@ pub struct TokenPrice {
 pub(crate) struct Recorder(RefCell<Option<Witness>>);
 
 impl Recorder {
-    /// Notes an evaluation over all open pairs.
-    pub(crate) fn note(&self, problem: &Problem<'_>, alive: &[bool], caps: &[f64], price: &[f64], bound: f64) {
+    /// Notes an evaluation over all open pairs; `left_out` are the pools of the others.
+    pub(crate) fn note(
+        &self,
+        alive: &[bool],
+        caps: &[f64],
+        price: &[f64],
+        bound: f64,
+        left_out: impl FnOnce() -> Vec<PoolId>,
+    ) {
         let mut best = self.0.borrow_mut();
         if best.as_ref().is_some_and(|known| known.bound_value_wei <= bound) || !bound.is_finite() {
             return;
@@ -52,11 +58,7 @@ impl Recorder {
             price_wei: price[token],
             cap: caps[token],
         });
-        let pairs = problem.prepared.pairs();
-        let closed = pairs.list().iter().zip(0_u32..).filter(|(_, id)| !problem.is_open(*id));
-        let mut left_out: Vec<PoolId> = closed.map(|(pair, _)| pair.pool).collect();
-        left_out.dedup();
-        *best = Some(Witness { tokens: tokens.collect(), bound_value_wei: bound, left_out });
+        *best = Some(Witness { tokens: tokens.collect(), bound_value_wei: bound, left_out: left_out() });
     }
 
     /// Takes out what there is, and puts something else in its place.

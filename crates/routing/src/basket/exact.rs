@@ -1,14 +1,15 @@
 //! From planned flows to an exact route whose outputs have the shares asked for.
 
+use crate::exact::mend::shift;
+use crate::exact::shares::{self, Steer};
+use crate::exact::valuation;
 use crate::plan::{self, PlanError};
 use crate::prepare::node;
 use crate::problem::{Flow, Problem};
-use crate::solve::shift;
-use crate::valuation;
 use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Route};
 
-use super::reach::reference;
-use super::shares::Steer;
+use crate::problem::reach::reference;
+use crate::tuning::Tuning;
 
 pub(crate) use crate::plan::flows_of;
 
@@ -23,11 +24,6 @@ pub(crate) struct Candidate {
     /// The value of the gas.
     pub(crate) gas: f64,
 }
-
-/// Exact runs of one plan, at most.
-const RUNS: usize = 16;
-/// Deviation of a share, of one, that is good enough: a hundredth of a basis point.
-const EXACT: f64 = 1e-6;
 
 /// A flow with, for every token that it supplies and leaves where it is, the way that `spare` flows take from there: all of an
 /// input is sold, also where it is worth less than its gas, or nothing beside the others.
@@ -117,7 +113,7 @@ impl Run<'_, '_> {
         let outputs: Vec<u32> = self.problem.terms.weights.iter().map(|(token, _)| *token).collect();
         let mut steer = Steer::new(outputs.len());
         let mut without_gain = 0;
-        for _ in 0..RUNS {
+        for _ in 0..Tuning::EXACT_RUNS {
             match plan::replay(self.prepared, self.request, &self.flows, &self.kept) {
                 Ok(route) => {
                     let (found, shares) = self.value(route)?;
@@ -128,11 +124,11 @@ impl Run<'_, '_> {
                         without_gain += 1;
                     }
                     let off = shares.iter().map(|(is, wanted)| (is / wanted - 1.0).abs() * wanted).fold(0.0, f64::max);
-                    if off < EXACT || without_gain > 3 || outputs.len() < 2 {
+                    if off < Tuning::SHARE_PRECISION || without_gain > Tuning::RUNS_WITHOUT_GAIN || outputs.len() < 2 {
                         break;
                     }
                     let factors = steer.factors(&shares);
-                    super::shares::steer(&mut self.flows, &mut self.kept, &outputs, &factors);
+                    shares::steer(&mut self.flows, &mut self.kept, &outputs, &factors);
                 }
                 Err(PlanError::Refused { flow, offered, at_most }) => {
                     if shift(&mut self.flows, &flow, offered, at_most).is_none() {

@@ -6,48 +6,29 @@
 //! relaxed dual and the rounding to pools are those of a single pair (`flow`, `rounding`), over all inputs and outputs at
 //! once; what is particular to baskets is here (`docs/baskets.md`).
 
-mod assign;
 mod exact;
-mod forced;
 mod offer;
-mod reach;
-mod shares;
-mod terms;
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use braid_primitives::TokenId;
 
-use crate::active::ActiveTokens;
-use crate::board::PriceBoard;
-use crate::certify;
-use crate::dual::Newton;
-use crate::flow::FlowSearch;
+use crate::bound::board::PriceBoard;
+use crate::bound::evaluate;
+use crate::candidates::plans::{self, Plan};
 use crate::plan;
-use crate::potentials::Potentials;
+use crate::prepare::active::ActiveTokens;
 use crate::prepare::node;
 use crate::problem::Problem;
+use crate::problem::potentials::Potentials;
+use crate::relax::{FlowSearch, Newton};
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified};
 
-use assign::Plan;
+use crate::problem::reach::{self, Reach};
+use crate::tuning::Tuning;
 use exact::Candidate;
-pub(crate) use forced::forced;
-use reach::Reach;
-
-/// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
-const OUT_OF_LINE: f64 = 0.02;
-const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
-/// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
-const REOPEN_TRADE: f64 = 1e-6;
-const REOPEN_GAP: f64 = 0.2;
-/// Most of them that are.
-const REOPENED: usize = 24;
-/// Equal parts of an assignment where whole amounts find no way.
-const PARTS: u16 = 6;
-/// Gap, as a share of the bound, above which assignments by parts are tried too: amounts beyond the market's liquidity.
-const FAR: f64 = 3e-2;
 
 /// The best route for a basket, with its certificate.
 ///
@@ -59,7 +40,7 @@ pub(crate) fn solve(
     request: &Request,
     recorder: Option<&Recorder>,
 ) -> Result<Solution, SolveError> {
-    let mut problem = Problem { recorder, ..terms::problem(prepared, request)? };
+    let mut problem = Problem { recorder, ..crate::problem::terms::problem(prepared, request)? };
     // First through the core of the market; then, where that leads nowhere, through all of it.
     problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
     if problem.active.is_some() {
@@ -118,13 +99,13 @@ impl<'a> Solver<'a> {
         let value = self.problem.terms.supplied_value(&self.reach.worth);
         let start = self.reach.start_prices(&self.problem);
         let mut best: Option<Candidate> = None;
-        let plans = assign::plans(&self.problem, &self.reach, 1);
+        let plans = plans::plans(&self.problem, &self.reach, 1);
         self.try_plans(&plans, &start, value, &mut best);
         let universe = self.universe(value, best.as_ref());
         let (mut universe, mut bound) = self.split_and_reopen(universe, &start, value, &mut best);
-        let far = best.as_ref().is_none_or(|found| bound - found.net > FAR * bound.abs());
+        let far = best.as_ref().is_none_or(|found| bound - found.net > Tuning::PLAN_PARTS_GAP * bound.abs());
         if far {
-            let parts = assign::plans(&self.problem, &self.reach, PARTS);
+            let parts = plans::plans(&self.problem, &self.reach, Tuning::PLAN_PARTS);
             let before = best.as_ref().map(|found| found.net);
             self.try_plans(&parts, &start, value, &mut best);
             if best.as_ref().map(|found| found.net) > before {
@@ -197,14 +178,16 @@ impl<'a> Solver<'a> {
         best: &mut Option<Candidate>,
     ) -> (Problem<'u>, f64) {
         let (bound, prices, caps) = self.split(&universe, start, value, best);
-        let mut earning = certify::earning_outside(&self.problem, &universe, &caps, &prices);
+        let mut earning = evaluate::earning_outside(&self.problem, &universe, &caps, &prices);
         let sum: f64 = earning.iter().map(|(earned, _)| earned).sum();
         let before = best.as_ref().map_or(0.0, |found| found.net);
-        if earning.is_empty() || sum <= (REOPEN_TRADE * bound).max(REOPEN_GAP * (bound - before)) {
+        if earning.is_empty()
+            || sum <= (Tuning::REOPEN_TRADE_SHARE * bound).max(Tuning::BASKET_REOPEN_GAP_SHARE * (bound - before))
+        {
             return (universe, bound);
         }
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        earning.truncate(REOPENED);
+        earning.truncate(Tuning::BASKET_REOPENED);
         self.try_with(&universe, &earning, &prices, value, best);
         if best.as_ref().is_none_or(|found| found.net <= before) {
             return (universe, bound);
@@ -260,7 +243,7 @@ impl<'a> Solver<'a> {
             board.set(end, start[end]);
         }
         board.fill(universe, &self.reach.alive, start);
-        let bound = certify::evaluate(universe, &self.reach.alive, &potentials.cap, &board, f64::INFINITY).bound;
+        let bound = evaluate::evaluate(universe, &self.reach.alive, &potentials.cap, &board, f64::INFINITY).bound;
         let chain = best.as_ref().map_or_else(Vec::new, |found| exact::flows_of(self.prepared, &found.route));
         let mut search = self.search(universe, &potentials, start, value);
         let found = search.run(&chain, net, bound);
@@ -275,14 +258,14 @@ impl<'a> Solver<'a> {
     fn universe(&self, value: f64, best: Option<&Candidate>) -> Problem<'_> {
         let standing = self.prepared.standing();
         let mut universe = self.problem.clone();
-        let smallest = OUT_OF_LINE_OF_TRADE * value;
+        let smallest = Tuning::SET_ASIDE_TRADE_SHARE * value;
         let ends = universe.terms.ends();
         let mut closed = vec![false; self.prepared.pair_count()];
         closed[..universe.closed.len()].copy_from_slice(&universe.closed);
         for &id in standing.removed() {
             let Some(curve) = self.problem.curve(id) else { continue };
             let gas = curve.gas_units * self.problem.gas_price;
-            let aside = standing.out_of_line(id as usize) > (gas * OUT_OF_LINE).max(smallest);
+            let aside = standing.out_of_line(id as usize) > (gas * Tuning::SET_ASIDE_GAS_SHARE).max(smallest);
             let matters = || {
                 let mut sides = self.prepared.graph().ends(id).into_iter().enumerate();
                 sides
@@ -317,15 +300,15 @@ impl<'a> Solver<'a> {
         for &id in standing.earning().iter().filter(|id| universe.is_open(**id)) {
             let profit = standing.profit(id as usize);
             let gas = universe.curve(id).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
-            if profit < 0.95 * gas {
+            if profit < Tuning::LEAN_GAS_SHARE * gas {
                 ratio = ratio.max(profit / (gas - profit));
             } else {
                 free += profit;
             }
         }
-        let held = (value_in + free + (slack + free) * ratio) * (1.0 + 1e-9);
+        let held = (value_in + free + (slack + free) * ratio) * Tuning::FAR_OUTWARD;
         for (token, cap) in potentials.cap.iter_mut().enumerate() {
-            let most = held / standing.price(token) * (1.0 + 1e-12);
+            let most = held / standing.price(token) * Tuning::OUTWARD;
             *cap = cap.min(most);
         }
     }

@@ -1,8 +1,9 @@
 //! Routes within the gas that a transaction may use.
 
-use super::{Candidate, Solver, exact};
+use super::Solver;
+use super::exact::{self, Candidate};
+use crate::exact::mend::dearer;
 use crate::problem::{Flow, Problem};
-use crate::solve::dearer;
 
 impl Solver<'_> {
     /// Keeps the best exact route of a plan if it is better than what there is: see [`exact::offer`].

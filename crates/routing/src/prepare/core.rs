@@ -7,13 +7,7 @@
 
 use super::prices::Prices;
 use super::{Arrow, Graph, Standing, index32};
-
-/// The deepest tokens, always in the core.
-const DEEPEST: usize = 64;
-/// A token is cheap to pass through where both fees, less what its pools are apart, are below this share of the value.
-const CHEAP: f64 = 2e-3;
-/// What moves a token's price by a percent, in wei: below, passing through would hardly earn its gas on any trade.
-const SHALLOW_WEI: f64 = 3e17;
+use crate::tuning::Tuning;
 
 /// Which tokens are in the core, and what leads to them.
 #[derive(Clone, Debug)]
@@ -26,10 +20,10 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(graph: &Graph, standing: &Standing, prices: &Prices, deepest_first: &[u32]) -> Self {
-        let is_deep = |token| prices.depth_wei(token) >= SHALLOW_WEI;
+        let is_deep = |token| prices.depth_wei(token) >= Tuning::CORE_LEAST_DEPTH_WEI;
         let is_core = |token| graph.is_inner(token) && is_deep(token) && is_cheap(graph, standing, token);
         let mut tokens: Vec<bool> = (0..graph.token_count()).map(is_core).collect();
-        for token in deepest_first.iter().take(DEEPEST) {
+        for token in deepest_first.iter().take(Tuning::CORE_DEEPEST_TOKENS) {
             tokens[*token as usize] = true;
         }
         let (mut arrows, mut start) = (Vec::with_capacity(graph.arrow_count()), vec![0]);
@@ -63,5 +57,5 @@ fn is_cheap(graph: &Graph, standing: &Standing, token: usize) -> bool {
         }
     }
     // A token without prices around it is not known to be dear.
-    low <= 0.0 || !high.is_finite() || high < low * (1.0 + CHEAP)
+    low <= 0.0 || !high.is_finite() || high < low * (1.0 + Tuning::CORE_CHEAP_SHARE)
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use braid_market::Market;
 use braid_protocols::continuous::PairCurve;
 
-use super::{Pairs, node};
-use crate::path::FULL;
+use super::node::{index32, node};
+use super::pairs::Pairs;
+use crate::tuning::Tuning;
 
 /// One pair as seen from one of its tokens.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +77,7 @@ impl Arrow {
     #[inline]
     pub(crate) fn cost_with_gas(&self, root: f64) -> f64 {
         let factor = 1.0 + self.toll * self.spot.sqrt() * root;
-        factor * factor / self.spot * (1.0 - SLACK)
+        factor * factor / self.spot * (1.0 - Tuning::FORMULA_ROUNDING)
     }
 
     /// The pair as seen from the other side; `here` is the token that the arrow leaves.
@@ -118,7 +119,7 @@ impl Plain {
     #[inline]
     pub(crate) fn quote(self, amount_in: f64) -> Option<f64> {
         let first = self.spot * amount_in;
-        (amount_in <= self.most_in * FULL).then(|| first / (1.0 + first * self.bend()))
+        (amount_in <= self.most_in * Tuning::CAPACITY_FILLED).then(|| first / (1.0 + first * self.bend()))
     }
 
     /// As [`Direction::average_rate`](braid_protocols::continuous::Direction::average_rate), of the gas of a swap.
@@ -144,14 +145,11 @@ impl Plain {
     }
 }
 
-/// Room for the rounding of the shortcuts above.
-const SLACK: f64 = 1e-12;
-
 #[inline]
 fn after_gas(rate: f64, share: f64) -> f64 {
     let left = (1.0 - share).max(0.0);
     // What a pool cannot pay for at all may still be owed a negative rate: zero is above it.
-    rate * left * left * (1.0 + SLACK)
+    rate * left * left * (1.0 + Tuning::FORMULA_ROUNDING)
 }
 
 /// A pair of two inner tokens.
@@ -336,11 +334,6 @@ fn inner_tokens(tokens: usize, list: &[(u32, Arrow)]) -> Vec<bool> {
         }
     }
     inner
-}
-
-/// Tables have fewer than 2³² rows: ids are 32 bits.
-pub(crate) fn index32(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -1,23 +1,28 @@
 //! What all requests of one block share: float curves, the graph, reference prices.
 
+pub(crate) mod active;
 mod core;
 mod graph;
 mod ladder;
+mod node;
 mod pairs;
 mod prices;
 mod standing;
 
 use std::sync::Arc;
 
-use braid_market::{Market, Tokens};
+use braid_market::Market;
 use braid_primitives::TokenId;
 use braid_protocols::continuous::PairCurve;
 
 use core::Core;
-pub(crate) use graph::{Arrow, Graph, index32};
+pub(crate) use graph::{Arrow, Graph};
 pub(crate) use ladder::Ladder;
+pub(crate) use node::{index32, node};
 pub(crate) use pairs::{Pair, Pairs};
 use prices::{Depths, Prices};
+
+use crate::tuning::Tuning;
 pub(crate) use standing::Standing;
 
 /// Everything about a market that does not depend on the request. Immutable; built once per block.
@@ -99,7 +104,7 @@ impl Prepared {
     pub fn reference_price(&self, token: TokenId) -> Option<f64> {
         let decimals = self.market.tokens().get(token)?.decimals;
         let node = node(token);
-        let deep_enough = self.prices.depth_wei(node) >= prices::MIN_DEPTH_WEI;
+        let deep_enough = self.prices.depth_wei(node) >= Tuning::SHOWN_PRICE_LEAST_DEPTH_WEI;
         let wei = self.prices.wei_per_unit(node).filter(|_| deep_enough)?;
         Some(wei * 10_f64.powi(i32::from(decimals)) / 1e18)
     }
@@ -175,11 +180,6 @@ impl Prepared {
     pub(crate) fn pair_count(&self) -> usize {
         self.curves.len()
     }
-}
-
-/// Where a token sits in the graph: ether and wrapped ether are one node, that of the latter.
-pub(crate) fn node(token: TokenId) -> usize {
-    if token == Tokens::ETHER { Tokens::WETH.index() } else { token.index() }
 }
 
 fn curve(market: &Market, pair: Pair) -> Option<Arc<PairCurve>> {

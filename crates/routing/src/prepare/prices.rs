@@ -17,15 +17,7 @@ use braid_market::Tokens;
 use braid_protocols::continuous::PairCurve;
 
 use super::{Arrow, Graph};
-
-/// Below this depth (0.05 ether) a price is not shown to users.
-pub(crate) const MIN_DEPTH_WEI: f64 = 5e16;
-
-/// A pool has a say in a price from this part of the deepest pool's depth on.
-const SAY_FROM_SHARE: f64 = 1.0 / 64.0;
-
-/// What is left of the marginal rate where depth is measured.
-const SHARE_OF_SPOT: f64 = 0.99;
+use crate::tuning::Tuning;
 
 /// What each pair takes, and pays, of its coins to move its price by one percent; by the side that is sold.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +45,8 @@ impl Depths {
     }
 
     fn set(&mut self, pair: usize, curve: Option<&PairCurve>) {
-        let side = |side| curve?.direction(side).map(|direction| direction.to_share_of_spot(SHARE_OF_SPOT));
+        let side =
+            |side| curve?.direction(side).map(|direction| direction.to_share_of_spot(Tuning::DEPTH_AT_SHARE_OF_SPOT));
         let [(taken0, paid0), (taken1, paid1)] = [side(0), side(1)].map(Option::unwrap_or_default);
         self.taken[pair] = [taken0, taken1];
         self.paid[pair] = [paid0, paid1];
@@ -127,7 +120,7 @@ impl Prices {
 
     /// Every token, those with the deepest pools first.
     pub(crate) fn deepest_first(&self) -> Vec<u32> {
-        let mut tokens: Vec<u32> = (0..self.depth_wei.len()).map(super::index32).collect();
+        let mut tokens: Vec<u32> = (0..self.depth_wei.len()).map(super::node::index32).collect();
         let depth = |token: &u32| self.depth_wei[*token as usize];
         tokens.sort_by(|a, b| depth(b).total_cmp(&depth(a)).then(a.cmp(b)));
         tokens
@@ -142,7 +135,7 @@ impl Prices {
 fn median(heard: &mut Vec<Candidate>) -> Option<f64> {
     heard.sort_by(|a, b| b.cmp(a));
     let (deepest, price) = heard.first().map(|first| (first.depth_wei, first.wei_per_unit))?;
-    heard.retain(|candidate| candidate.depth_wei >= SAY_FROM_SHARE * deepest);
+    heard.retain(|candidate| candidate.depth_wei >= Tuning::PRICE_VOTE_LEAST_SHARE * deepest);
     let [_, second, _, ..] = heard.as_slice() else { return Some(price) };
     let most = second.depth_wei;
     heard.sort_by(|a, b| a.wei_per_unit.total_cmp(&b.wei_per_unit).then(a.pair.cmp(&b.pair)));

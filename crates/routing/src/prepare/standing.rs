@@ -11,6 +11,7 @@ use braid_protocols::continuous::PairCurve;
 
 use super::prices::Prices;
 use super::{Graph, index32};
+use crate::tuning::Tuning;
 
 /// See the module's text. Values are wei of ether.
 #[derive(Clone, Debug, Default)]
@@ -28,11 +29,6 @@ pub(crate) struct Standing {
     removed: Vec<u32>,
 }
 
-/// Levels of profit at which pools are removed, wei: from 10 ether down to less than the gas of one swap at 0.01 gwei.
-const LEVELS: [f64; 9] = [1e19, 1e18, 1e17, 2e16, 5e15, 1e15, 2e14, 4e13, 8e12];
-/// The same once more at each level, until nothing is above it.
-const ROUNDS: usize = 6;
-
 impl Standing {
     pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PairCurve>>], reference: &Prices) -> Self {
         let count = graph.token_count();
@@ -45,18 +41,18 @@ impl Standing {
             ..Self::default()
         };
         let (stale, queue, live) = (vec![true; count], Vec::new(), Vec::new());
-        let mut settle = Settle { graph, curves, stale, queue, live, tolerance: FINEST };
+        let mut settle = Settle { graph, curves, stale, queue, live, tolerance: Tuning::SETTLE_FINEST };
         settle.order(reference);
-        for level in LEVELS {
-            settle.tolerance = (level / DEEP_WEI).sqrt().max(FINEST);
-            for _ in 0..ROUNDS {
+        for level in Tuning::ARBITRAGE_LEVELS_WEI {
+            settle.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
+            for _ in 0..Tuning::ARBITRAGE_ROUNDS {
                 settle.run(&mut state);
                 if !state.remove_above(graph, curves, level, &mut settle.stale) {
                     break;
                 }
             }
         }
-        settle.tolerance = FINEST;
+        settle.tolerance = Tuning::SETTLE_FINEST;
         settle.stale.fill(true);
         settle.run(&mut state);
         state.measure(graph, curves);
@@ -74,7 +70,7 @@ impl Standing {
 
     /// Whether a pool counts among the deepest of one of its tokens.
     pub(crate) fn matters_to(&self, curve: &PairCurve, side: usize, token: usize) -> bool {
-        pays(curve, side) >= MATTERS * self.deepest[token]
+        pays(curve, side) >= Tuning::DEEP_POOL_SHARE * self.deepest[token]
     }
 
     /// The price of a token that leaves the least arbitrage, wei per atomic unit; zero without one.
@@ -149,14 +145,11 @@ impl Standing {
     }
 }
 
-/// Share of the deepest pool's depth from which on a pool matters to a token.
-const MATTERS: f64 = 0.02;
-
 /// What a pool pays of the coin at `side` for a move of the price by half a percent, about.
 fn pays(curve: &PairCurve, side: usize) -> f64 {
     curve.directions[1 - side]
         .as_ref()
-        .map_or(0.0, |direction| (0.005 * direction.depth()).min(direction.capacity_out()))
+        .map_or(0.0, |direction| (Tuning::DEEP_POOL_MOVE * direction.depth()).min(direction.capacity_out()))
 }
 
 /// Coordinate descent on the sum of profits: each token's price goes to where what pools pay of it balances what they take.
@@ -185,17 +178,6 @@ struct Live {
     pays_above: f64,
 }
 
-/// Sweeps of one run, and chords of one balance.
-const SWEEPS: usize = 3;
-const CHORDS: usize = 16;
-/// Where a balance is good enough: what is left of the bracket, or of the excess, as a share of the tolerance.
-const SETTLED: f64 = 0.1;
-/// The change of a price, as a share, that the tokens around it have to answer in the end …
-const FINEST: f64 = 1e-6;
-/// … and, as long as only larger profits count, the root of that profit's share of this: a price that is off by `x` makes a
-/// pool of depth `d` earn about `d·x²`.
-const DEEP_WEI: f64 = 1e22;
-
 impl Settle<'_> {
     fn order(&mut self, reference: &Prices) {
         let weth = braid_market::Tokens::WETH.index();
@@ -212,7 +194,7 @@ impl Settle<'_> {
 
     fn run(&mut self, state: &mut Standing) {
         let queue = std::mem::take(&mut self.queue);
-        for _ in 0..SWEEPS {
+        for _ in 0..Tuning::SETTLE_SWEEPS {
             for token in queue.iter().map(|token| *token as usize) {
                 if !std::mem::take(&mut self.stale[token]) {
                     continue;
@@ -260,7 +242,7 @@ impl Settle<'_> {
         // Chords in the logarithm of the price; an end that stays put counts half, so that both move (the Illinois rule).
         let (mut near_stayed, mut far_stayed) = (false, false);
         let mut price = far;
-        for _ in 0..CHORDS {
+        for _ in 0..Tuning::SETTLE_CHORDS {
             let share = excess_near / (excess_near - excess_far);
             price = near * (far / near).powf(share);
             let excess = self.excess(price);
@@ -276,7 +258,7 @@ impl Settle<'_> {
                 excess_near *= if near_stayed { 0.5 } else { 1.0 };
                 (near_stayed, far_stayed) = (true, false);
             }
-            let settled = SETTLED * self.tolerance;
+            let settled = Tuning::SETTLE_PRECISION * self.tolerance;
             if (far / near - 1.0).abs() < settled || excess.abs() < settled * here.abs() {
                 break;
             }

@@ -1,13 +1,9 @@
 //! How much value a route can hold: a cap on what any pool of it takes.
 
 use super::Single;
-use crate::potentials::Potentials;
 use crate::problem::Problem;
-
-/// Up to this share of its gas a pool's arbitrage leaves something to pay.
-const LEAN: f64 = 0.95;
-/// How often the value that a route can hold is narrowed down.
-const NARROWINGS: usize = 4;
+use crate::problem::potentials::Potentials;
+use crate::tuning::Tuning;
 
 impl Single<'_> {
     /// Tightens the caps by what a route better than `net` can hold.
@@ -40,27 +36,27 @@ impl Single<'_> {
                 continue;
             };
             let gas = universe.curve(pair).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
-            if profit < LEAN * gas {
+            if profit < Tuning::LEAN_GAS_SHARE * gas {
                 ratio = ratio.max(profit / (gas - profit));
             } else {
                 rich.push((pair, ends, gas));
             }
         }
-        for _ in 0..NARROWINGS {
+        for _ in 0..Tuning::HELD_NARROWINGS {
             let (mut free, mut ratio) = (0.0, ratio);
             for (pair, [from, to], gas) in &rich {
                 let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
                 let Some((_, direction)) = universe.direction(*pair, side) else { continue };
                 let (price_in, price_out) = (standing.price(*from), standing.price(*to));
                 let cap = caps[*from].min(held / price_in);
-                let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * (1.0 + 1e-9);
-                if profit < LEAN * gas {
+                let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * Tuning::FAR_OUTWARD;
+                if profit < Tuning::LEAN_GAS_SHARE * gas {
                     ratio = ratio.max(profit / (gas - profit));
                 } else {
                     free += profit;
                 }
             }
-            let next = (value_in + free + (slack + free) * ratio) * (1.0 + 1e-9);
+            let next = (value_in + free + (slack + free) * ratio) * Tuning::FAR_OUTWARD;
             let settled = next > held * 0.99;
             held = held.min(next);
             if settled || rich.is_empty() {

@@ -10,39 +10,19 @@ use std::sync::Arc;
 
 use braid_primitives::{TokenId, U256};
 
-use crate::active::ActiveTokens;
 use crate::basket;
-use crate::greedy;
+use crate::candidates::{chunks, walk};
+use crate::exact::valuation;
 use crate::path::{self, Path};
 use crate::plan;
-use crate::potentials::Potentials;
+use crate::prepare::active::ActiveTokens;
 use crate::prepare::{index32, node};
+use crate::problem::potentials::Potentials;
+use crate::problem::support::Support;
 use crate::problem::{Problem, Terms, closed_pairs};
-use crate::support::Support;
+use crate::tuning::Tuning;
 use crate::witness::Recorder;
-use crate::{
-    Certificate, Excluded, Prepared, Request, Route, Solution, SolveError, Uncertified, Witness, valuation, walk,
-};
-
-pub(crate) use offer::{dearer, shift};
-
-/// How many single chains are replayed exactly; the best of them is the floor under the answer.
-const CHAINS: usize = 3;
-/// Most pools priced by the search for them through the core of a market.
-const CHAIN_QUOTES: usize = 1_500;
-/// Equal parts of the first split.
-const CHUNKS: u16 = 24;
-/// Most pools priced for each.
-const CHUNK_QUOTES: usize = 2_000;
-/// Gap, as a share of the bound, above which a flow by chunks is tried too: amounts beyond the market's liquidity.
-const FAR: f64 = 2e-3;
-/// Gap, as a share of the bound, above which simpler routers are asked too: the bound says nothing there.
-const LOST: f64 = 5e-2;
-/// Gap, as a share of the bound, and amount, in atomic units, from which exact chains are walked one by one.
-const UNSURE: f64 = 1e-4;
-const DUST: f64 = 1e6;
-/// Steps that a route may lack to its most, and still counts as full.
-const SPARE_STEPS: usize = 4;
+use crate::{Certificate, Excluded, Prepared, Request, Route, Solution, SolveError, Uncertified, Witness};
 
 /// The best route for a request, with its certificate.
 ///
@@ -198,24 +178,27 @@ impl<'a> Single<'a> {
         };
         // Where a route has all the steps that it may have, the distance is what that costs, and nothing simpler is better.
         let beyond = |found: &Candidate, share: f64| bound - found.net > share * bound.abs();
-        let is_full = |found: &Candidate| found.route.steps.len() + SPARE_STEPS > usize::from(self.request.max_steps);
-        let is_off = |found: &Candidate, share: f64| beyond(found, if is_full(found) { LOST } else { share });
-        if best.as_ref().is_none_or(|found| is_off(found, FAR)) {
+        let is_full =
+            |found: &Candidate| found.route.steps.len() + Tuning::SPARE_STEPS > usize::from(self.request.max_steps);
+        let is_off =
+            |found: &Candidate, share: f64| beyond(found, if is_full(found) { Tuning::LOST_GAP } else { share });
+        if best.as_ref().is_none_or(|found| is_off(found, Tuning::CHUNK_GAP)) {
             let potentials = Potentials::new(&universe, if below_gas { 0.0 } else { 1.0 });
             let pools = plan::most_pools(self.prepared, self.request);
-            let cut = greedy::Cut { chunks: CHUNKS, pools, chains: usize::MAX, quotes: CHUNK_QUOTES };
-            let flows = greedy::chunked(&universe, &potentials, cut);
+            let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, chains: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
+            let flows = chunks::chunked(&universe, &potentials, cut);
             self.offer(&mut best, &flows);
         }
-        let lost = best.as_ref().is_none_or(|found| beyond(found, LOST));
+        let lost = best.as_ref().is_none_or(|found| beyond(found, Tuning::LOST_GAP));
         let excluded_would_pay = self.excluded_would_pay.get();
-        let unsure =
-            best.as_ref().is_none_or(|found| is_off(found, UNSURE)) || problem.amount < DUST || excluded_would_pay;
+        let unsure = best.as_ref().is_none_or(|found| is_off(found, Tuning::WALK_GAP))
+            || problem.amount < Tuning::WALK_DUST_UNITS
+            || excluded_would_pay;
         if lost || excluded_would_pay {
             self.simpler_routers(potentials, &mut best);
         }
         if best.is_none() {
-            for chain in path::narrowest_paths(problem, potentials, CHAINS) {
+            for chain in path::narrowest_paths(problem, potentials, Tuning::FIRST_CHAINS) {
                 self.offer(&mut best, &chain.flows);
             }
         }
@@ -240,8 +223,8 @@ impl<'a> Single<'a> {
     }
 
     fn chains(&self, potentials: &Potentials) -> Vec<Path> {
-        let quotes = if self.problem.active.is_none() { path::QUOTES } else { CHAIN_QUOTES };
-        path::whole_paths(&self.problem, potentials, CHAINS, quotes)
+        let quotes = if self.problem.active.is_none() { Tuning::PATH_QUOTES } else { Tuning::FIRST_CHAIN_QUOTES };
+        path::whole_paths(&self.problem, potentials, Tuning::FIRST_CHAINS, quotes)
     }
 
     fn why_nothing(&self, potentials: &Potentials) -> SolveError {

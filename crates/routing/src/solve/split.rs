@@ -1,35 +1,16 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
 use super::{Candidate, Single};
-use crate::board::PriceBoard;
-use crate::branch::Judged;
-use crate::certify;
-use crate::dual::Newton;
-use crate::few::{self, Worth};
-use crate::flow::{Among, FlowSearch, Found, Relaxed};
+use crate::bound::board::PriceBoard;
+use crate::bound::evaluate;
+use crate::bound::few::{self, Worth};
 use crate::plan;
-use crate::potentials::Potentials;
 use crate::problem::Problem;
-use crate::reach::reachable;
-
-/// Gap, as a share of the bound, below which nothing more is tried.
-const CLOSE: f64 = 5e-8;
-/// Gap, as a share of the bound, above which the first prices are not trusted.
-const FAR_OFF: f64 = 2e-2;
-/// Gap, as a share of the bound, above which no way to a tighter bound is left out.
-const LOOSE: f64 = 5e-3;
-/// Gap, as a share of the bound, from which pools are counted once more at the prices of the flow.
-const UNCLEAR: f64 = 1e-4;
-/// The same where the number of pools is what limits a flow: another one costs as much as the first, and hardly pays more.
-const UNCLEAR_WHEN_FULL: f64 = 1e-3;
-/// Gas of a few swaps: where a gap is of its order, counting pools closes it.
-const GAS_WEIGHS: f64 = 210_000.0;
-/// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap.
-const REOPEN_TRADE: f64 = 1e-6;
-const REOPEN_GAP: f64 = 0.05;
-/// Share of the trade that such pools have to promise, and most pairs of a market, for simpler routers to be asked as well.
-const WORTH_REOPENING: f64 = 2e-4;
-const SMALL_MARKET: usize = 3_000;
+use crate::problem::potentials::Potentials;
+use crate::problem::reachable::reachable;
+use crate::relax::{FlowSearch, Judged, Newton};
+use crate::round::{Among, Found, Relaxed};
+use crate::tuning::Tuning;
 
 /// What a split left: a bound, and the prices and potentials that go with it.
 pub(super) struct Split<'p> {
@@ -63,14 +44,20 @@ impl Single<'_> {
         // Prices along the chain know of the gas that every pool on the way costs; those without arbitrage, of stale pools.
         let boards = [few::chain_prices(universe, &alive, &chain), few::standing_prices(universe, &alive)];
         let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
-        let evaluated = |board| certify::evaluate(universe, &alive, caps, board, f64::INFINITY).bound;
+        let evaluated = |board| evaluate::evaluate(universe, &alive, caps, board, f64::INFINITY).bound;
         let least = boards.iter().map(|board| (evaluated(board), board)).min_by(|a, b| a.0.total_cmp(&b.0));
         let worth = if let Some((evaluated, board)) = least {
             bound = bound.min(evaluated);
-            Worth { quotes: few::QUOTES_BELOW_GAS, ..Worth::of_board(universe, evaluated, board, caps) }
+            Worth { quotes: Tuning::COUNTING_QUOTES_BELOW_GAS, ..Worth::of_board(universe, evaluated, board, caps) }
         } else {
             let gas_left_out = potentials.gas_left_out();
-            Worth { unit: &potentials.worth, spare: 0.0, gas_left_out, cap: caps, quotes: few::QUOTES_BELOW_GAS }
+            Worth {
+                unit: &potentials.worth,
+                spare: 0.0,
+                gas_left_out,
+                cap: caps,
+                quotes: Tuning::COUNTING_QUOTES_BELOW_GAS,
+            }
         };
         let few = few::bound(universe, worth, &alive, &boards, found.net);
         few.map_or(bound, |few| few.min(bound))
@@ -86,10 +73,10 @@ impl Single<'_> {
         let mut first = self.split(&universe, best);
         let mut reopened = self.reopened(&universe, &first.prices, &first.potentials.cap, best.as_ref());
         let sum: f64 = reopened.iter().map(|(earned, _)| earned).sum();
-        let small = self.prepared.pair_count() <= SMALL_MARKET;
+        let small = self.prepared.pair_count() <= Tuning::LARGE_MARKET_PAIRS;
         let whole = first.bound;
-        let promises = |gap: f64| sum > (REOPEN_TRADE * whole).max(REOPEN_GAP * gap);
-        let would_pay = |gap: f64| small && sum > gap.max(WORTH_REOPENING * whole);
+        let promises = |gap: f64| sum > (Tuning::REOPEN_TRADE_SHARE * whole).max(Tuning::REOPEN_GAP_SHARE * gap);
+        let would_pay = |gap: f64| small && sum > gap.max(Tuning::REOPEN_SIMPLE_SHARE * whole);
         let gap = whole - best.as_ref().map_or(0.0, |found| found.net);
         // Those that come near to earning their gas may do so in a route of few pools: they are tried too, and say how little
         // the bound may promise.
@@ -109,7 +96,7 @@ impl Single<'_> {
             }
         }
         let known = best.as_ref().map_or(0.0, |found| found.net);
-        let least = with_near.min(known + UNCLEAR * whole);
+        let least = with_near.min(known + Tuning::UNCLEAR_GAP * whole);
         let bound = self.narrowed(&universe, &mut first, best.as_ref()).max(least);
         let gap = bound - known;
         self.excluded_would_pay.set(would_pay(gap));
@@ -202,11 +189,11 @@ impl Single<'_> {
             board.set(token, *price);
         }
         board.fill(universe, &alive, &start);
-        let mut dual = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
-        if dual - net > FAR_OFF * dual.abs()
+        let mut dual = evaluate::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
+        if dual - net > Tuning::DISTRUST_GAP * dual.abs()
             && let Some(standing) = few::standing_prices(universe, &alive)
         {
-            let evaluated = certify::evaluate(universe, &alive, &potentials.cap, &standing, f64::INFINITY).bound;
+            let evaluated = evaluate::evaluate(universe, &alive, &potentials.cap, &standing, f64::INFINITY).bound;
             if evaluated < dual {
                 // Stale pools spoilt the potentials.
                 (dual, board) = (evaluated, standing);
@@ -218,7 +205,7 @@ impl Single<'_> {
             return Split { bound, prices: board.price, potentials, rest: None };
         }
         let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        if GAS_WEIGHS * universe.gas_price > 0.2 * (bound - net) {
+        if Tuning::COUNTING_GAS_UNITS * universe.gas_price > Tuning::COUNTING_GAP_SHARE * (bound - net) {
             let worth = Worth::of_board(universe, dual, &board, &potentials.cap);
             let boards: Vec<PriceBoard> = few::chain_prices(universe, &alive, &chain).into_iter().collect();
             let few = few::bound(universe, worth, &alive, &boards, net);
@@ -262,8 +249,10 @@ impl Single<'_> {
         let own = through.sub.tokens.iter().zip(&through.prices);
         own.for_each(|(token, price)| board.set(*token as usize, *price));
         board.fill(universe, &alive, &start);
-        let bound = certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
-        if bound - net <= if through.is_full { UNCLEAR_WHEN_FULL } else { UNCLEAR } * bound.abs() {
+        let bound = evaluate::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
+        if bound - net
+            <= if through.is_full { Tuning::UNCLEAR_GAP_WHEN_FULL } else { Tuning::UNCLEAR_GAP } * bound.abs()
+        {
             let (sub, prices, at) = (through.sub, through.prices, Judged { board: board.clone(), dual: bound });
             let relaxed = (!through.is_full).then_some(Relaxed { sub, prices, at });
             let prices = board.price.clone();
@@ -290,7 +279,8 @@ impl Single<'_> {
             let mut search = FlowSearch { max_pools: 0, newton: std::mem::take(newton), ..search };
             bound = search.branch(relaxed, known, bound);
         }
-        let unclear = bound - known > UNCLEAR * bound.abs() && GAS_WEIGHS * universe.gas_price > bound - known;
+        let unclear = bound - known > Tuning::UNCLEAR_GAP * bound.abs()
+            && Tuning::COUNTING_GAS_UNITS * universe.gas_price > bound - known;
         if unclear && dual.is_finite() {
             let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
             let worth = Worth::of_board(universe, *dual, board, &split.potentials.cap);
@@ -299,7 +289,7 @@ impl Single<'_> {
             let few = few::bound(universe, worth, alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        if universe.active.is_some() && bound - known > LOOSE * bound.abs() {
+        if universe.active.is_some() && bound - known > Tuning::LOOSE_GAP * bound.abs() {
             // Potentials through all tokens are a bound by themselves, if a slow one.
             let all = Problem { active: None, ..universe.clone() };
             let mut through_all = Potentials::with_first_slippage(&all, 1.0);
@@ -341,11 +331,11 @@ impl Single<'_> {
                 board.set(token, *price);
             }
             board.fill(universe, &alive, guess);
-            certify::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY);
+            evaluate::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY);
         }
     }
 
     fn is_close(&self, bound: f64, best: &Option<Candidate>) -> bool {
-        bound.is_finite() && best.as_ref().is_some_and(|found| bound - found.net <= CLOSE * bound.abs())
+        bound.is_finite() && best.as_ref().is_some_and(|found| bound - found.net <= Tuning::CLOSE_GAP * bound.abs())
     }
 }

@@ -1,23 +1,12 @@
 //! Which pools a bound covers, and what is found outside of them.
 
 use super::{Candidate, Single};
-use crate::baseline::Baseline;
-use crate::certify;
+use crate::bound::evaluate;
+use crate::candidates::simple::SimplePlan;
 use crate::path;
-use crate::potentials::Potentials;
 use crate::problem::Problem;
-
-/// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside.
-const OUT_OF_LINE: f64 = 0.02;
-const OUT_OF_LINE_OF_TRADE: f64 = 3e-6;
-/// The same as a share of what a trade loses, and the share of its value from which that counts.
-const OUT_OF_LINE_OF_LOSS: f64 = 1e-3;
-const DRAIN: f64 = 0.5;
-/// Most pools priced to see whether a chain was missed, and by what share it has to be better.
-const MISSED_QUOTES: usize = 3_000;
-const BETTER_BY: f64 = 1e-7;
-/// What another swap costs at least.
-const ANOTHER_SWAP_GAS_UNITS: f64 = 60_000.0;
+use crate::problem::potentials::Potentials;
+use crate::tuning::Tuning;
 
 impl Single<'_> {
     /// The problem over the pools that the bound covers: without those out of line, but with those of the best chain.
@@ -25,11 +14,11 @@ impl Single<'_> {
         let standing = self.prepared.standing();
         let mut universe = self.problem.clone();
         let net = best.map_or(0.0, |found| found.net.max(0.0));
-        let smallest = (OUT_OF_LINE_OF_TRADE * net).max(self.tolerance_of_drain(net));
+        let smallest = (Tuning::SET_ASIDE_TRADE_SHARE * net).max(self.tolerance_of_drain(net));
         let mut aside = Vec::new();
         for &pair in standing.removed() {
             let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
-            let out_of_line = standing.out_of_line(pair as usize) > (gas * OUT_OF_LINE).max(smallest);
+            let out_of_line = standing.out_of_line(pair as usize) > (gas * Tuning::SET_ASIDE_GAS_SHARE).max(smallest);
             if out_of_line && self.problem.is_open(pair) && !self.matters_to_an_end(pair) {
                 aside.push(pair);
             }
@@ -51,7 +40,11 @@ impl Single<'_> {
         let standing = self.prepared.standing();
         let scale = self.problem.price_out / standing.price(self.problem.target);
         let lost = standing.price(self.problem.source) * scale * self.problem.amount - net;
-        if lost.is_finite() && lost > DRAIN * (lost + net) { OUT_OF_LINE_OF_LOSS * lost } else { 0.0 }
+        if lost.is_finite() && lost > Tuning::DRAIN_LOSS_SHARE * (lost + net) {
+            Tuning::SET_ASIDE_LOSS_SHARE * lost
+        } else {
+            0.0
+        }
     }
 
     /// Whether a pool is one of the deepest of the input or the output.
@@ -75,7 +68,7 @@ impl Single<'_> {
         best: Option<&Candidate>,
     ) -> Vec<(f64, u32)> {
         let (problem, graph) = (&self.problem, self.prepared.graph());
-        let mut earning = certify::earning_outside(problem, universe, caps, prices);
+        let mut earning = evaluate::earning_outside(problem, universe, caps, prices);
         let mut busy: Vec<u32> = earning.iter().flat_map(|(_, pair)| graph.ends(*pair)).collect();
         busy.sort_unstable();
         let twice: Vec<u32> = busy.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
@@ -93,11 +86,11 @@ impl Single<'_> {
                 let mut gas = curve.gas_units * problem.gas_price;
                 let (mut price_in, mut price_out) = (prices[from as usize], prices[to as usize]);
                 if is_apart(from) {
-                    gas += ANOTHER_SWAP_GAS_UNITS * problem.gas_price;
+                    gas += Tuning::LEAD_ON_GAS_UNITS * problem.gas_price;
                     price_in = price_in.max(market_prices(universe, prices, from as usize)[1]);
                 }
                 if is_apart(to) {
-                    gas += ANOTHER_SWAP_GAS_UNITS * problem.gas_price;
+                    gas += Tuning::LEAD_ON_GAS_UNITS * problem.gas_price;
                     price_out = price_out.min(market_prices(universe, prices, to as usize)[0]);
                 }
                 let cap = caps[from as usize];
@@ -154,8 +147,8 @@ impl Single<'_> {
     /// of the question now. It may be better than a flow of many pools too, by one that was set aside in the place of several.
     pub(super) fn missed_chain(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         let known = best.as_ref().filter(|_| self.problem.active.is_some());
-        let Some(floor) = known.map(|found| found.net + BETTER_BY * found.net.abs()) else { return };
-        let chain = path::better_path(&self.problem, potentials, floor, MISSED_QUOTES);
+        let Some(floor) = known.map(|found| found.net + Tuning::MISSED_CHAIN_GAIN * found.net.abs()) else { return };
+        let chain = path::better_path(&self.problem, potentials, floor, Tuning::MISSED_CHAIN_QUOTES);
         self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
     }
 
@@ -164,8 +157,8 @@ impl Single<'_> {
     pub(super) fn simpler_routers(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
-        for baseline in Baseline::ALL.into_iter().filter(|baseline| !searched || *baseline != Baseline::SingleChain) {
-            let flows = baseline.plan(&self.problem, potentials).unwrap_or_default();
+        for plan in SimplePlan::ALL.into_iter().filter(|plan| !searched || *plan != SimplePlan::SingleChain) {
+            let flows = plan.flows(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);
         }
     }

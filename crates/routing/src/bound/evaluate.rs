@@ -5,10 +5,9 @@
 //! flows into a lone input or out of a lone output; no pool takes more than the most that a route can hold of its coin. What
 //! floating point may have lost is added back.
 
-use braid_protocols::continuous::Direction;
-
-use crate::basket;
-use crate::board::PriceBoard;
+use super::board::PriceBoard;
+use super::forced::forced;
+use super::noise::noise;
 use crate::problem::{NOWHERE, Problem};
 
 /// The bound at a board's prices, and the pools that earn more than `least`, with what they earn.
@@ -45,10 +44,10 @@ pub(crate) fn evaluate(
     let bound = sum.bound + sum.noise;
     let bound = bound + 1e-12 * bound.abs();
     if let Some(recorder) = problem.recorder {
-        recorder.note(problem, alive, caps, &board.price, bound);
+        recorder.note(alive, caps, &board.price, bound, || problem.closed_pools());
     }
     let several = problem.source == NOWHERE || problem.target == NOWHERE;
-    let bound = if several { bound + basket::forced(problem, alive, caps, &board.price) } else { bound };
+    let bound = if several { bound + forced(problem, alive, caps, &board.price) } else { bound };
     Evaluation { bound, earning: sum.earning }
 }
 
@@ -206,10 +205,4 @@ impl Sum<'_, '_> {
             self.earning.push((earned, pair));
         }
     }
-}
-
-pub(crate) fn noise(direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> f64 {
-    direction
-        .best_trade(price_in, price_out, cap, 0.0)
-        .map_or(0.0, |trade| direction.noise(price_in, price_out, &trade))
 }

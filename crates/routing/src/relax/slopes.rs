@@ -1,6 +1,6 @@
 //! Value, gradient and curvature of the dual, in the logarithms of prices.
 
-use super::{Member, Subproblem};
+use super::subproblem::{Member, Subproblem};
 
 /// Which form of the dual.
 #[derive(Clone, Copy, Debug)]

@@ -8,16 +8,15 @@ use braid_protocols::Pool;
 
 use crate::Request;
 use crate::problem::{Flow, Problem};
-
-/// Most exact swaps of one walk: a small market is walked whole, a large one would not be anyway.
-const SWAPS: u32 = 4_000;
-const SWAPS_OF_LARGE: u32 = 400;
-/// From so many pairs on a market is large.
-const LARGE: usize = 500;
+use crate::tuning::Tuning;
 
 /// The flows of the best exact chain that the walk meets.
 pub(crate) fn best_chain(problem: &Problem<'_>, request: &Request, amount: U256) -> Option<Vec<Flow>> {
-    let left = if problem.prepared.pair_count() < LARGE { SWAPS } else { SWAPS_OF_LARGE };
+    let left = if problem.prepared.pair_count() < Tuning::WALK_LARGE_MARKET_PAIRS {
+        Tuning::WALK_SWAPS
+    } else {
+        Tuning::WALK_SWAPS_OF_LARGE
+    };
     let mut walk = Walk { problem, request, left, chain: Vec::new(), best: None };
     for hops in 1..=problem.hops {
         walk.from(problem.source, amount, 0.0, hops);

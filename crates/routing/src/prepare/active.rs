@@ -1,14 +1,11 @@
 //! The tokens that searches pass through in a large market.
 
-use crate::Prepared;
-use crate::prepare::{Arrow, index32};
-
-/// From so many pairs on a market is large: searches pass through its core, and are cut short.
-const LARGE_MARKET: usize = 3_000;
+use super::{Arrow, Prepared, index32};
+use crate::tuning::Tuning;
 
 /// Whether searches over a market are cut short.
 pub(crate) fn is_large(prepared: &Prepared) -> bool {
-    prepared.pair_count() > LARGE_MARKET
+    prepared.pair_count() > Tuning::LARGE_MARKET_PAIRS
 }
 
 /// The core of a market, the ends of a request, and what lies between these and the core.

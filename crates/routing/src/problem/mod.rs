@@ -1,12 +1,19 @@
 //! One request over one prepared market, in floating point.
 
+pub(crate) mod potentials;
+pub(crate) mod reach;
+pub(crate) mod reachable;
+pub(crate) mod support;
+pub(crate) mod terms;
+
 use std::sync::Arc;
 
 use braid_market::Tokens;
+use braid_primitives::PoolId;
 use braid_protocols::continuous::{Direction, PairCurve};
 
-use crate::active::ActiveTokens;
 use crate::prepare::Arrow;
+use crate::prepare::active::ActiveTokens;
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared};
 
@@ -93,6 +100,14 @@ impl<'a> Problem<'a> {
             return self.prepared.pool_count();
         }
         self.prepared.pairs().count_pools(|pair| self.is_open(pair) && self.curve(pair).is_some())
+    }
+
+    /// The pools that are not open, each once.
+    pub(crate) fn closed_pools(&self) -> Vec<PoolId> {
+        let pairs = self.prepared.pairs().list().iter().zip(0_u32..);
+        let mut pools: Vec<PoolId> = pairs.filter(|(_, id)| !self.is_open(*id)).map(|(pair, _)| pair.pool).collect();
+        pools.dedup();
+        pools
     }
 
     /// Whether coin 0, and coin 1, of a pool with these tokens may be sold: nothing flows into the input or out of the

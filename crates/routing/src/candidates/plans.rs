@@ -4,13 +4,14 @@
 //! at most `inputs + outputs − 1` chains; what is input and output at once is netted first. A *star* takes every input to one
 //! hub and every output from there. Chains that meet share their pools; each is priced on top of those before it.
 
-use crate::path::{self, best_paths_within};
-use crate::potentials::Potentials;
+use crate::path::best_paths_within;
 use crate::prepare::index32;
+use crate::problem::potentials::Potentials;
+use crate::problem::support::Support;
 use crate::problem::{Flow, Problem, Terms};
-use crate::support::Support;
 
-use super::reach::{Reach, reference, worths};
+use crate::problem::reach::{Reach, reference, worths};
+use crate::tuning::Tuning;
 
 /// Planned flows, and what outputs keep of what reaches them.
 #[derive(Clone, Debug, Default)]
@@ -18,13 +19,6 @@ pub(crate) struct Plan {
     pub(crate) flows: Vec<Flow>,
     pub(crate) kept: Vec<(u32, f64)>,
 }
-
-/// Hubs tried: the tokens with the deepest pools.
-const HUBS: usize = 2;
-/// Most pools priced for a first chain.
-const QUOTES: usize = 1_500;
-/// Chains tried where the best one would close a cycle.
-const CHAINS: usize = 3;
 
 /// Every first plan that finds its chains; each amount goes in `parts` equal parts.
 pub(crate) fn plans(problem: &Problem<'_>, reach: &Reach, parts: u16) -> Vec<Plan> {
@@ -67,8 +61,8 @@ fn cells(problem: &Problem<'_>, reach: &Reach) -> Option<Vec<Cell>> {
     };
     let mut cells: Vec<Cell> = Vec::new();
     loop {
-        let inputs: Vec<usize> = (0..left.len()).filter(|input| left[*input] > TINY).collect();
-        let outputs: Vec<usize> = (0..open.len()).filter(|output| open[*output] > TINY).collect();
+        let inputs: Vec<usize> = (0..left.len()).filter(|input| left[*input] > Tuning::PLAN_LEAST_SHARE).collect();
+        let outputs: Vec<usize> = (0..open.len()).filter(|output| open[*output] > Tuning::PLAN_LEAST_SHARE).collect();
         if inputs.is_empty() || outputs.is_empty() {
             break;
         }
@@ -91,9 +85,6 @@ fn cells(problem: &Problem<'_>, reach: &Reach) -> Option<Vec<Cell>> {
     (!cells.is_empty()).then_some(cells)
 }
 
-/// Below this share of the whole value nothing is left.
-const TINY: f64 = 1e-12;
-
 /// Every input to every output that it reaches, by the outputs' shares.
 fn proportional(problem: &Problem<'_>, reach: &Reach) -> Vec<Cell> {
     let (_, demand) = shares(problem, reach);
@@ -113,7 +104,7 @@ fn hubs(problem: &Problem<'_>, reach: &Reach) -> Vec<usize> {
     }
     let prepared = problem.prepared;
     let tokens = prepared.deepest_first().iter().map(|token| *token as usize);
-    tokens.filter(|token| reach.alive[*token] && prepared.graph().is_inner(*token)).take(HUBS).collect()
+    tokens.filter(|token| reach.alive[*token] && prepared.graph().is_inner(*token)).take(Tuning::PLAN_HUBS).collect()
 }
 
 struct Builder<'a, 'p> {
@@ -193,10 +184,12 @@ impl<'a, 'p> Builder<'a, 'p> {
         }
         let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
         // Others are looked for only where the best one does not fit.
-        let (chain, support) = [(1, QUOTES), (CHAINS, path::QUOTES)].into_iter().find_map(|(keep, quotes)| {
-            let chains = best_paths_within(&leg.problem, &leg.potentials, amount, &self.support, keep, quotes);
-            chains.into_iter().find_map(|chain| fits(&chain.flows).map(|support| (chain, support)))
-        })?;
+        let (chain, support) = [(1, Tuning::PLAN_QUOTES), (Tuning::PLAN_CHAINS, Tuning::PATH_QUOTES)]
+            .into_iter()
+            .find_map(|(keep, quotes)| {
+                let chains = best_paths_within(&leg.problem, &leg.potentials, amount, &self.support, keep, quotes);
+                chains.into_iter().find_map(|chain| fits(&chain.flows).map(|support| (chain, support)))
+            })?;
         let last = chain.flows.last()?;
         let (_, direction) = leg.problem.direction(last.pair, last.side)?;
         let before = self.support.amount_in(last.pair).unwrap_or(0.0);

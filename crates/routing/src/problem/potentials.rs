@@ -11,6 +11,7 @@
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
+use crate::tuning::Tuning;
 
 /// See the module's text. Zero where a token cannot lie on a route, or cannot earn its gas on one.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +56,7 @@ impl Potentials {
     /// Tightens the caps by what the first pools lose to slippage, whatever route is taken.
     pub(crate) fn with_first_slippage(problem: &Problem<'_>, gas_share: f64) -> Self {
         let mut cap = caps(problem, effective_amount(problem), Through::All);
-        cap[problem.source] = problem.amount * OUTWARD;
+        cap[problem.source] = problem.amount * Tuning::OUTWARD;
         let (worth, hops_left) = worths(problem, &cap, gas_share);
         Self { cap, worth, hops_left, gas_share }
     }
@@ -68,7 +69,7 @@ impl Potentials {
             if token == problem.source || *cap <= 0.0 {
                 continue;
             }
-            let most = held_value / price(token) * OUTWARD;
+            let most = held_value / price(token) * Tuning::OUTWARD;
             if most < *cap {
                 tighter |= most < *cap * 0.9995 && self.worth[token] > 0.0;
                 *cap = most;
@@ -99,16 +100,13 @@ impl Potentials {
     }
 }
 
-/// Rounds up what floating point may have rounded down.
-const OUTWARD: f64 = 1.0 + 1e-12;
-
 /// The most of each token that any route can hold, when the input is worth no more than `amount` of it at marginal rates.
 fn caps(problem: &Problem<'_>, amount: f64, through: Through) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
-    cap[source] = amount * OUTWARD;
+    cap[source] = amount * Tuning::OUTWARD;
     sweep(problem, through, [source, target], |x, arrow| {
-        let reached = cap[x] * arrow.spot * OUTWARD;
+        let reached = cap[x] * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != source && problem.is_open(arrow.pair);
         if better {
             cap[arrow.to as usize] = reached;
@@ -118,15 +116,12 @@ fn caps(problem: &Problem<'_>, amount: f64, through: Through) -> Vec<f64> {
     cap
 }
 
-/// Most pools of the input for which the first slippage is worked out.
-const FIRST_POOLS: usize = 60;
-
 /// The input that would, at marginal rates, give what the input's pools together can give: `max Σ f(x)/rate, Σ x = amount`.
 fn effective_amount(problem: &Problem<'_>) -> f64 {
     let arrows = problem.prepared.graph().arrows(problem.source);
     let pools = || arrows.iter().filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pair));
     let mut least = problem.amount;
-    if pools().count() > FIRST_POOLS {
+    if pools().count() > Tuning::FIRST_SLIPPAGE_POOLS {
         return least;
     }
     // Any multiplier bounds the maximum from above; halve towards the best one.
@@ -141,7 +136,7 @@ fn effective_amount(problem: &Problem<'_>) -> f64 {
                 spent += trade.amount_in;
             }
         }
-        least = least.min(value * (1.0 + 1e-9));
+        least = least.min(value * Tuning::FAR_OUTWARD);
         if spent > problem.amount { low = multiplier } else { high = multiplier }
     }
     least
@@ -195,7 +190,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<
             let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
             direction.average_rate(here, cap[from], curve.gas_units * gas_price)
         };
-        let rate = rate * OUTWARD;
+        let rate = rate * Tuning::OUTWARD;
         let better = rate > worth[from];
         if better {
             worth[from] = rate;
@@ -267,7 +262,7 @@ mod tests {
 
     use super::*;
     use crate::path;
-    use crate::support::Support;
+    use crate::problem::support::Support;
     use crate::testing::{prepared, problem, token};
 
     const ETHER: u128 = 10_u128.pow(18);

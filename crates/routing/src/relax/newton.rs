@@ -5,9 +5,10 @@
 //! the dual itself is flat. Near the optimum a decrease is smaller than the rounding error of the value, so small steps are
 //! judged by the directional derivative, which is monotone.
 
-use super::Subproblem;
 use super::cholesky::Factor;
-use super::evaluate::{Slopes, Stage, evaluate};
+use super::slopes::{Slopes, Stage, evaluate};
+use super::subproblem::Subproblem;
+use crate::tuning::Tuning;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +30,6 @@ pub(crate) struct Outcome {
     pub(crate) excess: f64,
 }
 
-/// Longest step in the logarithm of a price.
-const RADIUS: f64 = 0.35;
-const DAMPING: std::ops::RangeInclusive<f64> = 1e-8..=1.0;
-
 /// The method with its scratch space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Newton {
@@ -48,15 +45,6 @@ pub(crate) struct Newton {
     /// Evaluations of a pool, the unit of work.
     work: u64,
 }
-
-/// Work that the relaxed problems of one request may cost, and all of it: counted in evaluations of a pool. Ten thousand
-/// are about half a millisecond.
-pub(crate) const RELAX_BUDGET: u64 = 50_000;
-pub(crate) const BUDGET: u64 = 75_000;
-/// Multiplications of a factorisation that count as one evaluation of a pool.
-const PRODUCTS: usize = 64;
-/// What every minimisation may cost, whatever came before it.
-const MINIMUM: u64 = 4_000;
 
 impl Newton {
     /// Whether a budget of work is used up.
@@ -78,8 +66,8 @@ impl Newton {
         scale: f64,
         tolerance: Tolerance,
     ) -> Outcome {
-        let most = if matches!(stage, Stage::Fixed) { BUDGET } else { RELAX_BUDGET };
-        let most = most.max(self.work + MINIMUM);
+        let most = if matches!(stage, Stage::Fixed) { Tuning::WORK } else { Tuning::RELAX_WORK };
+        let most = most.max(self.work + Tuning::LEAST_WORK);
         self.load_metric(sub, prices);
         let mut value = self.evaluate(sub, prices, stage);
         let mut excess = f64::INFINITY;
@@ -116,7 +104,7 @@ impl Newton {
                 }
             }
         }
-        self.damping = self.damping.clamp(*DAMPING.start(), *DAMPING.end());
+        self.damping = self.damping.clamp(*Tuning::DAMPING.start(), *Tuning::DAMPING.end());
         Outcome { value, excess }
     }
 
@@ -171,7 +159,7 @@ impl Newton {
     fn factor_damped(&mut self, sub: &Subproblem<'_>, prices: &[f64], scale: f64) -> bool {
         let (n, size) = (sub.tokens.len(), sub.free());
         let products: usize = sub.first.iter().enumerate().map(|(i, first)| (i - first) * (i - first) / 2).sum();
-        self.work += (products / PRODUCTS) as u64;
+        self.work += (products / Tuning::PRODUCTS_PER_EVALUATION) as u64;
         let mut share = vec![0.0; if sub.outputs == 1 { 0 } else { n }];
         if sub.outputs > 1 {
             sub.shares(prices).for_each(|(at, value)| share[at] = value);
@@ -195,9 +183,9 @@ impl Newton {
             self.hold_basket_price(sub, prices);
         }
         let longest = largest(&self.step);
-        if longest > RADIUS {
+        if longest > Tuning::LONGEST_PRICE_STEP {
             for entry in &mut self.step {
-                *entry *= RADIUS / longest;
+                *entry *= Tuning::LONGEST_PRICE_STEP / longest;
             }
         }
         longest

@@ -5,6 +5,7 @@
 //! flow, needs no derivative, and leaves a plan whose shares are right as it is.
 
 use crate::problem::Flow;
+use crate::tuning::Tuning;
 
 /// Turns the distance between shares got and shares wanted into factors; learns how strongly outputs answer.
 #[derive(Clone, Debug)]
@@ -14,11 +15,6 @@ pub(crate) struct Steer {
     /// How much an output's share grows with its factor, both in logarithms.
     answer: Vec<f64>,
 }
-
-/// The least and the most that an output is taken to answer: deep pools answer by one, drained ones hardly.
-const ANSWER: std::ops::RangeInclusive<f64> = 0.1..=1.5;
-/// Longest step in the logarithm of a factor.
-const LONGEST: f64 = 3.0;
 
 impl Steer {
     pub(crate) fn new(outputs: usize) -> Self {
@@ -32,12 +28,14 @@ impl Steer {
             for (k, answer) in self.answer.iter_mut().enumerate() {
                 let seen = (got[k] - before[k]) / moved[k];
                 if moved[k].abs() > 1e-9 && seen.is_finite() {
-                    *answer = seen.clamp(*ANSWER.start(), *ANSWER.end());
+                    *answer = seen.clamp(*Tuning::SHARE_RESPONSE.start(), *Tuning::SHARE_RESPONSE.end());
                 }
             }
         }
         let missing = shares.iter().zip(&got).map(|((_, wanted), got)| wanted.ln() - got);
-        let step = missing.zip(&self.answer).map(|(missing, answer)| (missing / answer).clamp(-LONGEST, LONGEST));
+        let step = missing
+            .zip(&self.answer)
+            .map(|(missing, answer)| (missing / answer).clamp(-Tuning::LONGEST_SHARE_STEP, Tuning::LONGEST_SHARE_STEP));
         let moved: Vec<f64> = step.collect();
         let factors = moved.iter().map(|step| step.exp()).collect();
         self.last = Some((moved, got));

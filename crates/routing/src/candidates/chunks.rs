@@ -3,9 +3,10 @@
 //! Never the optimum, but sound at any size: beyond the market's liquidity too, where a single chain collapses.
 
 use crate::path::best_paths_within;
-use crate::potentials::Potentials;
+use crate::problem::potentials::Potentials;
+use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
-use crate::support::Support;
+use crate::tuning::Tuning;
 
 /// How finely a flow is cut, and how far it may spread.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,9 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
     let mut support = Support::default();
     let mut chains = 0;
     for _ in 0..cut.chunks {
-        let grown =
-            best_paths_within(problem, potentials, part, &support, 3, cut.quotes).into_iter().find_map(|path| {
+        let grown = best_paths_within(problem, potentials, part, &support, Tuning::CHUNK_CHAINS, cut.quotes)
+            .into_iter()
+            .find_map(|path| {
                 let next = support.with(&path.flows, problem.hops)?;
                 let fresh = usize::from(next.len() > support.len());
                 (next.len() <= cut.pools && chains + fresh <= cut.chains).then_some((next, fresh))

@@ -1,9 +1,7 @@
 //! Prices of all tokens of a market, most of them worked out from a few.
 
 use crate::problem::Problem;
-
-/// Share of a pool's gas that counts as a crumb.
-const CRUMB: f64 = 0.01;
+use crate::tuning::Tuning;
 
 /// Prices of all tokens: those given, and those worked out from them.
 #[derive(Clone, Debug)]
@@ -106,7 +104,7 @@ impl PriceBoard {
 
     /// The guess, moved to where no pool earns more than a crumb of its gas; where there is no such price, than its gas.
     fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
-        if let Ok(crumbs) = self.band_after_gas::<true>(problem, token, CRUMB) {
+        if let Ok(crumbs) = self.band_after_gas::<true>(problem, token, Tuning::CRUMB_GAS_SHARE) {
             return crumbs.nearest(guess);
         }
         let (Ok(Band { low, high }) | Err(Band { low, high })) = self.band_after_gas::<false>(problem, token, 1.0);

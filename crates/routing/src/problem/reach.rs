@@ -1,9 +1,10 @@
 //! What can be reached from where: how much of each token a route can hold, and what it is worth towards each output.
 
-use crate::potentials::{Potentials, Through};
 use crate::prepare::Arrow;
 use crate::problem::Problem;
-use crate::reach::reachable;
+use crate::problem::potentials::{Potentials, Through};
+use crate::problem::reachable::reachable;
+use crate::tuning::Tuning;
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -19,16 +20,13 @@ pub(crate) struct Reach {
     pub(crate) alive: Vec<bool>,
 }
 
-/// Rounds up what floating point may have rounded down.
-const OUTWARD: f64 = 1.0 + 1e-12;
-
 impl Reach {
     pub(crate) fn new(problem: &Problem<'_>) -> Self {
         let terms = &problem.terms;
         let count = problem.prepared.graph().token_count();
         let mut cap = vec![0.0; count];
         for (input, amount) in &terms.supplies {
-            let held = caps(problem, *input as usize, amount * OUTWARD);
+            let held = caps(problem, *input as usize, amount * Tuning::OUTWARD);
             cap.iter_mut().zip(held).for_each(|(sum, held)| *sum += held);
         }
         let towards: Vec<Vec<f64>> = terms
@@ -78,7 +76,7 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64) -> Vec<f64> {
         &|to| problem.terms.weights.iter().any(|(t, _)| *t as usize == to),
         |x, arrow| {
             let to = arrow.to as usize;
-            let reached = cap[x] * arrow.spot * OUTWARD;
+            let reached = cap[x] * arrow.spot * Tuning::OUTWARD;
             let better = reached > cap[to]
                 && to != input
                 && to != problem.source
@@ -105,7 +103,7 @@ pub(crate) fn worths(problem: &Problem<'_>, output: usize, price: f64, hops: usi
         &|to| problem.terms.supplies.iter().any(|(t, _)| *t as usize == to),
         |x, arrow| {
             let from = arrow.to as usize;
-            let rate = worth[x] * arrow.back * OUTWARD;
+            let rate = worth[x] * arrow.back * Tuning::OUTWARD;
             let better = rate > worth[from]
                 && from != output
                 && from != problem.target

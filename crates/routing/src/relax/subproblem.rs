@@ -151,4 +151,32 @@ impl Member<'_> {
         let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.gas_price)?;
         Some(Flow { pair: self.pair, side, from: tokens[from], to: tokens[to], amount_in: trade.amount_in })
     }
+
+    /// What the pool earns within the caps: as a multiple of its gas, and in value net of ticks; `None` where there is no trade.
+    pub(crate) fn earned(&self, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(f64, f64)> {
+        let side = self.side(prices)?;
+        let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
+        let direction = self.curve.directions[side].as_ref()?;
+        let trade = direction.best_trade(prices[from], prices[to], sub.caps[from], self.gas_price)?;
+        let profit = prices[to] * trade.amount_out - prices[from] * trade.amount_in;
+        let gas = self.gas + trade.gas_units * self.gas_price;
+        let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
+        Some((ratio, profit - trade.gas_units * self.gas_price))
+    }
+
+    /// Profit less gas and ticks, within the caps; `None` where there is no trade.
+    pub(crate) fn gain_within(&self, sub: &Subproblem<'_>, prices: &[f64]) -> Option<f64> {
+        self.earned(sub, prices).map(|(_, profit)| profit - self.gas)
+    }
+
+    /// Profit less gas, uncapped; minus the gas where there is no trade.
+    pub(crate) fn gain(&self, prices: &[f64]) -> f64 {
+        let trade = self.side(prices).and_then(|side| {
+            let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
+            let direction = self.curve.directions[side].as_ref()?;
+            let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.gas_price)?;
+            Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.gas_units * self.gas_price)
+        });
+        trade.unwrap_or(0.0) - self.gas
+    }
 }

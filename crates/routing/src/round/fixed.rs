@@ -1,8 +1,9 @@
 //! The best flow over a given set of pools.
 
-use crate::dual::{Member, Newton, Stage, Subproblem, Tolerance};
+use crate::problem::support::{chain_lengths, longest_chain};
 use crate::problem::{Flow, Problem};
-use crate::support::{chain_lengths, longest_chain};
+use crate::relax::{FlowSearch, Member, Newton, Stage, Subproblem, Tolerance};
+use crate::tuning::Tuning;
 
 /// A flow over a set of pools at the prices that balance it.
 #[derive(Clone, Debug)]
@@ -15,13 +16,6 @@ pub(crate) struct Fixed<'p> {
     /// Largest imbalance of a token, in value.
     pub(crate) excess: f64,
 }
-
-/// Imbalance above which a set of pools cannot carry the amount, as a share of the trade.
-const UNBALANCED: f64 = 2e-3;
-/// Of the flows that lie on chains which are too long, one in so many is dropped before chains are measured again.
-const DROPPED_AT_ONCE: usize = 12;
-/// A flow below this share of the trade is none.
-const NOTHING: f64 = 1e-9;
 
 impl<'p> Fixed<'p> {
     /// Solves for the prices at which the pools' trades balance; drops pools that carry nothing, and the smallest flows of
@@ -67,14 +61,14 @@ impl<'p> Fixed<'p> {
         newton.damping = 1e-2;
         let tolerance = Tolerance { excess, decrease: 1e-13 * scale, steps: 60 };
         let outcome = newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
-        if outcome.excess.is_nan() || outcome.excess > UNBALANCED * scale {
+        if outcome.excess.is_nan() || outcome.excess > Tuning::UNBALANCED_SHARE * scale {
             return None;
         }
         let mut gas = 0.0;
         let mut flows = Vec::with_capacity(sub.members.len());
         let tokens = std::mem::take(&mut sub.tokens);
         sub.members.retain(|member| match member.flow(&tokens, &prices) {
-            Some(flow) if value_of(member, &flow, &prices) > NOTHING * scale => {
+            Some(flow) if value_of(member, &flow, &prices) > Tuning::NO_FLOW_SHARE * scale => {
                 gas += member.gas;
                 flows.push(flow);
                 true
@@ -100,7 +94,7 @@ impl<'p> Fixed<'p> {
             };
             // Some at once where there are many.
             let long = lengths.iter().filter(|length| **length > hops).count();
-            let mut room = long.div_ceil(DROPPED_AT_ONCE);
+            let mut room = long.div_ceil(Tuning::DROPPED_ONE_IN);
             if long == 0 {
                 return dropped;
             }
@@ -138,5 +132,49 @@ fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
         if pools.len() == before {
             return;
         }
+    }
+}
+
+impl<'p> FlowSearch<'_, 'p> {
+    /// The best flow over exactly these pools; see [`Fixed::solve`].
+    pub(crate) fn fixed(&mut self, pools: &[u32], start: &dyn Fn(u32) -> f64, excess: f64) -> Option<Fixed<'p>> {
+        let found = Fixed::solve(self.problem, &mut self.newton, &mut self.local, pools, start, self.scale, excess)?;
+        // Where prices ran off towards zero everything seems balanced, and worth more than anything can be.
+        (found.net <= self.ceiling * (1.0 + Tuning::FLOW_VALUE_ROUNDING)).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::problem::potentials::Potentials;
+    use crate::testing::{prepared, problem, token};
+
+    #[test]
+    fn a_set_of_pools_whose_prices_ran_off_is_worth_nothing() {
+        const ETHER: u128 = 10_u128.pow(18);
+        let market = prepared(&[((1, 2), [1_000 * ETHER; 2]), ((2, 0), [1_000 * ETHER; 2])]);
+        let problem = problem(&market, token(1), U256::from(10 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let bound = potentials.bound(&problem);
+        let mut search = FlowSearch {
+            problem: &problem,
+            potentials: &potentials,
+            alive: &[],
+            start: &[],
+            scale: bound,
+            ceiling: bound,
+            max_pools: 40,
+            newton: Newton::default(),
+            local: vec![u32::MAX; 4],
+        };
+        // The wrapper of ether is pair 0.
+        let sane = search.fixed(&[1, 2], &|_| 1.0, 1e-9 * bound).map(|found| found.net / bound);
+        assert!(sane.is_some_and(|share| (0.9..1.0).contains(&share)), "{sane:?}");
+        // At prices next to nothing all that the last pool holds is paid for next to nothing.
+        let start = |place: u32| if place as usize == token(0).index() { 1.0 } else { 1e-30 };
+        assert!(search.fixed(&[1, 2], &start, 1e-9 * bound).is_none());
     }
 }

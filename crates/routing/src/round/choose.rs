@@ -4,16 +4,10 @@
 //! adding one to at most `V + (profit − gas)`. So only used pools that earn less than their gas, and unused ones that earn
 //! more, can improve on `S`; when there is none, `S` is the best of all sets.
 
-use crate::dual::{BUDGET, Member, Subproblem};
-use crate::fixed::Fixed;
-use crate::flow::FlowSearch;
+use super::fixed::Fixed;
 use crate::problem::Flow;
-
-/// Shares of its gas that a pool must earn at the relaxed prices to be in a first set.
-const THRESHOLDS: [f64; 3] = [0.97, 0.8, 1.03];
-/// Most sets tried; where no more pools may be used each takes longer, and brings less.
-const TRIALS: usize = 40;
-const TRIALS_WHEN_FULL: usize = 12;
+use crate::relax::{FlowSearch, Subproblem};
+use crate::tuning::Tuning;
 
 /// The best set found, balanced; `None` if none can carry the amount.
 ///
@@ -59,10 +53,10 @@ impl<'p> Rounding<'_, 'p> {
         let (sub, prices) = self.dear.map_or((self.sub, self.relaxed), |(sub, prices)| (sub, prices.as_slice()));
         let members = sub.members.iter();
         let mut ratios: Vec<(f64, u32)> =
-            members.filter_map(|member| Some((earned(member, sub, prices)?.0, member.pair))).collect();
+            members.filter_map(|member| Some((member.earned(sub, prices)?.0, member.pair))).collect();
         ratios.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut sets = vec![chain.clone()];
-        for threshold in THRESHOLDS {
+        for threshold in Tuning::FIRST_SET_SHARES {
             let mut set: Vec<u32> =
                 ratios.iter().filter(|(ratio, _)| *ratio > threshold).map(|(_, pair)| *pair).collect();
             push_new(&mut sets, set.clone());
@@ -89,7 +83,7 @@ impl<'p> Rounding<'_, 'p> {
                 .sub
                 .members
                 .iter()
-                .map(|member| (earned(member, &best.sub, &best.prices).map_or(0.0, |e| e.1), member.pair))
+                .map(|member| (member.earned(&best.sub, &best.prices).map_or(0.0, |e| e.1), member.pair))
                 .collect();
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             let excess = ranked.len() - search.max_pools;
@@ -111,11 +105,11 @@ impl<'p> Rounding<'_, 'p> {
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
         let gains = self.sub.members.iter().filter(|member| used.contains(&member.pair));
-        let gains = gains.map(|member| (member_gain(member, &prices), member.pair));
+        let gains = gains.map(|member| (member.gain(&prices), member.pair));
         let weakest = gains.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap_or((f64::INFINITY, u32::MAX));
         let mut moves: Vec<(f64, u32, bool)> = Vec::new();
         for member in &self.sub.members {
-            let gain = member_gain(member, &prices);
+            let gain = member.gain(&prices);
             let add = !used.contains(&member.pair);
             // Where there is no more room, the pool that earns least makes some.
             let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
@@ -124,9 +118,9 @@ impl<'p> Rounding<'_, 'p> {
             }
         }
         moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let most = if full { TRIALS_WHEN_FULL } else { TRIALS };
+        let most = if full { Tuning::SETS_TRIED_WHEN_FULL } else { Tuning::SETS_TRIED };
         for (_, pair, add) in moves {
-            if self.trials >= most || search.newton.is_spent(BUDGET) {
+            if self.trials >= most || search.newton.is_spent(Tuning::WORK) {
                 return None;
             }
             self.trials += 1;
@@ -156,7 +150,7 @@ impl<'p> Rounding<'_, 'p> {
             }
             for member in &self.sub.members {
                 let touches = member.ends.iter().any(|end| self.sub.tokens[*end as usize] == token);
-                let earns = earned(member, self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > 0.5);
+                let earns = member.earned(self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > 0.5);
                 if touches && earns && !set.contains(&member.pair) {
                     set.push(member.pair);
                 }
@@ -194,34 +188,6 @@ impl<'p> Rounding<'_, 'p> {
         }
         prices
     }
-}
-
-/// What a member earns at local prices: as a multiple of its gas, and in value net of ticks.
-fn earned(member: &Member<'_>, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(f64, f64)> {
-    let side = member.side(prices)?;
-    let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
-    let direction = member.curve.directions[side].as_ref()?;
-    let trade = direction.best_trade(prices[from], prices[to], sub.caps[from], member.gas_price)?;
-    let profit = prices[to] * trade.amount_out - prices[from] * trade.amount_in;
-    let gas = member.gas + trade.gas_units * member.gas_price;
-    let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
-    Some((ratio, profit - trade.gas_units * member.gas_price))
-}
-
-/// Profit less gas and ticks at local prices, within the caps; `None` where there is no trade.
-pub(crate) fn member_gain_within(member: &Member<'_>, sub: &Subproblem<'_>, prices: &[f64]) -> Option<f64> {
-    earned(member, sub, prices).map(|(_, profit)| profit - member.gas)
-}
-
-/// Profit less gas at local prices, uncapped; minus the gas where there is no trade.
-fn member_gain(member: &Member<'_>, prices: &[f64]) -> f64 {
-    let trade = member.side(prices).and_then(|side| {
-        let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
-        let direction = member.curve.directions[side].as_ref()?;
-        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, member.gas_price)?;
-        Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.gas_units * member.gas_price)
-    });
-    trade.unwrap_or(0.0) - member.gas
 }
 
 fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fixed<'p>> {

@@ -4,7 +4,7 @@
 //! one of them is used all the same, so that the least of their losses comes off the bound. The same holds for the pools that
 //! sell an input; an input that a pool takes straight to an output is left out, since that pool would count for both.
 
-use crate::certify::noise;
+use super::noise::noise;
 use crate::problem::Problem;
 
 /// What comes off the bound at these prices; never above zero. What is input and output at once need not move, and counts for

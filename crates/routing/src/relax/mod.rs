@@ -5,10 +5,12 @@
 //! their gas there are the ones to use, and their trades at the optimal prices of that set are the flow.
 
 mod cholesky;
-mod evaluate;
 mod newton;
+mod search;
+mod slopes;
 mod subproblem;
 
-pub(crate) use evaluate::Stage;
-pub(crate) use newton::{BUDGET, Newton, RELAX_BUDGET, Tolerance};
+pub(crate) use newton::{Newton, Tolerance};
+pub(crate) use search::{FlowSearch, Judged};
+pub(crate) use slopes::Stage;
 pub(crate) use subproblem::{Member, Subproblem};

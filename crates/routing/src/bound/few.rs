@@ -5,16 +5,12 @@
 //! pools side by side are bounded by the better rate; `k` pools or more pay the gas of at least `k`, so that the dual with
 //! its `k` largest terms counted even where they are negative bounds them.
 
-use crate::board::PriceBoard;
-use crate::certify;
+use super::board::PriceBoard;
+use super::evaluate;
 use crate::path::EXACT_BELOW;
 use crate::prepare::Arrow;
 use crate::problem::{Flow, Problem};
-
-/// Most pools priced by the search for the best chain; and for a trade that is worth less than its gas, of which little else
-/// is known.
-pub(crate) const QUOTES: usize = 3_000;
-pub(crate) const QUOTES_BELOW_GAS: usize = 40_000;
+use crate::tuning::Tuning;
 
 /// What is known of a unit of each token on its way to the output.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +32,7 @@ impl<'a> Worth<'a> {
     /// pools earn.
     pub(crate) fn of_board(problem: &Problem<'_>, dual: f64, board: &'a PriceBoard, cap: &'a [f64]) -> Self {
         let spare = (dual - board.price[problem.source] * problem.amount).max(0.0);
-        Self { unit: &board.price, spare, gas_left_out: 0.0, cap, quotes: QUOTES }
+        Self { unit: &board.price, spare, gas_left_out: 0.0, cap, quotes: Tuning::COUNTING_QUOTES }
     }
 }
 
@@ -53,7 +49,7 @@ pub(crate) fn bound(
     let single = best_chain(problem, worth, net)?;
     let pairs = best_pair(problem);
     let fewest = fewest_pools(problem, alive)?;
-    let many = |board| certify::evaluate_at_least(problem, alive, worth.cap, board, fewest.max(2) + 1);
+    let many = |board| evaluate::evaluate_at_least(problem, alive, worth.cap, board, fewest.max(2) + 1);
     let many = boards.iter().map(many).min_by(f64::total_cmp)?;
     Some(single.max(pairs).max(many))
 }
@@ -116,7 +112,7 @@ impl Exhaustive<'_, '_> {
         }
         #[allow(clippy::cast_precision_loss, reason = "a handful of hops")]
         let left = (problem.hops - self.visited.len()) as f64;
-        let accounted = (amount * price + left * self.extra) * (problem.price_out / price_out) * (1.0 + 1e-9);
+        let accounted = (amount * price + left * self.extra) * (problem.price_out / price_out) * Tuning::FAR_OUTWARD;
         accounted.min(by_worth)
     }
 

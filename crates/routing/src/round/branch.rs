@@ -6,24 +6,13 @@
 
 use std::rc::Rc;
 
-use crate::active::is_large;
-use crate::board::PriceBoard;
-use crate::certify;
-use crate::dual::{Member, Stage, Subproblem, Tolerance};
-use crate::flow::{FlowSearch, Relaxed, SWAP_GAS_UNITS};
+use super::flow::Relaxed;
+use crate::bound::board::PriceBoard;
+use crate::bound::evaluate;
+use crate::prepare::active::is_large;
 use crate::problem::{NOWHERE, Problem};
-
-/// Most pools asked about, one after the other.
-const QUESTIONS: usize = 6;
-/// What they may cost, in evaluations of a pool.
-const WORK: u64 = 80_000;
-/// Gap, as a share of the bound, from which it is worth the time; in a large market it takes longer.
-const WORTHWHILE: f64 = 1e-6;
-const WORTHWHILE_IN_LARGE: f64 = 1e-4;
-/// The weights between which a pool is used in part.
-const IN_PART: std::ops::Range<f64> = 0.002..0.998;
-/// Smoothing, as shares of a swap's gas.
-const TAUS: [f64; 2] = [0.03, 0.01];
+use crate::relax::{FlowSearch, Judged, Member, Stage, Subproblem, Tolerance};
+use crate::tuning::Tuning;
 
 /// Some answers, and the bound on the routes that they leave.
 #[derive(Clone, Debug)]
@@ -36,19 +25,12 @@ struct Leaf {
     at: Rc<Judged>,
 }
 
-/// Prices of all tokens, and the dual over the whole market at these.
-#[derive(Clone, Debug)]
-pub(crate) struct Judged {
-    pub(crate) board: PriceBoard,
-    pub(crate) dual: f64,
-}
-
 impl<'p> FlowSearch<'_, 'p> {
     /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle.
     pub(crate) fn branch(&mut self, relaxed: Relaxed<'p>, net: f64, bound: f64) -> f64 {
         let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
-        let least = if is_large(self.problem.prepared) { WORTHWHILE_IN_LARGE } else { WORTHWHILE };
-        let gas = SWAP_GAS_UNITS * self.problem.gas_price;
+        let least = if is_large(self.problem.prepared) { Tuning::BRANCH_GAP_IN_LARGE } else { Tuning::BRANCH_GAP };
+        let gas = Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
         if several || gas <= 0.0 || bound - net <= least * bound {
             return bound;
         }
@@ -56,8 +38,8 @@ impl<'p> FlowSearch<'_, 'p> {
         let problem = Problem { recorder: None, ..self.problem.clone() };
         let Relaxed { sub, prices, at } = relaxed;
         let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices, at: Rc::new(at) }];
-        let budget = self.newton.work() + WORK;
-        for _ in 0..QUESTIONS {
+        let budget = self.newton.work() + Tuning::BRANCH_WORK;
+        for _ in 0..Tuning::BRANCH_QUESTIONS {
             if self.newton.is_spent(budget) {
                 break;
             }
@@ -82,12 +64,12 @@ impl<'p> FlowSearch<'_, 'p> {
 
     /// The pool whose use is least clear.
     fn used_in_part(&self, sub: &Subproblem<'p>, leaf: &Leaf) -> Option<u32> {
-        let tau = TAUS[1] * SWAP_GAS_UNITS * self.problem.gas_price;
+        let tau = Tuning::BRANCH_SMOOTHING[1] * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
         let asked = |member: &&Member<'p>| !leaf.used.contains(&member.pair) && !leaf.unused.contains(&member.pair);
         let unclear = sub.members.iter().filter(asked).filter_map(|member| {
-            let earned = crate::rounding::member_gain_within(member, sub, &leaf.prices)?;
+            let earned = member.gain_within(sub, &leaf.prices)?;
             let weight = 1.0 / (1.0 + (-earned / tau).exp());
-            IN_PART.contains(&weight).then_some((weight * (1.0 - weight) * member.gas, member.pair))
+            Tuning::BRANCH_WEIGHTS.contains(&weight).then_some((weight * (1.0 - weight) * member.gas, member.pair))
         });
         unclear.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, pair)| pair)
     }
@@ -99,7 +81,7 @@ impl<'p> FlowSearch<'_, 'p> {
             member.is_forced = leaf.used.contains(&member.pair);
         }
         self.newton.damping = 1e-2;
-        for tau in TAUS {
+        for tau in Tuning::BRANCH_SMOOTHING {
             let tau = (tau * gas).max(1e-10 * self.scale);
             let tolerance = Tolerance { excess: 1e-7 * self.scale, decrease: 1e-7 * self.scale, steps: 25 };
             let stage = Stage::Smooth { tau, slack: 1.0 };
@@ -114,13 +96,13 @@ impl<'p> FlowSearch<'_, 'p> {
             board.set(*token as usize, *price);
         }
         board.fill(problem, self.alive, guess);
-        let dual = certify::evaluate(problem, self.alive, &self.potentials.cap, &board, f64::INFINITY).bound;
+        let dual = evaluate::evaluate(problem, self.alive, &self.potentials.cap, &board, f64::INFINITY).bound;
         Judged { board, dual }
     }
 
     /// The bound that a leaf's answers leave of the dual at some prices.
     fn bound_of(&self, problem: &Problem<'_>, leaf: &Leaf, at: &Judged) -> f64 {
-        let counted = |pair: u32| certify::terms(problem, self.alive, &self.potentials.cap, &at.board, pair);
+        let counted = |pair: u32| evaluate::terms(problem, self.alive, &self.potentials.cap, &at.board, pair);
         let used = leaf.used.iter().filter_map(|pair| counted(*pair)).map(|(free, used)| used - free);
         let unused = leaf.unused.iter().filter_map(|pair| counted(*pair)).map(|(free, _)| -free);
         let bound = used.chain(unused).fold(at.dual, |bound, term| bound + term);

@@ -1,0 +1,6 @@
+//! Candidate flows: single chains, and simple splits of them.
+
+pub(crate) mod chunks;
+pub(crate) mod plans;
+pub(crate) mod simple;
+pub(crate) mod walk;

@@ -1,0 +1,163 @@
+//! What simpler routers plan: a floor under the answer where a bound says little.
+//!
+//! Each plans in floating point and is replayed by the same exact arithmetic as any other flow.
+
+use super::chunks::{Cut, chunked};
+use crate::path::{Path, best_paths};
+use crate::problem::potentials::Potentials;
+use crate::problem::support::Support;
+use crate::problem::{Flow, Problem};
+use crate::tuning::Tuning;
+
+/// A simple way to route one token to one other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SimplePlan {
+    /// All down the best single chain.
+    SingleChain,
+    /// A grid of 5% over at most seven chains that share no pool.
+    Grid,
+    /// Twenty equal parts, one after the other, over at most four chains; pools are shared honestly.
+    Chunks,
+}
+
+impl SimplePlan {
+    /// Every simple plan.
+    pub(crate) const ALL: [Self; 3] = [Self::SingleChain, Self::Grid, Self::Chunks];
+
+    pub(crate) fn flows(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
+        match self {
+            Self::SingleChain => {
+                let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);
+                paths.into_iter().next().map(|path| path.flows)
+            }
+            Self::Grid => grid(problem, potentials),
+            Self::Chunks => Some(chunked(
+                problem,
+                potentials,
+                Cut {
+                    chunks: Tuning::SIMPLE_CHUNKS,
+                    pools: usize::MAX,
+                    chains: Tuning::SIMPLE_CHUNK_CHAINS,
+                    quotes: usize::MAX,
+                },
+            )),
+        }
+    }
+}
+
+/// Some parts of the grid given to some chains.
+#[derive(Clone, Copy)]
+struct Combination {
+    value: f64,
+    left: usize,
+    /// Chains that share no pool with those that were given something, as a set of bits.
+    free: u128,
+    /// Chains with their parts; those with none are not given.
+    given: [(usize, usize); Tuning::GRID_CHAINS],
+}
+
+fn grid(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
+    let chains = candidates(problem, potentials);
+    let table: Vec<Vec<f64>> =
+        chains.iter().map(|chain| (1..=Tuning::GRID_PARTS).map(|k| value(problem, chain, k)).collect()).collect();
+    // For each number of parts the chains, best first.
+    let ranked: Vec<Vec<usize>> = (0..Tuning::GRID_PARTS)
+        .map(|k| {
+            let mut order: Vec<usize> = (0..chains.len()).collect();
+            order.sort_by(|a, b| table[*b][k].total_cmp(&table[*a][k]).then(b.cmp(a)));
+            order
+        })
+        .collect();
+    let with = |chain: &Vec<Flow>| {
+        let apart = (0..chains.len()).filter(|at| disjoint(&chains[*at], chain));
+        apart.fold(0_u128, |set, at| set | 1 << at)
+    };
+    let apart: Vec<u128> = chains.iter().map(with).collect();
+    let mut beam = vec![Combination {
+        value: 0.0,
+        left: Tuning::GRID_PARTS,
+        free: u128::MAX,
+        given: [(0, 0); Tuning::GRID_CHAINS],
+    }];
+    let mut best: Option<Combination> = None;
+    for place in 0..Tuning::GRID_CHAINS {
+        let mut next = Vec::new();
+        for combination in &beam {
+            for parts in 1..=combination.left {
+                let is_free = |at: &&usize| combination.free & (1 << **at) != 0;
+                let Some(&at) = ranked[parts - 1].iter().find(is_free) else { continue };
+                let mut grown = *combination;
+                grown.value += table[at][parts - 1];
+                grown.left -= parts;
+                grown.free &= apart[at];
+                grown.given[place] = (at, parts);
+                if grown.left > 0 {
+                    next.push(grown);
+                } else if best.is_none_or(|known| grown.value > known.value) {
+                    best = Some(grown);
+                }
+            }
+        }
+        // Compared by what each part given so far yields.
+        let rate = |c: &Combination| per_part(c.value, Tuning::GRID_PARTS - c.left);
+        next.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        next.truncate(Tuning::GRID_BEAM);
+        beam = next;
+    }
+    let mut flows = Vec::new();
+    for (at, parts) in best?.given.into_iter().filter(|(_, parts)| *parts > 0) {
+        flows.extend(amounts(problem, &chains[at], parts));
+    }
+    Some(flows)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "twenty parts")]
+fn per_part(value: f64, parts: usize) -> f64 {
+    value / parts as f64
+}
+
+fn candidates(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Vec<Flow>> {
+    let mut chains: Vec<Vec<Flow>> = Vec::new();
+    for share in [1.0, 0.5, 0.2, 0.05] {
+        let found =
+            best_paths(problem, potentials, problem.amount * share, &Support::default(), Tuning::GRID_CANDIDATES);
+        for Path { flows, .. } in found {
+            let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
+            if !chains.iter().any(same) {
+                chains.push(flows);
+            }
+        }
+    }
+    chains
+}
+
+/// A chain with the amounts of so many parts.
+fn amounts(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> Vec<Flow> {
+    let mut amount = of_parts(problem, parts);
+    let step = |flow: &Flow| {
+        let amount_in = amount;
+        amount = problem.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(amount_in).0);
+        Flow { amount_in, ..*flow }
+    };
+    chain.iter().map(step).collect()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "twenty parts")]
+fn of_parts(problem: &Problem<'_>, parts: usize) -> f64 {
+    problem.amount * parts as f64 / Tuning::GRID_PARTS as f64
+}
+
+fn value(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> f64 {
+    let (mut amount, mut gas) = (of_parts(problem, parts), 0.0);
+    for flow in chain {
+        let Some((curve, direction)) = problem.direction(flow.pair, flow.side) else { continue };
+        let (paid, on_the_way) = direction.quote(amount);
+        gas += curve.gas_units + on_the_way;
+        amount = paid;
+    }
+    amount * problem.price_out - gas * problem.gas_price
+}
+
+fn disjoint(a: &[Flow], b: &[Flow]) -> bool {
+    a.iter().all(|flow| b.iter().all(|other| other.pair != flow.pair))
+}

@@ -1,0 +1,187 @@
+//! One problem on the way to its flow: which tokens and pools matter, the prices at which its dual is least, and the bound there.
+
+use super::newton::{Newton, Tolerance};
+use super::slopes::Stage;
+use super::subproblem::{Member, Subproblem};
+use crate::bound::board::PriceBoard;
+use crate::bound::evaluate;
+use crate::prepare::index32;
+use crate::problem::potentials::Potentials;
+use crate::problem::{Flow, Problem};
+use crate::tuning::Tuning;
+
+/// Prices of all tokens, and the dual over the whole market at these.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) board: PriceBoard,
+    pub(crate) dual: f64,
+}
+
+/// One problem on the way to its flow.
+pub(crate) struct FlowSearch<'a, 'p> {
+    pub(crate) problem: &'a Problem<'p>,
+    pub(crate) potentials: &'a Potentials,
+    pub(crate) alive: &'a [bool],
+    /// Start prices of all tokens.
+    pub(crate) start: &'a [f64],
+    /// Value of the whole trade.
+    pub(crate) scale: f64,
+    /// What no flow is worth more than; infinite where nothing is known.
+    pub(crate) ceiling: f64,
+    /// Most pools of a flow.
+    pub(crate) max_pools: usize,
+    pub(crate) newton: Newton,
+    /// Scratch: one entry per token, all `u32::MAX`.
+    pub(crate) local: Vec<u32>,
+}
+
+impl<'p> FlowSearch<'_, 'p> {
+    /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.
+    pub(crate) fn first_tokens(&self, chain: &[Flow], net: f64, bound: f64) -> Vec<bool> {
+        let mut members = vec![false; self.local.len()];
+        for end in self.problem.terms.ends() {
+            members[end] = true;
+        }
+        for flow in chain {
+            members[flow.from as usize] = true;
+            members[flow.to as usize] = true;
+        }
+        let (worth, cap) = (&self.potentials.worth, &self.potentials.cap);
+        let whole = self.problem.terms.supplied_value(worth);
+        let allowed = (2.2 * (bound - net) / bound).min(0.98);
+        let gas = 0.9 * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
+        let promise = |token: usize| {
+            let loss = 1.0 - cap[token] * worth[token] / whole;
+            let slack = allowed - loss;
+            let depth = self.problem.prepared.node_depth_wei(token) * 100.0;
+            (slack > 0.0).then_some(depth * slack * slack * 0.25).filter(|value| *value > gas)
+        };
+        let tokens = (0..members.len()).filter(|t| self.alive[*t] && worth[*t] > 0.0 && !members[*t]);
+        let mut promising: Vec<(f64, usize)> = tokens.filter_map(|t| Some((promise(t)?, t))).collect();
+        promising.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (_, token) in promising.iter().take(Tuning::FIRST_TOKENS) {
+            members[*token] = true;
+        }
+        members
+    }
+
+    pub(crate) fn pools_among(&self, members: &[bool]) -> Vec<u32> {
+        let graph = self.problem.prepared.graph();
+        let tokens = (0..members.len()).filter(|token| members[*token]);
+        // Each pool once: from the end with the lower number.
+        let pools = tokens.flat_map(|token| {
+            let below = move |arrow: &&crate::prepare::Arrow| token < arrow.to as usize && members[arrow.to as usize];
+            graph.arrows(token).iter().filter(below).map(|arrow| arrow.pair)
+        });
+        pools.filter(|pair| self.problem.is_open(*pair)).collect()
+    }
+
+    /// Newton along falling smoothness.
+    pub(crate) fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], first: bool) {
+        let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.problem.gas_price);
+        let last_tau = (Tuning::LAST_SMOOTHING * gas).max(1e-10 * scale);
+        let start = if first { gas.max(1e-6 * scale) } else { (0.1 * gas).max(1e-8 * scale) };
+        let mut tau = start.max(last_tau);
+        self.newton.damping = 1.0;
+        loop {
+            let last = tau <= last_tau * 1.01;
+            // Some room above the caps while smoothing keeps a lone chain's pools from counting in full.
+            let slack = 1.0 + 0.1 * (tau / gas.max(last_tau)).clamp(0.01, 1.0);
+            let decrease = if last { 1e-9 * scale } else { (1e-6 * scale).max(0.02 * tau) };
+            let tolerance = Tolerance { excess: 1e-9 * scale, decrease, steps: 40 };
+            self.newton.minimise(sub, prices, Stage::Smooth { tau, slack }, scale, tolerance);
+            if last || self.newton.is_spent(Tuning::RELAX_WORK) {
+                return;
+            }
+            tau = (tau * 0.1).max(last_tau);
+        }
+    }
+
+    /// The pools that earn most, with a surcharge on the gas of each such that about as many pay as a route may use, and the
+    /// prices that go with it; `None` where no more pay without.
+    pub(crate) fn dearer(&mut self, sub: &Subproblem<'p>, relaxed: &[f64]) -> Option<(Subproblem<'p>, Vec<f64>)> {
+        let gain = |member: &Member<'p>| member.gain_within(sub, relaxed).unwrap_or(0.0);
+        let mut gains: Vec<f64> = sub.members.iter().map(gain).filter(|gain| *gain > 0.0).collect();
+        gains.sort_by(|a, b| b.total_cmp(a));
+        // Where pools are left out the others earn more: the surcharge has to be above what the first one too many earns.
+        let mut surcharge = *gains.get(self.max_pools)?;
+        let least = gains.get(Tuning::SURCHARGED_POOLS * self.max_pools).copied().unwrap_or(0.0);
+        let contends = |member: &&Member<'p>| member.gain_within(sub, relaxed) >= Some(least);
+        let pools: Vec<u32> = sub.members.iter().filter(contends).map(|member| member.pair).collect();
+        let few = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+        let relaxed_price = |token: &u32| sub.tokens.iter().position(|t| t == token).map_or(1.0, |at| relaxed[at]);
+        let mut prices: Vec<f64> = few.tokens.iter().map(relaxed_price).collect();
+        let (mut low, mut high, mut found) = (0.0_f64, f64::INFINITY, None);
+        for _ in 0..Tuning::SURCHARGES {
+            let mut dear = few.clone();
+            for member in &mut dear.members {
+                member.gas += surcharge;
+            }
+            let gas = Tuning::SWAP_GAS_UNITS * self.problem.gas_price + surcharge;
+            self.newton.damping = 1e-2;
+            for tau in [0.1, Tuning::LAST_SMOOTHING] {
+                let tolerance = Tolerance { excess: 1e-7 * self.scale, decrease: 1e-9 * self.scale, steps: 20 };
+                let stage = Stage::Smooth { tau: (tau * gas).max(1e-10 * self.scale), slack: 1.0 };
+                self.newton.minimise(&dear, &mut prices, stage, self.scale, tolerance);
+            }
+            let pays =
+                |member: &&Member<'p>| member.gain_within(&dear, &prices).is_some_and(|gain| gain > -0.03 * member.gas);
+            let active = dear.members.iter().filter(pays).count();
+            if active > self.max_pools {
+                low = surcharge;
+                surcharge = if high.is_finite() { (low * high).sqrt() } else { 2.5 * low };
+            } else {
+                found = Some((dear, prices.clone()));
+                high = surcharge;
+                if active * 10 >= self.max_pools * 9 || low <= 0.0 {
+                    break;
+                }
+                surcharge = (low * high).sqrt();
+            }
+        }
+        found
+    }
+
+    pub(crate) fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> (evaluate::Evaluation, PriceBoard) {
+        let mut board = PriceBoard::new(self.local.len());
+        for (token, price) in sub.tokens.iter().zip(prices) {
+            board.set(*token as usize, *price);
+        }
+        board.fill(self.problem, self.alive, self.start);
+        let found = evaluate::evaluate(self.problem, self.alive, &self.potentials.cap, &board, 1e-8 * self.scale);
+        (found, board)
+    }
+
+    /// Adds the tokens of the pools that earn most, as far as there is room; those that are new.
+    pub(crate) fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> Vec<usize> {
+        let mut earning = earning.to_vec();
+        earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut room = Tuning::MOST_TOKENS
+            .saturating_sub(members.iter().filter(|member| **member).count())
+            .min(Tuning::TOKENS_PER_ROUND);
+        let mut fresh = Vec::new();
+        for (_, pair) in &earning {
+            for token in self.problem.prepared.graph().ends(*pair) {
+                let member = &mut members[token as usize];
+                if !*member && room > 0 {
+                    room -= 1;
+                    *member = true;
+                    fresh.push(token as usize);
+                }
+            }
+        }
+        fresh
+    }
+
+    /// A guess at any token's price.
+    pub(crate) fn guess(&self, token: u32) -> f64 {
+        let start = self.start[token as usize];
+        let settled = self.problem.prepared.standing().price(token as usize);
+        [start, settled].into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
+    }
+
+    /// How many tokens there are.
+    pub(crate) fn node_count(&self) -> u32 {
+        index32(self.local.len())
+    }
+}

@@ -1,0 +1,124 @@
+//! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
+
+use super::choose;
+use crate::bound::board::PriceBoard;
+use crate::bound::evaluate;
+use crate::problem::Flow;
+use crate::relax::{FlowSearch, Judged, Subproblem};
+use crate::tuning::Tuning;
+
+/// The best flow found, and the least bound.
+pub(crate) struct Found<'p> {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) bound: f64,
+    /// Prices of all tokens at the flow found.
+    pub(crate) prices: Vec<f64>,
+    /// The least value of the dual over the whole market, and the prices of all tokens at which it has it.
+    pub(crate) tightest: (f64, PriceBoard),
+    /// The relaxed problem to ask about pools of; none where the number of pools is what limits the flow.
+    pub(crate) relaxed: Option<Relaxed<'p>>,
+}
+
+/// The tokens and pools that matter to a flow, the relaxed prices of these tokens, and the dual there.
+pub(crate) struct Relaxed<'p> {
+    pub(crate) sub: Subproblem<'p>,
+    pub(crate) prices: Vec<f64>,
+    pub(crate) at: Judged,
+}
+
+/// A flow among few tokens, the relaxed problem there and its prices.
+pub(crate) struct Among<'p> {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) sub: Subproblem<'p>,
+    pub(crate) prices: Vec<f64>,
+    /// Whether the number of pools is what limits the flow.
+    pub(crate) is_full: bool,
+}
+
+impl<'p> FlowSearch<'_, 'p> {
+    /// From the start prices, among the tokens that promise most. `chain` is the best single chain, whose value net of gas is
+    /// `net`; `bound` is the least bound known.
+    pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found<'p> {
+        let members = self.first_tokens(chain, net, bound);
+        self.run_among(members, true, chain, bound)
+    }
+
+    /// From prices at which a problem with fewer pools has its least value, among the tokens that mattered there, those of
+    /// the best route known, and the ends.
+    pub(crate) fn run_again(&mut self, tokens: &[usize], chain: &[Flow]) -> Found<'p> {
+        let mut members = vec![false; self.local.len()];
+        let met = chain.iter().flat_map(|flow| [flow.from as usize, flow.to as usize]);
+        for token in tokens.iter().copied().chain(met).chain(self.problem.terms.ends()) {
+            members[token] = true;
+        }
+        self.run_among(members, false, chain, f64::INFINITY)
+    }
+
+    fn run_among(&mut self, mut members: Vec<bool>, from_afar: bool, chain: &[Flow], bound: f64) -> Found<'p> {
+        let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
+        let mut least = bound;
+        let mut tightest = (f64::INFINITY, PriceBoard::new(0));
+        let mut sub = Subproblem::default();
+        let mut at = Judged { board: PriceBoard::new(0), dual: f64::INFINITY };
+        for round in 0..Tuning::RELAX_ROUNDS {
+            let pools = self.pools_among(&members);
+            sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+            let mut local: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
+            self.relax(&sub, &mut local, from_afar && round == 0);
+            for (token, price) in sub.tokens.iter().zip(&local) {
+                prices[*token as usize] = *price;
+            }
+            let (found, board) = self.bound_at(&sub, &local);
+            at = Judged { board: board.clone(), dual: found.bound };
+            least = least.min(found.bound);
+            if found.bound < tightest.0 {
+                tightest = (found.bound, board.clone());
+            }
+            if round + 1 == Tuning::RELAX_ROUNDS || self.newton.is_spent(Tuning::RELAX_WORK) {
+                break;
+            }
+            let fresh = self.take_in(&mut members, &found.earning);
+            if fresh.is_empty() {
+                break;
+            }
+            for token in fresh.into_iter().filter(|token| board.price[*token] > 0.0) {
+                prices[token] = board.price[token];
+            }
+        }
+        let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
+        self.ceiling = self.ceiling.min(least);
+        let dear = self.dearer(&sub, &relaxed);
+        let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
+        let Some(fixed) = rounded else {
+            return Found { flows: Vec::new(), bound: least, prices, tightest, relaxed: None };
+        };
+        let mut board = PriceBoard::new(self.local.len());
+        for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
+            board.set(*token as usize, *price);
+        }
+        board.fill(self.problem, self.alive, self.start);
+        let last = evaluate::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
+        least = least.min(last.bound);
+        if last.bound < tightest.0 {
+            tightest = (last.bound, board.clone());
+        }
+        let relaxed = dear.is_none().then_some(Relaxed { sub, prices: relaxed, at });
+        Found { flows: fixed.flows, bound: least, prices: board.price, tightest, relaxed }
+    }
+
+    /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
+    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Among<'p> {
+        let mut members = vec![false; self.local.len()];
+        for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {
+            members[token] = true;
+        }
+        let pools = self.pools_among(&members);
+        let sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+        let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| self.guess(*token)).collect();
+        self.relax(&sub, &mut relaxed, false);
+        let dear = self.dearer(&sub, &relaxed);
+        let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
+        let flows = rounded.map_or_else(Vec::new, |fixed| fixed.flows);
+        Among { flows, sub, prices: relaxed, is_full: dear.is_some() }
+    }
+}

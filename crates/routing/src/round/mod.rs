@@ -1,0 +1,8 @@
+//! From relaxed prices to pools that are used or not: a flow that balances, and a bound that knows of some pools.
+
+mod branch;
+mod choose;
+mod fixed;
+mod flow;
+
+pub(crate) use flow::{Among, Found, Relaxed};

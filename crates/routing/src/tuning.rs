@@ -1,0 +1,255 @@
+//! The constants that steer the search, and what each trades off.
+//!
+//! None of them can make an amount or a bound wrong: they decide where the search looks, how long, and when it stops. Where a constant
+//! was set by a measurement that is on record, the record is told; *no record* says that a benchmark set it and its figures were not
+//! kept. A *gap* is the distance between the least bound and the best route as a share of the bound. Amounts of work are counts and
+//! not times, so that the same request gives the same bytes on every machine.
+
+use std::ops::{Range, RangeInclusive};
+
+/// Every constant of the solver, in the order of its stages.
+pub(crate) struct Tuning;
+
+/// Reference prices and the market's standing arbitrage: once per block.
+impl Tuning {
+    /// Below this depth (0.05 ether) no reference price is shown: lower prices more tokens, by pools that anyone can move. No record.
+    pub(crate) const SHOWN_PRICE_LEAST_DEPTH_WEI: f64 = 5e16;
+    /// A pool has a say in a price from this part of the deepest pool's depth on: lower lets a crowd of small pools outvote real money.
+    /// No record.
+    pub(crate) const PRICE_VOTE_LEAST_SHARE: f64 = 1.0 / 64.0;
+    /// Depth is what moves a pool's rate to this share of its marginal rate, which liquidity parked at the price does not help. No record.
+    pub(crate) const DEPTH_AT_SHARE_OF_SPOT: f64 = 0.99;
+    /// Levels of profit at which pools are removed, wei, from 10 ether down to less than the gas of a swap at 0.01 gwei: finer levels
+    /// spare more pools beside a bad one, and take longer. No record.
+    pub(crate) const ARBITRAGE_LEVELS_WEI: [f64; 9] = [1e19, 1e18, 1e17, 2e16, 5e15, 1e15, 2e14, 4e13, 8e12];
+    /// Most rounds at each level. No record.
+    pub(crate) const ARBITRAGE_ROUNDS: usize = 6;
+    /// Sweeps over all tokens in one round: more settle prices further, and take longer. No record.
+    pub(crate) const SETTLE_SWEEPS: usize = 3;
+    /// Most chords by which one token's price is found. No record.
+    pub(crate) const SETTLE_CHORDS: usize = 16;
+    /// A price is found when this share of the tolerance is left. No record.
+    pub(crate) const SETTLE_PRECISION: f64 = 0.1;
+    /// The change of a price, as a share, that its neighbours answer in the end. With the next one, a block of September 2023 prepared
+    /// in half the time, with the same gaps.
+    pub(crate) const SETTLE_FINEST: f64 = 1e-6;
+    /// While only profits above a level count, neighbours answer a change of the root of the level's share of this: a price that is off
+    /// by `x` makes a pool of depth `d` earn about `d·x²`. Measured with the one before.
+    pub(crate) const SETTLE_DEPTH_WEI: f64 = 1e22;
+    /// Share of the deepest pool's depth from which a pool is never set aside for a token that is an end of the trade. No record.
+    pub(crate) const DEEP_POOL_SHARE: f64 = 0.02;
+    /// The move of a price by which those depths are compared. No record.
+    pub(crate) const DEEP_POOL_MOVE: f64 = 0.005;
+    /// The deepest tokens, always in the core that searches of a large market pass through. No record.
+    pub(crate) const CORE_DEEPEST_TOKENS: usize = 64;
+    /// A token is cheap to pass through where both fees, less what its pools are apart, are below this share of the value. No record.
+    pub(crate) const CORE_CHEAP_SHARE: f64 = 2e-3;
+    /// What moves a core token's price by a percent, in wei, at least: below, passing through hardly earns its gas. No record.
+    pub(crate) const CORE_LEAST_DEPTH_WEI: f64 = 3e17;
+    /// From so many pairs on a market is large: searches pass through its core, and are cut short. Recorded markets (1,400 pools) are
+    /// below, generated ones of 10,000 above. No record.
+    pub(crate) const LARGE_MARKET_PAIRS: usize = 3_000;
+}
+
+/// Rounding: what floating point may have lost, and how full a plan makes a pool.
+impl Tuning {
+    /// Rounds a product of rates up. A few operations of 2⁻⁵³ each; not measured.
+    pub(crate) const OUTWARD: f64 = 1.0 + 1e-12;
+    /// The same for a longer sum of products; not measured.
+    pub(crate) const FAR_OUTWARD: f64 = 1.0 + 1e-9;
+    /// Room for the rounding of one formula that stands in for a curve; held by a test against the curve.
+    pub(crate) const FORMULA_ROUNDING: f64 = 1e-12;
+    /// How much of a pool's capacity a plan fills: what is left covers the rounding of the exact arithmetic. No record.
+    pub(crate) const CAPACITY_FILLED: f64 = 1.0 - 1e-9;
+    /// What rounding may add to the value of a flow, as a share, before its prices count as having run off. No record.
+    pub(crate) const FLOW_VALUE_ROUNDING: f64 = 5e-3;
+}
+
+/// Candidates: single chains, and simple splits of them.
+impl Tuning {
+    /// Most pools of the input for which the first slippage is worked out: more tightens caps of hubs, and takes longer. No record.
+    pub(crate) const FIRST_SLIPPAGE_POOLS: usize = 60;
+    /// Most labels of one token that go on from one hop to the next: fewer lose chains, more take longer. No record.
+    pub(crate) const PATH_LABELS: usize = 4;
+    /// Most pools priced by one search of a market that is not large. No record.
+    pub(crate) const PATH_QUOTES: usize = 20_000;
+    /// The same for the chains that hold less beside the best ones. No record.
+    pub(crate) const PATH_QUOTES_AGAIN: usize = 400;
+    /// Chains that run exactly before anything is split; the best is the first incumbent. No record.
+    pub(crate) const FIRST_CHAINS: usize = 3;
+    /// Most pools priced by the search for them through the core of a large market: 1,500 instead of 4,000, with a second search for what
+    /// was missed, lost nothing on three generated markets.
+    pub(crate) const FIRST_CHAIN_QUOTES: usize = 1_500;
+    /// Most pools priced by that second search, and by what share its chain has to be better. Measured with the one before.
+    pub(crate) const MISSED_CHAIN_QUOTES: usize = 3_000;
+    pub(crate) const MISSED_CHAIN_GAIN: f64 = 1e-7;
+    /// Hubs over which all inputs of a basket may go to all outputs: the deepest tokens. No record.
+    pub(crate) const PLAN_HUBS: usize = 2;
+    /// Most pools priced for one chain of a basket's first plan, and chains tried where the best would close a cycle. No record.
+    pub(crate) const PLAN_QUOTES: usize = 1_500;
+    pub(crate) const PLAN_CHAINS: usize = 3;
+    /// Below this share of the whole value nothing of an input or an output is left to pair; not measured.
+    pub(crate) const PLAN_LEAST_SHARE: f64 = 1e-12;
+    /// Equal parts of a basket's plan, and the gap above which it is tried: amounts beyond the market's liquidity. No record.
+    pub(crate) const PLAN_PARTS: u16 = 6;
+    pub(crate) const PLAN_PARTS_GAP: f64 = 3e-2;
+    /// Equal parts of a split by chunks, most pools priced for each, and the gap above which it is tried: amounts beyond the market's
+    /// liquidity. No record.
+    pub(crate) const CHUNKS: u16 = 24;
+    pub(crate) const CHUNK_QUOTES: usize = 2_000;
+    pub(crate) const CHUNK_GAP: f64 = 2e-3;
+    /// Chains that may be added for each chunk. No record.
+    pub(crate) const CHUNK_CHAINS: usize = 3;
+    /// Gap above which the bound says nothing, and simple plans are tried. Drains of 10,000 generated pools: the grid paid more than the
+    /// answer in 12 of 54, since then in none.
+    pub(crate) const LOST_GAP: f64 = 5e-2;
+    /// Parts of the simple grid, and most chains at once: what simple routers are known to do.
+    pub(crate) const GRID_PARTS: usize = 20;
+    pub(crate) const GRID_CHAINS: usize = 7;
+    /// Chains of the grid considered for each of four amounts, so that all fit in a set of bits, and combinations kept. No record.
+    pub(crate) const GRID_CANDIDATES: usize = 20;
+    pub(crate) const GRID_BEAM: usize = 60;
+    /// Parts of the simple split by chunks, and most chains: what simple routers are known to do.
+    pub(crate) const SIMPLE_CHUNKS: u16 = 20;
+    pub(crate) const SIMPLE_CHUNK_CHAINS: usize = 4;
+    /// Gap, and amount in atomic units, from which exact chains are walked one by one: floating point is a poor guide there. No record.
+    pub(crate) const WALK_GAP: f64 = 1e-4;
+    pub(crate) const WALK_DUST_UNITS: f64 = 1e6;
+    /// Most exact swaps of one walk, so that small markets are walked whole, and from how many pairs on the lower number holds. No record.
+    pub(crate) const WALK_SWAPS: u32 = 4_000;
+    pub(crate) const WALK_SWAPS_OF_LARGE: u32 = 400;
+    pub(crate) const WALK_LARGE_MARKET_PAIRS: usize = 500;
+    /// Steps that a route may lack to its most and still counts as full: nothing simpler is tried then. No record.
+    pub(crate) const SPARE_STEPS: usize = 4;
+}
+
+/// The universe: which pools a bound covers.
+impl Tuning {
+    /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside: lower tightens bounds, and
+    /// leaves out pools that a route might use. No record.
+    pub(crate) const SET_ASIDE_GAS_SHARE: f64 = 0.02;
+    pub(crate) const SET_ASIDE_TRADE_SHARE: f64 = 3e-6;
+    /// The same as a share of what a trade loses, and the share of its value from which that counts: a trade that drains the market needs
+    /// every pool there is. No record.
+    pub(crate) const SET_ASIDE_LOSS_SHARE: f64 = 1e-3;
+    pub(crate) const DRAIN_LOSS_SHARE: f64 = 0.5;
+    /// Up to this share of its gas a pool's arbitrage leaves something to pay: above, it counts as free value on the way. No record.
+    pub(crate) const LEAN_GAS_SHARE: f64 = 0.95;
+    /// How often the value that a route can hold is narrowed down. With it the gap of September 2023 fell from 0.0172 to 0.0168 bps at the
+    /// median and from 2.74 to 2.52 at p90.
+    pub(crate) const HELD_NARROWINGS: usize = 4;
+    /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap. Looking only
+    /// at those that pay their way took two fifths off a recorded market's median time.
+    pub(crate) const REOPEN_TRADE_SHARE: f64 = 1e-6;
+    pub(crate) const REOPEN_GAP_SHARE: f64 = 0.05;
+    /// The same for baskets, and most of them that are. No record.
+    pub(crate) const BASKET_REOPEN_GAP_SHARE: f64 = 0.2;
+    pub(crate) const BASKET_REOPENED: usize = 24;
+    /// Share of the trade that they have to promise, in a market that is not large, for simple plans to be tried as well. Trials of a chain
+    /// alone left eleven routes of a grid beyond the certificate in September 2023.
+    pub(crate) const REOPEN_SIMPLE_SHARE: f64 = 2e-4;
+    /// Least gas of the swap that leads on from such a pool. No record.
+    pub(crate) const LEAD_ON_GAS_UNITS: f64 = 60_000.0;
+}
+
+/// Bounds: where the solver stops, and what it tries before.
+impl Tuning {
+    /// Share of a pool's gas that counts as a crumb: a token's price is moved to where no pool earns more. No record.
+    pub(crate) const CRUMB_GAS_SHARE: f64 = 0.01;
+    /// Gap below which nothing more is tried. No record.
+    pub(crate) const CLOSE_GAP: f64 = 5e-8;
+    /// Gap above which the first prices are not trusted: stale pools spoil them. No record.
+    pub(crate) const DISTRUST_GAP: f64 = 2e-2;
+    /// Gap above which no way to a tighter bound is left out. No record.
+    pub(crate) const LOOSE_GAP: f64 = 5e-3;
+    /// Gap from which pools are counted once more at the prices of the flow. No record.
+    pub(crate) const UNCLEAR_GAP: f64 = 1e-4;
+    /// The same where the number of pools is what limits a flow: another one costs as much as the first, and hardly pays more. No record.
+    pub(crate) const UNCLEAR_GAP_WHEN_FULL: f64 = 1e-3;
+    /// Gas of a few swaps: where a gap is of its order, or this share of the gap, counting pools closes it. No record.
+    pub(crate) const COUNTING_GAS_UNITS: f64 = 210_000.0;
+    pub(crate) const COUNTING_GAP_SHARE: f64 = 0.2;
+    /// Most pools priced by the exhaustive search for the best chain; and for a trade worth less than its gas, of which little else is
+    /// known. No record.
+    pub(crate) const COUNTING_QUOTES: usize = 3_000;
+    pub(crate) const COUNTING_QUOTES_BELOW_GAS: usize = 40_000;
+    /// Most pools asked about, one after the other: each halves what it leaves unclear and costs two minimisations. No record.
+    pub(crate) const BRANCH_QUESTIONS: usize = 6;
+    /// What they may cost, in evaluations of a pool. No record.
+    pub(crate) const BRANCH_WORK: u64 = 80_000;
+    /// Gap from which it is worth the time; in a large market it takes longer. No record.
+    pub(crate) const BRANCH_GAP: f64 = 1e-6;
+    pub(crate) const BRANCH_GAP_IN_LARGE: f64 = 1e-4;
+    /// The weights between which a pool is used in part. No record.
+    pub(crate) const BRANCH_WEIGHTS: Range<f64> = 0.002..0.998;
+    /// Smoothing, as shares of a swap's gas. No record.
+    pub(crate) const BRANCH_SMOOTHING: [f64; 2] = [0.03, 0.01];
+}
+
+/// The relaxation: the prices at which the dual is least.
+impl Tuning {
+    /// Gas of a plain swap, for scale: about what a concentrated pool takes without passing ticks.
+    pub(crate) const SWAP_GAS_UNITS: f64 = 80_000.0;
+    /// Tokens that the first subproblem takes besides those of the best route. No record.
+    pub(crate) const FIRST_TOKENS: usize = 24;
+    /// Most tokens of a subproblem, and most that one round adds. Growing to 160 by 48 instead of stopping at 56 took the gap of 10,000
+    /// generated pools from 0.070, 8.2 and 27 bps (p50, p95, p99) to 0.015, 3.0 and 12.
+    pub(crate) const MOST_TOKENS: usize = 160;
+    pub(crate) const TOKENS_PER_ROUND: usize = 48;
+    /// Most rounds of adding the tokens whose pools would earn. Measured with the one before.
+    pub(crate) const RELAX_ROUNDS: usize = 8;
+    /// Work that the relaxed problems of one request may cost, and all of it, in evaluations of a pool; ten thousand are about half a
+    /// millisecond. Gaps at other budgets are in `docs/bench.md`: twice as much brought 1.5 basis points to one of 1,500 trades.
+    pub(crate) const RELAX_WORK: u64 = 50_000;
+    pub(crate) const WORK: u64 = 75_000;
+    /// What every minimisation may cost, whatever came before it. No record.
+    pub(crate) const LEAST_WORK: u64 = 4_000;
+    /// Multiplications of a factorisation that count as one evaluation of a pool, by the time that they take. No record.
+    pub(crate) const PRODUCTS_PER_EVALUATION: usize = 64;
+    /// Longest step in the logarithm of a price. No record.
+    pub(crate) const LONGEST_PRICE_STEP: f64 = 0.35;
+    /// Weight of the damping metric that is carried over from one stage to the next. No record.
+    pub(crate) const DAMPING: RangeInclusive<f64> = 1e-8..=1.0;
+    /// Where smoothing ends, as a share of a swap's gas: lower is nearer to the dual itself, and takes more steps. No record.
+    pub(crate) const LAST_SMOOTHING: f64 = 0.01;
+    /// Surcharges on gas tried where too many pools pay, and over how many pools: those that earn most, as a multiple of how many a route
+    /// may use. No record.
+    pub(crate) const SURCHARGES: usize = 6;
+    pub(crate) const SURCHARGED_POOLS: usize = 3;
+}
+
+/// Rounding to a set of pools.
+impl Tuning {
+    /// Shares of its gas that a pool must earn at the relaxed prices to be in a first set. No record.
+    pub(crate) const FIRST_SET_SHARES: [f64; 3] = [0.97, 0.8, 1.03];
+    /// Most sets tried; where no more pools may be used each takes longer, and brings less. No record.
+    pub(crate) const SETS_TRIED: usize = 40;
+    pub(crate) const SETS_TRIED_WHEN_FULL: usize = 12;
+    /// Imbalance above which a set of pools cannot carry the amount, as a share of the trade. No record.
+    pub(crate) const UNBALANCED_SHARE: f64 = 2e-3;
+    /// A flow below this share of the trade is none. No record.
+    pub(crate) const NO_FLOW_SHARE: f64 = 1e-9;
+    /// Of the flows on chains that are too long, one in so many is dropped before chains are measured again: dropping all at once took the
+    /// slowest solve of 10,000 generated pools from 364 to 42 ms, and the p95 gap of 30 to 300 ether from 1.8 to 0.6 bps.
+    pub(crate) const DROPPED_ONE_IN: usize = 12;
+}
+
+/// Exact routes.
+impl Tuning {
+    /// Exact runs of one plan, at most: a run mends what a pool refused, or moves a basket's shares. No record.
+    pub(crate) const EXACT_RUNS: usize = 16;
+    /// The same for a pair. No record.
+    pub(crate) const PAIR_EXACT_RUNS: usize = 12;
+    /// Deviation of an output's share that is good enough: a hundredth of a basis point.
+    pub(crate) const SHARE_PRECISION: f64 = 1e-6;
+    /// Runs without gain after which shares are left as they are. No record.
+    pub(crate) const RUNS_WITHOUT_GAIN: usize = 3;
+    /// How much an output's share may be taken to grow with its factor: deep pools answer by one, drained ones hardly. No record.
+    pub(crate) const SHARE_RESPONSE: RangeInclusive<f64> = 0.1..=1.5;
+    /// Longest step in the logarithm of a factor. No record.
+    pub(crate) const LONGEST_SHARE_STEP: f64 = 3.0;
+    /// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step. No record.
+    pub(crate) const ETHER_LEFT_SHARE: f64 = 1e-6;
+    /// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more. No record.
+    pub(crate) const DEARER_GAS_SHARES: [f64; 3] = [1e-3, 1e-2, 1e-1];
+}
