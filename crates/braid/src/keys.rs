@@ -1,6 +1,6 @@
 //! `braid keys`: API keys, live in a running server at once.
 
-use braid_server::clock::{Clock as _, SystemClock, rfc3339};
+use braid_quoting::clock::{Clock as _, SystemClock, rfc3339};
 use braid_store::{ApiKey, KeyRecord, KeyState, KeyStore, KeyTerms};
 use clap::Subcommand;
 use eyre::{Result, eyre};

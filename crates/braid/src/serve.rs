@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use braid_ethereum::{Follower, FollowerHandle};
-use braid_server::{App, AuditConfig, Config, LimitsConfig, MarketFeed, Parts, SystemClock, audit, feed, serve};
+use braid_quoting::{StoredQuotes, feed};
+use braid_server::{App, AuditConfig, Config, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, MarketStore, QuoteStore};
 use eyre::{Report, Result, eyre};
 use tokio::net::TcpListener;
@@ -114,27 +115,27 @@ async fn serve_until_told(args: &Args) -> Result<()> {
         config: config(args),
         clock: Arc::new(SystemClock),
         feed: Arc::clone(&feed),
-        node: Some(node),
+        node: Some(node.clone()),
         keys,
         quotes,
     });
-    app.audit.keep_in(&args.data.data_dir);
+    app.audit.quarantine.keep_in(&args.data.data_dir);
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
     let following = tokio::spawn(feed::follow(feed, follower.heads.clone()));
-    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app), follower.heads.clone()));
-    let auditing = tokio::spawn(audit::run(Arc::clone(&app), follower.doubt.clone()));
+    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app.proxy), node, follower.heads.clone()));
+    let auditing =
+        tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
-    let served = serve(Arc::clone(&app), listener, told_to_stop()).await;
+    let served = serve(app.clone(), listener, told_to_stop()).await;
     for task in [following, watching, auditing, telling] {
         task.abort();
     }
-    finish(&app, follower, store).await;
+    finish(app.stored, follower, store).await;
     served.map_err(|error| eyre!("the service failed: {error}"))
 }
 
-async fn finish(app: &Arc<App>, follower: FollowerHandle, store: Arc<MarketStore>) {
-    let quotes = Arc::clone(app);
-    let flushed = tokio::task::spawn_blocking(move || quotes.quotes.flush()).await;
+async fn finish(quotes: StoredQuotes, follower: FollowerHandle, store: Arc<MarketStore>) {
+    let flushed = tokio::task::spawn_blocking(move || quotes.store.flush()).await;
     match flushed {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::error!(%error, "the last quotes could not be written"),

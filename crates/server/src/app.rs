@@ -1,62 +1,68 @@
-//! What the handlers share, and the routes.
+//! The parts of the service, and the routes.
 
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::FromRef;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
+use braid_audit::Audit;
 use braid_ethereum::Node;
+use braid_quoting::accounts::Accounts;
+use braid_quoting::feed::{MarketAges, Markets};
+use braid_quoting::proxy::ProxyWatch;
+use braid_quoting::quote::{SolveLimits, Solver};
+use braid_quoting::{Builder, Clock, MarketFeed, Quoter, Simulations, StoredQuotes};
+use braid_simulation::{Bounds, Simulator, WorkPool};
 use braid_store::{KeyStore, QuoteStore};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
-use crate::audit::Audit;
-use crate::clock::Clock;
 use crate::config::Config;
-use crate::feed::MarketFeed;
+use crate::health::Uptime;
+use crate::http::auth::Access;
+use crate::http::body::BodyLimit;
 use crate::http::envelope::{REQUEST_ID, envelope, method_not_allowed, not_found, panicked};
 use crate::http::limits::Limits;
+use crate::http::timeout::within;
 use crate::metrics::Metrics;
-use crate::proxy::ProxyWatch;
-use crate::request::Rules;
-use crate::work::{Bounds, WorkPool};
-use crate::{data, flow, metrics, openapi, routes};
+use crate::{data, health, metrics, openapi, swap};
 
-/// Everything a handler needs.
+/// The parts of the service. Each handler takes those that it needs.
+#[derive(Clone, FromRef)]
 pub struct App {
     /// Settings.
-    pub config: Config,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
+    #[from_ref(skip)]
+    pub config: Arc<Config>,
+    /// Makes quotes.
+    pub quoter: Arc<Quoter>,
+    /// Makes transactions of quotes.
+    pub builder: Arc<Builder>,
+    /// The quotes that were given.
+    pub stored: StoredQuotes,
     /// The market.
-    pub feed: Arc<MarketFeed>,
+    pub markets: Markets,
     /// The node, for balances and allowances; without one they are not known.
-    pub node: Option<Node>,
+    pub accounts: Accounts,
     /// What was found at the proxy's address.
     pub proxy: Arc<ProxyWatch>,
-    /// API keys.
-    pub keys: KeyStore,
-    /// Quotes.
-    pub quotes: QuoteStore,
-    /// Calls per minute.
-    pub limits: Limits,
-    /// Threads that solve.
-    pub work: WorkPool,
-    /// Threads that simulate: they wait for the node, which must not hold up solving.
-    pub simulating: WorkPool,
-    /// Requests, counted.
-    pub metrics: Metrics,
-    /// Permit2 nonces that quotes were given lately.
-    pub nonces: flow::nonces::Nonces,
-    /// Blocks' states, for simulations.
-    pub forks: flow::simulation::Forks,
     /// What the self-audit found.
-    pub audit: Audit,
-    /// When the service started, unix milliseconds.
-    pub started_ms: u64,
+    pub audit: Arc<Audit>,
+    /// Threads that solve.
+    pub work: Arc<WorkPool>,
+    /// Simulations, on threads of their own.
+    pub simulator: Arc<Simulator>,
+    /// API keys and calls per minute.
+    pub access: Arc<Access>,
+    /// Largest body that is read.
+    pub body_limit: BodyLimit,
+    /// Requests, counted.
+    pub metrics: Arc<Metrics>,
+    /// Since when the service runs.
+    pub uptime: Uptime,
 }
 
 /// The parts of an [`App`] that its maker chooses.
@@ -76,51 +82,67 @@ pub struct Parts {
 }
 
 impl App {
-    /// An application from its parts.
-    pub fn new(parts: Parts) -> Arc<Self> {
+    /// The service from what its maker chooses.
+    pub fn new(parts: Parts) -> Self {
         let Parts { config, clock, feed, node, keys, quotes } = parts;
         let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
-        let work = WorkPool::new(config.solve_threads, bounds);
+        let work = Arc::new(WorkPool::new(config.solve_threads, bounds));
         let bounds = Bounds { jobs: config.simulation_queue, wait: config.simulation_wait };
-        let simulating = WorkPool::new(config.simulation_threads, bounds);
-        let started_ms = clock.now_ms();
-        Arc::new(Self {
-            config,
-            clock,
-            feed,
-            node,
-            proxy: Arc::default(),
-            metrics: Metrics::default(),
+        let simulator = Arc::new(Simulator::new(node.clone(), config.simulation_threads, bounds));
+        let audit = Arc::new(Audit::new(Arc::clone(&simulator), config.audit));
+        let proxy = Arc::<ProxyWatch>::default();
+        let simulations = Simulations { simulator: Arc::clone(&simulator), proxy: Arc::clone(&proxy) };
+        let ages = MarketAges {
+            degraded_after: config.degraded_after,
+            stale_after: config.stale_after,
+            stale_without_node_after: config.stale_without_node_after,
+        };
+        let markets = Markets { feed, ages };
+        let accounts = Accounts { node, timeout: config.account_timeout };
+        let stored =
+            StoredQuotes { store: Arc::new(quotes), clock: Arc::clone(&clock), memory_ms: config.quote_memory_ms };
+        let limits = SolveLimits { ttl_ms: config.quote_ttl_ms, max_steps: config.max_steps };
+        let quoter = Quoter::new(
+            markets.clone(),
+            Arc::clone(&audit),
+            Solver { threads: Arc::clone(&work), limits },
+            accounts.clone(),
+            simulations.clone(),
+            stored.clone(),
+        );
+        let builder = Builder::new(markets.clone(), Arc::clone(&audit), accounts.clone(), simulations, stored.clone());
+        let access = Access {
             keys,
-            quotes,
-            limits: Limits::default(),
+            anonymous_quotes: config.anonymous_quotes,
+            allowed: config.limits,
+            counted: Limits::default(),
+            clock: Arc::clone(&clock),
+        };
+        Self {
+            quoter: Arc::new(quoter),
+            builder: Arc::new(builder),
+            stored,
+            markets,
+            accounts,
+            proxy,
+            audit,
             work,
-            simulating,
-            nonces: flow::nonces::Nonces::default(),
-            forks: flow::simulation::Forks::default(),
-            audit: Audit::default(),
-            started_ms,
-        })
-    }
-
-    /// Known pools that no quote uses: those that the follower leaves out, and those in quarantine.
-    pub fn unused_pools(&self) -> usize {
-        let held = self.feed.latest().map_or(0, |published| self.audit.quarantine.count(&published.head.market));
-        self.feed.status().left_out + held
-    }
-
-    /// What validation must know.
-    pub fn rules(&self) -> Rules {
-        Rules { proxy: braid_execution::proxy::address() }
+            simulator,
+            access: Arc::new(access),
+            body_limit: BodyLimit(config.body_limit_bytes),
+            metrics: Arc::default(),
+            uptime: Uptime { started_ms: clock.now_ms(), clock },
+            config: Arc::new(config),
+        }
     }
 }
 
 /// The service as one tower of layers: ids and problems outermost, panics innermost.
-pub fn router(app: &Arc<App>) -> Router {
+pub fn router(app: &App) -> Router {
     let routes = Router::new()
-        .route("/v1/quote", post(flow::quote::post))
-        .route("/v1/quote/{quote_id}", get(flow::stored::get))
-        .route("/v1/build", post(flow::build::post))
+        .route("/v1/quote", post(swap::quote))
+        .route("/v1/quote/{quote_id}", get(swap::stored_quote))
+        .route("/v1/build", post(swap::build))
         .route("/v1/chains", get(data::chains::get))
         .route("/v1/protocols", get(data::protocols::get))
         .route("/v1/tokens", get(data::tokens::get))
@@ -131,20 +153,20 @@ pub fn router(app: &Arc<App>) -> Router {
         .route("/metrics", get(metrics::get))
         .route("/openapi.json", get(openapi::get))
         .route("/docs", get(openapi::page))
-        .route("/health", get(routes::health))
-        .route("/ready", get(routes::ready))
+        .route("/health", get(health::health))
+        .route("/ready", get(health::ready))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(Arc::clone(app));
+        .with_state(app.clone());
     routes
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn({
             let limit = app.config.request_timeout;
-            move |request, next| routes::within(limit, request, next)
+            move |request, next| within(limit, request, next)
         }))
         .layer(compression())
         .layer(cors(&app.config.cors_origins))
-        .layer(from_fn_with_state(Arc::clone(app), envelope))
+        .layer(from_fn_with_state(Arc::clone(&app.metrics), envelope))
 }
 
 fn compression() -> CompressionLayer<SizeAbove> {

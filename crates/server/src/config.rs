@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use braid_audit::AuditConfig;
+use braid_quoting::feed::MarketAges;
+
 /// Settings; the defaults are those of the contract.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -60,30 +63,6 @@ pub struct LimitsConfig {
     pub keyed_burst: Option<u32>,
 }
 
-/// The self-audit's budget.
-#[derive(Clone, Copy, Debug)]
-pub struct AuditConfig {
-    /// Pause between two checks of one swap each; zero turns the audit off.
-    pub every: Duration,
-    /// Most checks at one block.
-    pub per_block: u32,
-    /// Longest time that a quote waits for the check of tokens that none before went through.
-    pub first_wait: Duration,
-}
-
-impl AuditConfig {
-    /// Whether anything is checked at all.
-    pub fn is_on(&self) -> bool {
-        self.every != Duration::ZERO && self.per_block != 0
-    }
-}
-
-impl Default for AuditConfig {
-    fn default() -> Self {
-        Self { every: Duration::from_secs(1), per_block: 16, first_wait: Duration::from_millis(1_500) }
-    }
-}
-
 impl Default for LimitsConfig {
     fn default() -> Self {
         Self { reads_per_min: 120, anonymous_quotes_per_min: 10, keyed_per_min: 600, keyed_burst: None }
@@ -93,6 +72,7 @@ impl Default for LimitsConfig {
 impl Default for Config {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let ages = MarketAges::default();
         Self {
             quote_ttl_ms: 120_000,
             quote_memory_ms: 15 * 60_000,
@@ -109,9 +89,9 @@ impl Default for Config {
             simulation_wait: Duration::from_secs(2),
             max_steps: 40,
             cors_origins: Vec::new(),
-            degraded_after: Duration::from_secs(60),
-            stale_after: Duration::from_secs(600),
-            stale_without_node_after: Duration::from_secs(30),
+            degraded_after: ages.degraded_after,
+            stale_after: ages.stale_after,
+            stale_without_node_after: ages.stale_without_node_after,
             audit: AuditConfig::default(),
             shutdown_grace: Duration::from_secs(20),
         }

@@ -1,32 +1,22 @@
-//! The HTTP service: routes, authentication, validation, problem details, readiness.
+//! The HTTP service: routes, authentication, limits, problem details, readiness, the OpenAPI document.
 //!
-//! A request passes, from the outside in: [`http`] (id, problems, limits, keys, body), [`request`] (validation, all mistakes at
-//! once), [`flow`] (market → route → order → answer), and leaves as a [`model`] or a [`problem`]. Solving is pure and runs on the
-//! bounded threads of [`work`]; the market comes from [`feed`], prepared once per block. Behind all that, [`audit`] compares
-//! models with the EVM.
+//! A request passes, from the outside in: [`http`] (id, problems, limits, keys, body), a handler ([`swap`], [`data`], [`health`]), and
+//! what the handler takes of `braid_quoting`: reading the request with all its mistakes at once, and answering it. It leaves as a
+//! model or a problem. Behind all that, `braid_audit` compares models with the EVM.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod app;
-pub mod audit;
-pub mod clock;
 pub mod config;
 pub mod data;
-pub mod feed;
-pub mod flow;
+pub mod health;
 pub mod http;
-pub mod json;
 pub mod metrics;
-pub mod model;
 pub mod openapi;
-pub mod problem;
-pub mod proxy;
-pub mod request;
-pub mod routes;
 pub mod serve;
-pub mod work;
+pub mod swap;
 
 pub use app::{App, Parts, router};
-pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{AuditConfig, Config, LimitsConfig};
-pub use feed::MarketFeed;
+pub use braid_audit::AuditConfig;
+pub use braid_quoting::{Clock, ManualClock, MarketFeed, SystemClock};
+pub use config::{Config, LimitsConfig};
 pub use serve::serve;

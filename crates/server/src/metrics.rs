@@ -8,10 +8,12 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-
+use braid_audit::Audit;
 use braid_ethereum::NodeReport;
-
-use crate::app::App;
+use braid_quoting::MarketFeed;
+use braid_quoting::accounts::Accounts;
+use braid_quoting::feed::Markets;
+use braid_simulation::{Simulator, WorkPool};
 
 /// Upper bounds of the latency histogram, in microseconds.
 const BOUNDS_US: [u64; 10] = [500, 1_000, 2_500, 5_000, 10_000, 20_000, 50_000, 100_000, 500_000, 2_000_000];
@@ -68,10 +70,22 @@ fn seconds(micros: u64) -> f64 {
 /// The handler.
 #[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "service", summary = "Metrics",
     responses((status = 200, description = "For a Prometheus server.", body = String, content_type = "text/plain")))]
-pub async fn get(State(app): State<Arc<App>>) -> Response {
+pub async fn get(
+    State(metrics): State<Arc<Metrics>>,
+    State(accounts): State<Accounts>,
+    State(markets): State<Markets>,
+    State(audit): State<Arc<Audit>>,
+    State(solves): State<Arc<WorkPool>>,
+    State(simulator): State<Arc<Simulator>>,
+) -> Response {
     let mut text = String::new();
+    let reports = accounts.node.map(|node| node.report());
+    let threads = [("solves", &*solves), ("simulations", simulator.threads())];
     // writing to a string does not fail
-    let _ = app.metrics.write(&mut text).and_then(|()| nodes(&app, &mut text)).and_then(|()| market(&app, &mut text));
+    let _ = metrics
+        .write(&mut text)
+        .and_then(|()| reports.map_or(Ok(()), |reports| nodes(&reports, &mut text)))
+        .and_then(|()| market(&markets.feed, &audit, threads, &mut text));
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -79,12 +93,10 @@ pub async fn get(State(app): State<Arc<App>>) -> Response {
 }
 
 /// One series per node and figure; nodes have names that show no more than their host.
-fn nodes(app: &App, text: &mut String) -> std::fmt::Result {
-    let Some(node) = &app.node else { return Ok(()) };
-    let reports = node.report();
+fn nodes(reports: &[NodeReport], text: &mut String) -> std::fmt::Result {
     let mut series = |name: &str, kind: &str, help: &str, value: fn(&NodeReport) -> Option<f64>| -> std::fmt::Result {
         writeln!(text, "# HELP braid_node_{name} {help}\n# TYPE braid_node_{name} {kind}")?;
-        for report in &reports {
+        for report in reports {
             if let Some(value) = value(report) {
                 writeln!(text, "braid_node_{name}{{node=\"{}\"}} {value}", report.name)?;
             }
@@ -104,7 +116,7 @@ fn nodes(app: &App, text: &mut String) -> std::fmt::Result {
     })?;
     let text = &mut *text;
     writeln!(text, "# HELP braid_node_fault 1 for what is the matter with a node.\n# TYPE braid_node_fault gauge")?;
-    for report in &reports {
+    for report in reports {
         if let Some(fault) = &report.fault {
             writeln!(text, "braid_node_fault{{node=\"{}\",fault=\"{}\"}} 1", report.name, fault.name())?;
         }
@@ -112,11 +124,11 @@ fn nodes(app: &App, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn market(app: &App, text: &mut String) -> std::fmt::Result {
+fn market(feed: &MarketFeed, audit: &Audit, threads: [(&str, &WorkPool); 2], text: &mut String) -> std::fmt::Result {
     let mut gauge = |name: &str, help: &str, value: f64| {
         writeln!(text, "# HELP braid_{name} {help}\n# TYPE braid_{name} gauge\nbraid_{name} {value}")
     };
-    let status = app.feed.status();
+    let status = feed.status();
     gauge("market_left_out_pools", "Known pools that quotes do not use.", status.left_out as f64)?;
     gauge("reorganisations", "Reorganisations since the start.", status.reorganisations as f64)?;
     gauge(
@@ -125,19 +137,19 @@ fn market(app: &App, text: &mut String) -> std::fmt::Result {
         f64::from(u8::from(status.store_failing)),
     )?;
     gauge("market_stored_block", "Height of the newest market on disk.", status.stored_block.unwrap_or(0) as f64)?;
-    gauge("quarantined_pools", "Pools that the self-audit set aside.", app.audit.quarantine.records().len() as f64)?;
-    let [agreed, differed, unknown] = app.audit.counts();
+    gauge("quarantined_pools", "Pools that the self-audit set aside.", audit.quarantine.records().len() as f64)?;
+    let [agreed, differed, unknown] = audit.counts();
     gauge("audit_agreed", "Checks since the start in which the EVM paid what the model says.", agreed as f64)?;
     gauge("audit_differed", "Checks since the start in which it did not.", differed as f64)?;
     gauge("audit_unknown", "Checks since the start that could not be made.", unknown as f64)?;
-    gauge("audit_sound_tokens", "Tokens that were found to move as amounts say.", app.audit.tokens.count() as f64)?;
-    let proven = app.audit.guessed.count() as f64;
+    gauge("audit_sound_tokens", "Tokens that were found to move as amounts say.", audit.tokens.count() as f64)?;
+    let proven = audit.guessed.count() as f64;
     gauge("audit_proven_vaults", "Vaults that were named and do what their models say.", proven)?;
-    for (name, pool) in [("solves", &app.work), ("simulations", &app.simulating)] {
+    for (name, pool) in threads {
         gauge(&format!("{name}_waiting"), "Jobs that wait for a thread.", pool.waiting() as f64)?;
         gauge(&format!("{name}_turned_away"), "Jobs turned away because too many waited.", pool.turned_away() as f64)?;
     }
-    let Some(published) = app.feed.latest() else { return Ok(()) };
+    let Some(published) = feed.latest() else { return Ok(()) };
     let head = &published.head;
     gauge("market_block", "Height of the newest market.", head.block().number as f64)?;
     gauge("market_age_seconds", "Time since that block reached us.", head.received_at.elapsed().as_secs_f64())?;

@@ -5,9 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
-use braid_ethereum::Head;
+use braid_audit::Audit;
+use braid_ethereum::{Head, Node};
+use braid_primitives::Address;
+use braid_quoting::StoredQuotes;
+use braid_quoting::feed::Markets;
+use braid_quoting::proxy::{ProxyState, ProxyWatch};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::time::MissedTickBehavior;
 
 use crate::app::{App, router};
 
@@ -19,7 +25,7 @@ const PRUNE_EVERY: Duration = Duration::from_secs(30);
 /// # Errors
 /// When the listener fails.
 pub async fn serve(
-    app: Arc<App>,
+    app: App,
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
@@ -35,7 +41,7 @@ pub async fn serve(
         stop.await;
         stopping.send_replace(true);
     };
-    let pruning = tokio::spawn(prune(Arc::clone(&app)));
+    let pruning = tokio::spawn(prune(app.stored.clone()));
     let service = router(&app).into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(listener, service).with_graceful_shutdown(stop);
     let overdue = async move {
@@ -59,12 +65,12 @@ pub async fn serve(
 }
 
 /// Drops quotes past their time, now and then.
-async fn prune(app: Arc<App>) {
+async fn prune(stored: StoredQuotes) {
     let mut ticks = tokio::time::interval(PRUNE_EVERY);
     loop {
         ticks.tick().await;
-        let app = Arc::clone(&app);
-        let pruned = tokio::task::spawn_blocking(move || app.quotes.prune(app.clock.now_ms())).await;
+        let StoredQuotes { store, clock, .. } = stored.clone();
+        let pruned = tokio::task::spawn_blocking(move || store.prune(clock.now_ms())).await;
         match pruned {
             Ok(Ok(0)) => {}
             Ok(Ok(quotes)) => tracing::debug!(quotes, "dropped old quotes"),
@@ -75,19 +81,33 @@ async fn prune(app: Arc<App>) {
 }
 
 /// Looks for the proxy at every new block until it is there.
-pub async fn watch_proxy(app: Arc<App>, mut heads: watch::Receiver<Option<Arc<Head>>>) {
-    let Some(node) = app.node.clone() else { return };
+pub async fn watch_proxy(proxy: Arc<ProxyWatch>, node: Node, mut heads: watch::Receiver<Option<Arc<Head>>>) {
     loop {
         let block = heads.borrow_and_update().as_ref().map(|head| head.block().hash);
         if let Some(hash) = block {
-            match app.proxy.look(&node, hash).await {
-                Ok(crate::proxy::ProxyState::Deployed) => return,
+            match proxy.look(&node, hash).await {
+                Ok(ProxyState::Deployed) => return,
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "the proxy's code could not be read"),
             }
         }
         if heads.changed().await.is_err() {
             return;
+        }
+    }
+}
+
+/// Audits for as long as the service runs; `doubt` takes pools that should be read again.
+pub async fn keep_auditing(audit: Arc<Audit>, markets: Markets, doubt: mpsc::Sender<Address>) {
+    if !audit.config.is_on() {
+        return;
+    }
+    let mut ticks = tokio::time::interval(audit.config.every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Ok(published) = markets.current() {
+            audit.round(&published.prepared, &published.guessed, &doubt).await;
         }
     }
 }

@@ -1,27 +1,26 @@
 //! `POST /v1/balances` and `POST /v1/allowances`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use braid_execution::approvals::{allowance_calldata, balance_calldata};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::Call;
+use braid_quoting::accounts::Accounts;
+use braid_quoting::feed::Markets;
+use braid_quoting::json::{Item, Object, Reader};
+use braid_quoting::model::Amount;
+use braid_quoting::request::AskedToken;
+use braid_quoting::{Code, Problem};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
-use crate::flow::accounts::word;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::http::body::read_json;
-use crate::json::{Item, Object, Reader};
-use crate::model::Amount;
+use crate::http::body::JsonBody;
+use crate::http::problem::Refusal;
 use crate::openapi::ReadProblems;
 use crate::openapi::requests::{AllowancesBody, BalancesBody};
-use crate::problem::{Code, Problem};
-use crate::request::AskedToken;
 
 /// Most entries in one call.
 const MAX_ENTRIES: usize = 100;
@@ -46,8 +45,12 @@ pub struct Allowances {
 /// Every problem that such a request can have; `NOT_READY` where the node does not answer.
 #[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", request_body = BalancesBody,
     responses((status = 200, description = "What an account holds.", body = Data<Balances>), ReadProblems))]
-pub async fn balances(_: MayRead, State(app): State<Arc<App>>, body: Request<Body>) -> Result<Data<Balances>, Problem> {
-    let body = read_json(body, app.config.body_limit_bytes).await?;
+pub async fn balances(
+    _: MayRead,
+    State(markets): State<Markets>,
+    State(accounts): State<Accounts>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<Balances>, Refusal> {
     let mut r = Reader::default();
     let object = r.object(&body, "", &["chain_id", "owner", "tokens"]);
     let asked = object.and_then(|object| {
@@ -59,7 +62,7 @@ pub async fn balances(_: MayRead, State(app): State<Arc<App>>, body: Request<Bod
     let erc20 = tokens.iter().filter(|token| token.address != NATIVE_ETHER);
     let calls = erc20.map(|token| Call { to: token.address, data: balance_calldata(owner) }).collect();
     let wants_ether = tokens.iter().any(|token| token.address == NATIVE_ETHER);
-    let (words, ether) = read(&app, calls, wants_ether.then_some(owner)).await?;
+    let (words, ether) = read(&markets, &accounts, calls, wants_ether.then_some(owner)).await?;
     let mut words = words.into_iter();
     let mut answer = Balances::default();
     for token in tokens {
@@ -79,10 +82,10 @@ pub async fn balances(_: MayRead, State(app): State<Arc<App>>, body: Request<Bod
     responses((status = 200, description = "What an account allows.", body = Data<Allowances>), ReadProblems))]
 pub async fn allowances(
     _: MayRead,
-    State(app): State<Arc<App>>,
-    body: Request<Body>,
-) -> Result<Data<Allowances>, Problem> {
-    let body = read_json(body, app.config.body_limit_bytes).await?;
+    State(markets): State<Markets>,
+    State(accounts): State<Accounts>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<Allowances>, Refusal> {
     let mut r = Reader::default();
     let object = r.object(&body, "", &["chain_id", "owner", "allowances"]);
     let asked = object.and_then(|object| {
@@ -92,7 +95,7 @@ pub async fn allowances(
     });
     let (owner, pairs) = r.finish(asked)?;
     let calls = pairs.iter().map(|(token, spender)| Call { to: *token, data: allowance_calldata(owner, *spender) });
-    let (words, _) = read(&app, calls.collect(), None).await?;
+    let (words, _) = read(&markets, &accounts, calls.collect(), None).await?;
     let mut answer = Allowances::default();
     for ((token, spender), word) in pairs.into_iter().zip(words) {
         if let Some(amount) = word {
@@ -130,27 +133,12 @@ fn pair(r: &mut Reader, item: &Item<'_>) -> Option<(Address, Address)> {
 
 /// Makes calls at the newest market's block, and reads an account's ether.
 async fn read(
-    app: &App,
+    markets: &Markets,
+    accounts: &Accounts,
     calls: Vec<Call>,
     ether_of: Option<Address>,
 ) -> Result<(Vec<Option<U256>>, Option<U256>), Problem> {
+    let block = markets.current()?.head.block().hash;
     let silent = || Problem::new(Code::NotReady, "the node does not answer").retry_after(2);
-    let block = app.feed.current(&app.config)?.head.block().hash;
-    let node = app.node.as_ref().ok_or_else(silent)?;
-    let ask = async {
-        let words = if calls.is_empty() { Vec::new() } else { node.read(block, calls).await? };
-        let ether = match ether_of {
-            Some(owner) => node.native_balance(block, owner).await.ok(),
-            None => None,
-        };
-        Ok::<_, braid_ethereum::NodeError>((words.into_iter().map(word).collect(), ether))
-    };
-    match tokio::time::timeout(app.config.account_timeout, ask).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "an account could not be read");
-            Err(silent())
-        }
-        Err(_) => Err(silent()),
-    }
+    accounts.words(block, calls, ether_of).await.ok_or_else(silent)
 }

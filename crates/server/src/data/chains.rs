@@ -1,18 +1,15 @@
 //! `GET /v1/chains`.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use braid_primitives::block::SLOT_SECONDS;
 use braid_primitives::{CHAIN_ID, WETH};
+use braid_quoting::feed::{Freshness, Markets};
+use braid_quoting::model::Eip55;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
-use crate::feed::Freshness;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::model::Eip55;
 use crate::openapi::ReadProblems;
 
 /// A chain that is served.
@@ -43,8 +40,8 @@ pub struct Chain {
 /// The handler.
 #[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains",
     responses((status = 200, description = "Chains that are served.", body = Data<Vec<Chain>>), ReadProblems))]
-pub async fn get(_: MayRead, State(app): State<Arc<App>>) -> Data<[Chain; 1]> {
-    let healthy = matches!(app.feed.freshness(&app.config), Freshness::Fresh | Freshness::Aging);
+pub async fn get(_: MayRead, State(markets): State<Markets>) -> Data<[Chain; 1]> {
+    let healthy = matches!(markets.freshness(), Freshness::Fresh | Freshness::Aging);
     Data::new([Chain {
         chain_id: CHAIN_ID,
         name: "Ethereum",

@@ -2,7 +2,6 @@
 
 pub mod accounts;
 pub mod chains;
-pub mod directory;
 pub mod network;
 pub mod prices;
 pub mod protocols;

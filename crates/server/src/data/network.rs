@@ -1,21 +1,20 @@
 //! `GET /v1/network`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use axum::extract::State;
 use braid_primitives::{CHAIN_ID, GasTier};
+use braid_quoting::costs;
+use braid_quoting::feed::Markets;
+use braid_quoting::json::Reader;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Query;
-use crate::app::App;
-use crate::flow::costs;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::json::Reader;
+use crate::http::problem::Refusal;
 use crate::openapi::ReadProblems;
-use crate::problem::Problem;
 
 /// What gas costs in the next block.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -45,11 +44,11 @@ pub struct GasPrice {
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
 #[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
     responses((status = 200, description = "What gas costs in the next block.", body = Data<Network>), ReadProblems))]
-pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Network>, Problem> {
+pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Network>, Refusal> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);
     r.finish(chain)?;
-    let published = app.feed.current(&app.config)?;
+    let published = markets.current()?;
     let price = |tier: GasTier| {
         let fees = costs::fees(&published.head, tier);
         let price =

@@ -1,22 +1,21 @@
 //! `GET /v1/prices`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use axum::extract::State;
+use braid_quoting::feed::Markets;
+use braid_quoting::json::{Item, Json, Reader};
+use braid_quoting::model::BlockRef;
+use braid_quoting::request::AskedToken;
+use braid_quoting::{FieldCode, prices};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Query;
-use crate::app::App;
-use crate::flow::prices;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::json::{Item, Json, Reader};
-use crate::model::BlockRef;
+use crate::http::problem::Refusal;
 use crate::openapi::ReadProblems;
-use crate::problem::{FieldCode, Problem};
-use crate::request::AskedToken;
 
 /// Most addresses in one call.
 const MAX_ADDRESSES: usize = 100;
@@ -39,12 +38,12 @@ pub struct Prices {
 #[utoipa::path(get, operation_id = "prices", path = "/v1/prices", tag = "market", summary = "Prices",
     params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."), ("addresses" = String, Query, description = "1 to 100 tokens, with commas.")),
     responses((status = 200, description = "Prices in dollars and ether.", body = Data<Prices>), ReadProblems))]
-pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Prices>, Problem> {
+pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Prices>, Refusal> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);
     let asked = addresses(&mut r, &query);
     let ((), asked) = r.finish(chain.zip(asked))?;
-    let published = app.feed.current(&app.config)?;
+    let published = markets.current()?;
     let dollars = prices::dollars_per_ether(&published);
     let block = published.head.block();
     let mut answer = Prices {

@@ -1,20 +1,18 @@
 //! `GET /v1/protocols`.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use braid_primitives::CHAIN_ID;
 use braid_protocols::Product;
+use braid_quoting::feed::Markets;
+use braid_quoting::json::Reader;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Query;
-use crate::app::App;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::json::Reader;
+use crate::http::problem::Refusal;
 use crate::openapi::ReadProblems;
-use crate::problem::Problem;
 
 /// A family of products.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -44,11 +42,11 @@ pub struct ProductRow {
 /// `VALIDATION_FAILED` for another chain.
 #[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
     responses((status = 200, description = "Protocols by family.", body = Data<Vec<Family>>), ReadProblems))]
-pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Vec<Family>>, Problem> {
+pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Vec<Family>>, Refusal> {
     let mut reader = Reader::default();
     let chain = query.chain(&mut reader);
     reader.finish(chain)?;
-    let published = app.feed.latest();
+    let published = markets.feed.latest();
     let mut counts = vec![0usize; Product::ALL.len()];
     for pool in published.iter().flat_map(|published| published.head.market.pools()) {
         if let Some(count) = counts.get_mut(pool.product.index()) {

@@ -3,18 +3,19 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use braid_primitives::CHAIN_ID;
+use braid_quoting::json::{Item, Json, Reader};
+use braid_quoting::{Code, FieldCode, Problem};
 
-use crate::json::{Item, Json, Reader};
-use crate::problem::{Code, FieldCode, Problem};
+use crate::http::problem::Refusal;
 
 /// The parameters of a request, in the order written. Unknown ones are left alone.
 #[derive(Clone, Debug, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Query {
-    type Rejection = Problem;
+    type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
         let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
         let pairs = pairs.map_err(|_| Problem::new(Code::ValidationFailed, "the query string cannot be read"))?;
         Ok(Self(pairs.0))

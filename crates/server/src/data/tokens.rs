@@ -1,20 +1,19 @@
 //! `GET /v1/tokens`.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use braid_primitives::{Address, CHAIN_ID, NATIVE_ETHER, is_native_ether};
+use braid_quoting::directory;
+use braid_quoting::feed::Markets;
+use braid_quoting::json::Reader;
+use braid_quoting::model::Eip55;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Query, directory};
-use crate::app::App;
+use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::json::Reader;
-use crate::model::Eip55;
+use crate::http::problem::Refusal;
 use crate::openapi::ReadProblems;
-use crate::problem::Problem;
 
 /// Tokens on one page.
 const DEFAULT_LIMIT: usize = 50;
@@ -72,13 +71,13 @@ pub struct Pagination {
         ("limit" = Option<u32>, Query, description = "1 to 200, default 50.", minimum = 1, maximum = 200),
         ("offset" = Option<u32>, Query, description = "Tokens to pass over.", maximum = 2147483647)),
     responses((status = 200, description = "A page of tokens.", body = Data<Page>), ReadProblems))]
-pub async fn get(_: MayRead, State(app): State<Arc<App>>, query: Query) -> Result<Data<Page>, Problem> {
+pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Page>, Refusal> {
     let mut r = Reader::default();
     let chain = query.chain(&mut r);
     let limit = query.integer(&mut r, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT);
     let offset = query.integer(&mut r, "offset", 0usize, 0, i128::from(i32::MAX));
     let ((), (limit, offset)) = r.finish(chain.zip(limit.zip(offset)))?;
-    let published = app.feed.current(&app.config)?;
+    let published = markets.current()?;
     let tokens = published.head.market.tokens();
     let search = query.get("search").unwrap_or("");
     let found = published.directory().search(tokens, search, &query.list("tags"));

@@ -3,15 +3,29 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use axum::http::request::Parts;
+use braid_quoting::{Clock, Code, Problem};
+use braid_store::{KeyId, KeyStore, KeyTerms};
 
 use super::envelope::Notes;
-use super::limits::{Counted, Quota};
-use braid_store::{KeyId, KeyTerms};
+use super::limits::{Counted, Limits, Quota};
+use super::problem::Refusal;
+use crate::config::LimitsConfig;
 
-use crate::app::App;
-use crate::problem::{Code, Problem};
+/// Who has which key, and how often anybody may call.
+pub struct Access {
+    /// API keys.
+    pub keys: KeyStore,
+    /// Whether callers without a key may quote.
+    pub anonymous_quotes: bool,
+    /// Calls per minute.
+    pub allowed: LimitsConfig,
+    /// The calls so far.
+    pub counted: Limits,
+    /// Tells when a key is over and when a minute is.
+    pub clock: Arc<dyn Clock>,
+}
 
 /// A caller who may quote: a valid key, or nobody's where anonymous quotes are on. One call is counted.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +46,10 @@ enum Presented {
     Invalid,
 }
 
-fn presented(parts: &Parts, app: &App) -> Result<Presented, Problem> {
+fn presented(parts: &Parts, access: &Access) -> Result<Presented, Problem> {
     let Some(value) = parts.headers.get("x-api-key") else { return Ok(Presented::None) };
     let Ok(key) = value.to_str() else { return Ok(Presented::Invalid) };
-    let record = app.keys.check(key, app.clock.now_s())?;
+    let record = access.keys.check(key, access.clock.now_s())?;
     Ok(record.map_or(Presented::Invalid, |record| Presented::Valid(record.id, record.terms)))
 }
 
@@ -57,69 +71,74 @@ fn invalid() -> Problem {
 }
 
 /// What a key may: its own terms, and the service's where it has none.
-fn keyed(app: &App, id: KeyId, terms: KeyTerms) -> (Counted, Quota) {
-    let config = &app.config.limits;
+fn keyed(access: &Access, id: KeyId, terms: KeyTerms) -> (Counted, Quota) {
+    let config = &access.allowed;
     let per_min = terms.per_min.unwrap_or(config.keyed_per_min);
     (Counted::Keyed(id.0), Quota { policy: "keyed", per_min, burst: terms.burst.or(config.keyed_burst) })
 }
 
 /// What nobody in particular may read.
-fn keyless_reads(parts: &Parts, app: &App) -> (Counted, Quota) {
-    let per_min = app.config.limits.reads_per_min;
+fn keyless_reads(parts: &Parts, access: &Access) -> (Counted, Quota) {
+    let per_min = access.allowed.reads_per_min;
     (Counted::Read(address(parts)), Quota { policy: "reads", per_min, burst: None })
 }
 
 /// What nobody in particular may quote.
-fn keyless_quotes(parts: &Parts, app: &App) -> (Counted, Quota) {
-    let per_min = app.config.limits.anonymous_quotes_per_min;
+fn keyless_quotes(parts: &Parts, access: &Access) -> (Counted, Quota) {
+    let per_min = access.allowed.anonymous_quotes_per_min;
     (Counted::AnonymousQuote(address(parts)), Quota { policy: "anonymous-quotes", per_min, burst: None })
 }
 
-fn count(parts: &Parts, app: &App, caller: Counted, quota: Quota) -> Result<(), Problem> {
-    let (standing, allowed) = app.limits.count(caller, quota, app.clock.now_ms());
+fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Result<(), Problem> {
+    let (standing, allowed) = access.counted.count(caller, quota, access.clock.now_ms());
     if let Some(notes) = parts.extensions.get::<Notes>() {
         notes.standing(standing);
     }
     if allowed { Ok(()) } else { Err(standing.exceeded()) }
 }
 
-impl FromRequestParts<Arc<App>> for MayQuote {
-    type Rejection = Problem;
+/// As what a caller is counted and how often it may call, or the problem of a caller who may not.
+type Admission = fn(&Parts, &Access, Presented) -> Result<(Counted, Quota), Problem>;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let (caller, quota) = match presented(parts, app)? {
-            Presented::Valid(id, terms) => keyed(app, id, terms),
-            Presented::None if app.config.anonymous_quotes => keyless_quotes(parts, app),
-            Presented::None => return Err(missing()),
-            Presented::Invalid => return Err(invalid()),
-        };
-        count(parts, app, caller, quota).map(|()| Self)
-    }
+fn admit<S>(parts: &Parts, state: &S, admission: Admission) -> Result<(), Refusal>
+where
+    Arc<Access>: FromRef<S>,
+{
+    let access = Arc::<Access>::from_ref(state);
+    let (caller, quota) = admission(parts, &access, presented(parts, &access)?)?;
+    Ok(count(parts, &access, caller, quota)?)
 }
 
-impl FromRequestParts<Arc<App>> for MayBuild {
-    type Rejection = Problem;
+/// Gives a caller's class the admission that decides on it.
+macro_rules! admitted {
+    ($($class:ident: $admission:expr;)*) => {$(
+        impl<S: Send + Sync> FromRequestParts<S> for $class
+        where
+            Arc<Access>: FromRef<S>,
+        {
+            type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        match presented(parts, app)? {
-            Presented::Valid(id, terms) => {
-                let (caller, quota) = keyed(app, id, terms);
-                count(parts, app, caller, quota).map(|()| Self)
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+                admit(parts, state, $admission).map(|()| Self)
             }
-            Presented::None => Err(missing()),
-            Presented::Invalid => Err(invalid()),
         }
-    }
+    )*};
 }
 
-impl FromRequestParts<Arc<App>> for MayRead {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let (caller, quota) = match presented(parts, app)? {
-            Presented::Valid(id, terms) => keyed(app, id, terms),
-            Presented::None | Presented::Invalid => keyless_reads(parts, app),
-        };
-        count(parts, app, caller, quota).map(|()| Self)
-    }
+admitted! {
+    MayQuote: |parts, access, key| match key {
+        Presented::Valid(id, terms) => Ok(keyed(access, id, terms)),
+        Presented::None if access.anonymous_quotes => Ok(keyless_quotes(parts, access)),
+        Presented::None => Err(missing()),
+        Presented::Invalid => Err(invalid()),
+    };
+    MayBuild: |_, access, key| match key {
+        Presented::Valid(id, terms) => Ok(keyed(access, id, terms)),
+        Presented::None => Err(missing()),
+        Presented::Invalid => Err(invalid()),
+    };
+    MayRead: |parts, access, key| match key {
+        Presented::Valid(id, terms) => Ok(keyed(access, id, terms)),
+        Presented::None | Presented::Invalid => Ok(keyless_reads(parts, access)),
+    };
 }

@@ -1,11 +1,32 @@
 //! Reading a JSON body: its declared type, its size, its shape.
 
 use axum::body::Body;
+use axum::extract::{FromRef, FromRequest};
 use axum::http::{HeaderMap, Request, header};
+use braid_quoting::json::{self, Json};
+use braid_quoting::{Code, Problem};
 use http_body_util::BodyExt as _;
 
-use crate::json::{self, Json};
-use crate::problem::{Code, Problem};
+use super::problem::Refusal;
+
+/// Largest body that is read, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLimit(pub usize);
+
+/// A request's body as JSON.
+#[derive(Debug)]
+pub struct JsonBody(pub Json);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBody
+where
+    BodyLimit: FromRef<S>,
+{
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request<Body>, state: &S) -> Result<Self, Refusal> {
+        Ok(Self(read_json(request, BodyLimit::from_ref(state).0).await?))
+    }
+}
 
 /// How much of a body beyond the limit is read and thrown away, so that a client that is still sending hears the answer
 /// instead of a broken connection.
@@ -15,7 +36,7 @@ const DRAIN_BYTES: usize = 16 << 20;
 ///
 /// # Errors
 /// `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE` or `MALFORMED_JSON`.
-pub async fn read_json(request: Request<Body>, limit_bytes: usize) -> Result<Json, Problem> {
+async fn read_json(request: Request<Body>, limit_bytes: usize) -> Result<Json, Problem> {
     let declared = is_json(request.headers());
     // the body is taken in either way, so that the connection stays usable
     let bytes = read(request.into_body(), limit_bytes).await;

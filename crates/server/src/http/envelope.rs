@@ -7,11 +7,12 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use braid_quoting::{Code, Problem};
 use uuid::Uuid;
 
 use super::limits::Standing;
-use crate::app::App;
-use crate::problem::{Code, Problem};
+use super::problem::{Refusal, render};
+use crate::metrics::Metrics;
 
 /// Header of the request id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -31,7 +32,7 @@ impl Notes {
 }
 
 /// The layer.
-pub async fn envelope(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers().get(REQUEST_ID));
     let method = request.method().clone();
@@ -42,7 +43,7 @@ pub async fn envelope(State(app): State<Arc<App>>, mut request: Request, next: N
     request.extensions_mut().insert(notes.clone());
 
     let mut response = next.run(request).await;
-    let problem = response.extensions_mut().remove::<Problem>();
+    let problem = response.extensions_mut().remove::<Refusal>().map(|Refusal(problem)| problem);
     if let Some(problem) = &problem {
         response = written(problem, response, &path, &id);
     }
@@ -55,7 +56,7 @@ pub async fn envelope(State(app): State<Arc<App>>, mut request: Request, next: N
     }
     let status = response.status().as_u16();
     let code = problem.map_or("", |problem| problem.code.meaning().name);
-    app.metrics.count(&route, status, started.elapsed());
+    metrics.count(&route, status, started.elapsed());
     let took_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     if path == "/health" || path == "/ready" {
         tracing::debug!(%method, path, status, code, took_us, request_id = id, "request");
@@ -67,7 +68,7 @@ pub async fn envelope(State(app): State<Arc<App>>, mut request: Request, next: N
 
 /// The problem's answer with the headers that inner layers have set (CORS, Allow).
 fn written(problem: &Problem, inner: Response, path: &str, id: &str) -> Response {
-    let mut response = problem.render(path, id);
+    let mut response = render(problem, path, id);
     for (name, value) in inner.headers() {
         if *name != axum::http::header::CONTENT_LENGTH && !response.headers().contains_key(name) {
             response.headers_mut().append(name.clone(), value.clone());
@@ -90,17 +91,17 @@ fn request_id(asked: Option<&HeaderValue>) -> String {
 pub fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of unknown kind".into());
-    Problem::internal(format_args!("panic: {text}")).into_response()
+    Refusal(Problem::internal(format_args!("panic: {text}"))).into_response()
 }
 
 /// The answer to a path that does not exist.
-pub async fn not_found() -> Problem {
-    Problem::new(Code::NotFound, "there is nothing at this path")
+pub async fn not_found() -> Refusal {
+    Refusal(Problem::new(Code::NotFound, "there is nothing at this path"))
 }
 
 /// The answer to a method that a path does not take.
-pub async fn method_not_allowed() -> Problem {
-    Problem::new(Code::MethodNotAllowed, "this path does not take this method")
+pub async fn method_not_allowed() -> Refusal {
+    Refusal(Problem::new(Code::MethodNotAllowed, "this path does not take this method"))
 }
 
 #[cfg(test)]

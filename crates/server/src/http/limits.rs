@@ -6,8 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-
-use crate::problem::{Code, Problem};
+use braid_quoting::{Code, Problem};
 
 /// Length of a window.
 const WINDOW_MS: u64 = 60_000;

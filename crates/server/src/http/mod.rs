@@ -4,6 +4,8 @@ pub mod auth;
 pub mod body;
 pub mod envelope;
 pub mod limits;
+pub mod problem;
+pub mod timeout;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};

@@ -15,7 +15,7 @@ use utoipa::{Modify, OpenApi};
 
 pub use problems::{BuildProblems, ProblemBody, ProblemRepeated, QuoteProblems, ReadProblems, StoredProblems};
 
-use crate::{data, flow, routes};
+use crate::{data, health, swap};
 use examples::Shown;
 
 /// The document.
@@ -27,9 +27,9 @@ use examples::Shown;
         license(name = "MIT OR Apache-2.0")
     ),
     paths(
-        flow::quote::post,
-        flow::stored::get,
-        flow::build::post,
+        swap::quote,
+        swap::stored_quote,
+        swap::build,
         data::chains::get,
         data::protocols::get,
         data::tokens::get,
@@ -37,8 +37,8 @@ use examples::Shown;
         data::network::get,
         data::accounts::balances,
         data::accounts::allowances,
-        routes::health,
-        routes::ready,
+        health::health,
+        health::ready,
         crate::metrics::get,
         get
     ),

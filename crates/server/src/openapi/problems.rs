@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use braid_quoting::{Code, FieldCode, FieldError, Problem};
 use serde_json::Value;
 use utoipa::openapi::example::{Example, ExampleBuilder};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::http::problem::{body, status};
 
 /// A problem (RFC 9457).
 #[derive(Clone, Debug, ToSchema)]
@@ -113,7 +114,7 @@ impl IntoResponses for ReadProblems {
 fn responses(groups: &[&[Code]]) -> BTreeMap<String, RefOr<Response>> {
     let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
     for code in groups.iter().copied().flatten() {
-        by_status.entry(code.meaning().status.as_u16().to_string()).or_default().push(*code);
+        by_status.entry(status(*code).as_u16().to_string()).or_default().push(*code);
     }
     let response = |codes: Vec<Code>| {
         let line = |code: &Code| format!("`{}`: {}.", code.meaning().name, code.meaning().title);
@@ -130,8 +131,8 @@ fn responses(groups: &[&[Code]]) -> BTreeMap<String, RefOr<Response>> {
 /// A problem as the service writes it.
 fn example(code: Code) -> Example {
     let (path, problem) = sample(code);
-    let body = problem.body(path, "019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11");
-    ExampleBuilder::new().summary(code.meaning().title).value(Some(body)).build()
+    let value = body(&problem, path, "019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11");
+    ExampleBuilder::new().summary(code.meaning().title).value(Some(value)).build()
 }
 
 /// Where and how each problem meets a client.

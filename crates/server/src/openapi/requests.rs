@@ -1,4 +1,4 @@
-//! Requests in the document. What reads them is `crate::request`, which tells every mistake at once; a test holds the two together.
+//! Requests in the document. What reads them is `braid_quoting::request`, which tells every mistake at once; a test holds the two together.
 #![allow(dead_code, reason = "these types are read by the document's generator alone")]
 
 use utoipa::ToSchema;

@@ -7,10 +7,10 @@ mod named;
 
 use std::sync::Arc;
 
+use braid_audit::{Probe, Verdict};
 use braid_devnet::{Devnet, Options, accounts, tokens};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
 use braid_primitives::{Address, Bytes, U256, WETH};
-use braid_server::audit::Verdict;
 use braid_server::{App, Config, MarketFeed, Parts, SystemClock, router};
 use braid_store::{KeyStore, QuoteStore};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ struct World {
     chain: Devnet,
     follower: FollowerHandle,
     feed: Arc<MarketFeed>,
-    app: Arc<App>,
+    app: App,
     base: String,
     client: reqwest::Client,
     dir: tempfile::TempDir,
@@ -48,7 +48,7 @@ impl World {
             keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
             quotes: QuoteStore::open(dir.path()).unwrap(),
         });
-        app.audit.keep_in(dir.path());
+        app.audit.quarantine.keep_in(dir.path());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(axum::serve(listener, router(&app)).into_future());
@@ -101,12 +101,18 @@ impl World {
             if self.held().len() == held {
                 return;
             }
-            if self.app.audit.turn(&self.app, None).await.is_none() || held < self.held().len() {
+            if self.turn().await.is_none() || held < self.held().len() {
                 // what is held is tried again in a later block
                 self.next_block().await;
             }
         }
         panic!("{} in quarantine, and never {held}", self.held().len());
+    }
+
+    /// Lets the audit make one check.
+    async fn turn(&self) -> Option<(Probe, Verdict)> {
+        let published = self.feed.latest().unwrap();
+        self.app.audit.turn(&published.prepared, &published.guessed, None).await
     }
 
     fn held(&self) -> Vec<Address> {
@@ -166,7 +172,7 @@ async fn what_models_say_of_every_pool_is_what_the_evm_pays() {
     let pools = world.feed.latest().unwrap().head.market.pools().len();
     let (mut agreed, mut unknown) = (0, Vec::new());
     for _ in 1..pools {
-        match world.app.audit.turn(&world.app, None).await.unwrap() {
+        match world.turn().await.unwrap() {
             (_, Verdict::Agrees) => agreed += 1,
             (probe, Verdict::Unknown(why)) => unknown.push((probe, why)),
             (probe, Verdict::Differs(difference)) => panic!("{probe:?}: {difference:?}"),
@@ -288,16 +294,16 @@ async fn every_token_of_the_chain_is_found_sound_those_with_most_pools_first() {
     let world = World::start().await;
     let market = Arc::clone(&world.feed.latest().unwrap().head.market);
     let mut last = usize::MAX;
-    while let Some(token) = world.app.audit.turn_of_token(&world.app).await {
+    while let Some(token) = world.app.audit.turn_of_token(&market).await {
         let pools = market.pools_of(token).len();
         assert!(pools <= last, "{pools} pools after {last}");
         last = pools;
     }
     assert_eq!(world.app.audit.quarantine.records(), []);
     for (id, token) in market.tokens().iter().filter(|(id, _)| !market.pools_of(*id).is_empty()) {
-        let (address, why) = (token.address, world.app.audit.tokens.why(&token.address));
+        let (address, why) = (token.address, world.app.audit.tokens.why(token.address));
         assert!(
-            world.app.audit.is_sound_token(address),
+            world.app.audit.tokens.is_sound(address),
             "{} of {} pools: {why}",
             token.symbol,
             market.pools_of(id).len()

@@ -1,10 +1,10 @@
 //! Vaults that somebody named: quoted once the EVM agreed, set aside where it does not.
 
+use braid_audit::Verdict;
 use braid_devnet::addresses::PUFETH;
 use braid_devnet::{Devnet, Options, accounts};
 use braid_ethereum::FollowerConfig;
 use braid_primitives::{Address, B256, Bytes, U256, WETH};
-use braid_server::audit::Verdict;
 use serde_json::json;
 
 use crate::layer::{Layer, Selector, TRANSFER};
@@ -58,14 +58,14 @@ async fn a_named_vault_is_quoted_once_the_evm_paid_what_its_model_says() {
     assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
     assert!(problem["detail"].as_str().unwrap().contains(&NAMED.to_checksum(None)), "{problem:#}");
 
-    let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
+    let (probe, verdict) = world.turn().await.unwrap();
     assert_eq!((probe.pool, verdict), (NAMED, Verdict::Agrees), "a named vault comes first");
     let call = json!({"to": NAMED, "data": calldata(PREVIEW_DEPOSIT, &[sell.into()])});
     let preview: U256 = world.chain.rpc().get("eth_call", json!([call, "latest"])).await.unwrap();
     let (status, quote) = world.quote(WETH, sell, NAMED).await;
     assert_eq!(status, 200, "{quote:#}");
     assert_eq!(quote["data"]["estimated_outputs"][0]["expected_amount"], preview.to_string(), "{quote:#}");
-    let again = world.app.audit.turn(&world.app, None).await.unwrap();
+    let again = world.turn().await.unwrap();
     assert_eq!((again.0.pool, again.1), (NAMED, Verdict::Agrees), "as any pool that a quote used");
     assert!(world.get("/metrics").await.contains("braid_audit_proven_vaults 1\n"));
 }
@@ -81,7 +81,7 @@ async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
         let moves = Layer { tells_less_since: vec![(preview, 0, now)], ..Layer::default() };
         world.put_over(NAMED, moves).await;
         assert!(world.is_in_the_market(NAMED));
-        let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
+        let (probe, verdict) = world.turn().await.unwrap();
         let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
         assert_eq!(probe.pool, NAMED);
         assert!(difference.why.contains("a preview in 12 s would be"), "{}", difference.why);
@@ -101,7 +101,7 @@ async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
     let honest = world.put_over(NAMED, Layer { refuses: vec![REDEEM], ..Layer::default() }).await;
     world.next_block().await;
     for _ in 0..3 {
-        let (probe, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
+        let (probe, verdict) = world.turn().await.unwrap();
         let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
         assert!(probe.pool == NAMED && difference.why.contains("reverts"), "{}", difference.why);
         assert_eq!(world.held(), [NAMED]);
@@ -125,7 +125,7 @@ async fn a_named_vault_that_gives_back_little_at_once_is_set_aside() {
     let most = units("WETH", 1).to::<u128>();
     world.put_over(NAMED, Layer { refuses_above: vec![(REDEEM, 4, most)], ..Layer::default() }).await;
     world.next_block().await;
-    let (_, verdict) = world.app.audit.turn(&world.app, None).await.unwrap();
+    let (_, verdict) = world.turn().await.unwrap();
     let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
     assert!(difference.why.contains("reverts"), "{}", difference.why);
 }

@@ -10,9 +10,9 @@ use crate::world::{World, token, units};
 async fn the_proxy_is_found_on_the_chain() {
     let world = World::start().await;
     let block = *world.feed.latest().unwrap().head.block();
-    let node = world.app.node.clone().unwrap();
+    let node = world.app.accounts.node.clone().unwrap();
     let found = world.app.proxy.look(&node, block.hash).await.unwrap();
-    assert_eq!(found, braid_server::proxy::ProxyState::Deployed);
+    assert_eq!(found, braid_quoting::proxy::ProxyState::Deployed);
     let empty = world.quote(token("USDC"), units("USDC", 1), token("WETH")).await;
     assert!(empty["warnings"].as_array().unwrap().is_empty());
 }
@@ -20,7 +20,7 @@ async fn the_proxy_is_found_on_the_chain() {
 /// Quotes go on, builds say so, and a simulation puts the proxy's code in its place and says that it did.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_proxy_is_missing_simulations_place_it_and_answers_warn() {
-    use braid_server::proxy::ProxyState;
+    use braid_quoting::proxy::ProxyState;
 
     let mut world = World::start().await;
     let proxy = braid_execution::proxy::address();
@@ -29,7 +29,7 @@ async fn where_the_proxy_is_missing_simulations_place_it_and_answers_warn() {
         world.chain.rpc().call("anvil_setCode", json!([proxy, code])).await.unwrap();
         world.chain.rpc().call("evm_mine", json!([])).await.unwrap();
         world.follow().await;
-        let node = world.app.node.clone().unwrap();
+        let node = world.app.accounts.node.clone().unwrap();
         let block = *world.feed.latest().unwrap().head.block();
         assert_eq!(world.app.proxy.look(&node, block.hash).await.unwrap(), found);
 

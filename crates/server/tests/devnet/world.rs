@@ -16,7 +16,7 @@ pub struct World {
     pub chain: Devnet,
     pub follower: FollowerHandle,
     pub feed: Arc<MarketFeed>,
-    pub app: Arc<App>,
+    pub app: App,
     pub base: String,
     pub client: reqwest::Client,
     _dir: tempfile::TempDir,

@@ -275,7 +275,7 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("../devnet/swaps.rs"),
         include_str!("../devnet/wallets.rs"),
     ];
-    const PROPERTIES: &str = include_str!("../../src/request/properties.rs");
+    const PROPERTIES: &str = include_str!("../../../quoting/src/request/properties.rs");
     let lines = TABLE
         .lines()
         .filter(|line| line.starts_with("| ") && !line.starts_with("| input") && !line.starts_with("| ---"));

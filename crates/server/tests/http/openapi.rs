@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use braid_primitives::WETH;
+use braid_quoting::request::{BUILD_FIELDS, QUOTE_FIELDS};
 use braid_server::openapi;
-use braid_server::request::{BUILD_FIELDS, QUOTE_FIELDS};
 use serde_json::{Value, json};
 
 use crate::support::{Service, USDC, request};
@@ -190,7 +190,7 @@ fn every_call_and_every_problem_has_an_example_that_fits() {
         }
     }
     // these meet clients outside of any documented call
-    for code in braid_server::problem::Code::ALL.map(|code| code.meaning().name) {
+    for code in braid_quoting::Code::ALL.map(|code| code.meaning().name) {
         let elsewhere = ["NOT_FOUND", "METHOD_NOT_ALLOWED"].contains(&code);
         assert!(elsewhere || problems.contains(code), "no call shows {code}");
     }

@@ -1,6 +1,6 @@
 //! More work than the service accepts: told at once, while what was accepted is done.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use braid_server::Config;
 use serde_json::json;
@@ -15,13 +15,13 @@ async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answ
     // a solve that takes as long as the test wants it to
     let (go, gate) = mpsc::channel::<()>();
     let (started, has_started) = oneshot::channel();
-    let app = service.app.clone();
+    let work = Arc::clone(&service.app.work);
     let slow = tokio::spawn(async move {
         let job = move || {
             let _ = started.send(());
             let _ = gate.recv();
         };
-        app.work.run(job).await
+        work.run(job).await
     });
     has_started.await.unwrap();
     let accepted: Vec<_> = (0..2).map(|_| tokio::spawn(service.post("/v1/quote", &request()).send())).collect();

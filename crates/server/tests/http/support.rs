@@ -32,7 +32,7 @@ pub struct Service {
     pub base: String,
     pub clock: Arc<ManualClock>,
     pub feed: Arc<MarketFeed>,
-    pub app: Arc<App>,
+    pub app: App,
     pub dir: Arc<TempDir>,
     pub client: Client,
     stop: Option<oneshot::Sender<()>>,
@@ -121,7 +121,9 @@ impl Service {
         self.task.take().unwrap().await.unwrap().unwrap();
         let Self { app, dir, .. } = self;
         // the last connection lets go of the stores a moment after it is closed
-        while Arc::strong_count(&app) > 1 {
+        let (quotes, keys) = (Arc::downgrade(&app.stored.store), Arc::downgrade(&app.access));
+        drop(app);
+        while quotes.strong_count() + keys.strong_count() > 0 {
             tokio::task::yield_now().await;
         }
         dir

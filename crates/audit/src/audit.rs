@@ -1,0 +1,281 @@
+//! The audit's memory, and its turns.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use braid_market::Market;
+use braid_primitives::{Address, PoolId, TokenId};
+use braid_protocols::Pool;
+use braid_routing::{PoolFilter, Prepared};
+use braid_simulation::Simulator;
+use braid_store::quarantine::TokenAtFault;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::check::{check, check_again, check_both_ways};
+use crate::conduct::{self, Conduct};
+use crate::quarantine::Quarantine;
+use crate::queue::Queue;
+use crate::tokens::{Tokens, unit_swap};
+use crate::vaults::Vaults;
+use crate::verdict::{Difference, Probe, Verdict};
+
+/// The audit's budget.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditConfig {
+    /// Pause between two checks of one swap each; zero turns the audit off.
+    pub every: Duration,
+    /// Most checks at one block.
+    pub per_block: u32,
+    /// Longest time that a quote waits for the check of tokens that none before went through.
+    pub first_wait: Duration,
+}
+
+impl AuditConfig {
+    /// Whether anything is checked at all.
+    pub fn is_on(&self) -> bool {
+        self.every != Duration::ZERO && self.per_block != 0
+    }
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self { every: Duration::from_secs(1), per_block: 16, first_wait: Duration::from_millis(1_500) }
+    }
+}
+
+/// Tokens, and for each the pools to look at before others.
+pub type Wanted = BTreeMap<TokenId, Vec<PoolId>>;
+
+/// What was checked, what was found, and what is to be checked next.
+pub struct Audit {
+    /// How much may be done.
+    pub config: AuditConfig,
+    /// Pools that no quote uses.
+    pub quarantine: Quarantine,
+    /// What is known of tokens.
+    pub tokens: Tokens,
+    /// What is known of guessed pools.
+    pub guessed: Vaults,
+    simulator: Arc<Simulator>,
+    queue: Mutex<Queue>,
+    counts: [AtomicU64; 3],
+    /// The block of the last checks, and how many there were.
+    spent: Mutex<(u64, u32)>,
+}
+
+impl Audit {
+    /// An audit that knows nothing yet, and checks in `simulator`.
+    pub fn new(simulator: Arc<Simulator>, config: AuditConfig) -> Self {
+        Self {
+            config,
+            quarantine: Quarantine::default(),
+            tokens: Tokens::default(),
+            guessed: Vaults::default(),
+            simulator,
+            queue: Mutex::default(),
+            counts: Default::default(),
+            spent: Mutex::default(),
+        }
+    }
+
+    /// Whether anything is checked: it is turned on, and there is a node to take state from.
+    pub fn is_on(&self) -> bool {
+        self.config.is_on() && self.simulator.is_available()
+    }
+
+    /// Notes a swap that a quote makes.
+    pub fn used(&self, probe: Probe) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).used(probe);
+    }
+
+    /// How many checks agreed, differed, and could not be made.
+    pub fn counts(&self) -> [u64; 3] {
+        [0, 1, 2].map(|kind: usize| self.counts.get(kind).map_or(0, |count| count.load(Ordering::Relaxed)))
+    }
+
+    /// Leaves out of a quote what is in quarantine, and those of the market's guessed pools that are not proven; says how many pools.
+    pub fn leave_out(&self, market: &Market, guessed: &[PoolId], filter: &mut PoolFilter) -> u32 {
+        let mut count = self.quarantine.leave_out(market, filter);
+        for (id, pool) in self.guessed.unproven(market, guessed) {
+            if filter.allows(id, pool.product) {
+                filter.exclude_pool(id);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Pools of some tokens that were guessed and are not proven.
+    pub fn unproven_of(&self, market: &Market, guessed: &[PoolId], tokens: &[TokenId]) -> Vec<Address> {
+        let of_them = |pool: &&Pool| tokens.iter().any(|token| pool.coin_index(*token).is_some());
+        let pools = self.guessed.unproven(market, guessed).map(|(_, pool)| pool);
+        pools.filter(of_them).map(|pool| pool.key.contract).collect()
+    }
+
+    /// Checks a swap and then a token, as far as the block's budget goes; `doubt` takes pools that should be read again.
+    pub async fn round(&self, prepared: &Prepared, guessed: &[PoolId], doubt: &mpsc::Sender<Address>) {
+        let block = prepared.market().block().number;
+        if self.may_spend(block) {
+            self.turn(prepared, guessed, Some(doubt)).await;
+        }
+        if self.may_spend(block) {
+            self.turn_of_token(prepared.market()).await;
+        }
+    }
+
+    /// Makes one check: of a guessed pool of which nothing is known, else of the pools in quarantine one that is due, else of the
+    /// queue. `None` when there was nothing to check, or nothing to check with.
+    pub async fn turn(
+        &self,
+        prepared: &Prepared,
+        guessed: &[PoolId],
+        doubt: Option<&mpsc::Sender<Address>>,
+    ) -> Option<(Probe, Verdict)> {
+        if !self.simulator.is_available() {
+            return None;
+        }
+        let market = Arc::clone(prepared.market());
+        let block = *market.block();
+        let guess = self.guessed.next(prepared, guessed, &self.quarantine);
+        let due = guess.is_none().then(|| self.quarantine.due(block.number)).flatten();
+        let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
+        let aside = |pool| self.quarantine.holds(&market, pool) || self.guessed.is_unproven(&market, pool);
+        let probe = guess
+            .or(due)
+            .or_else(|| self.queue.lock().unwrap_or_else(PoisonError::into_inner).next(prepared, aside))?;
+        // one swap does not prove what was guessed, in quarantine or not
+        let proves = self.guessed.is_unproven(&market, probe.pool);
+        if market.pool_id(probe.pool).is_none() {
+            self.quarantine.lift(probe.pool);
+            return None;
+        }
+        let job = {
+            let market = Arc::clone(&market);
+            move |fork: &_| match at_fault {
+                _ if proves => check_both_ways(fork, &market, &probe),
+                Some(token) => check_again(fork, &market, &probe, token),
+                None => check(fork, &market, &probe),
+            }
+        };
+        let checked = self.simulator.run(&block, job).await;
+        let verdict = checked.unwrap_or_else(|unavailable| Verdict::Unknown(unavailable.to_string()));
+        self.guessed.note(&market, probe.pool, &verdict, proves);
+        self.take(probe, &verdict, block.number, doubt);
+        Some((probe, verdict))
+    }
+
+    /// Checks the token with most pools of those that nothing is known of; `None` when there is none.
+    pub async fn turn_of_token(&self, market: &Arc<Market>) -> Option<TokenId> {
+        let token = self.tokens.next(market, &self.quarantine)?;
+        self.check_token(market, token, Vec::new()).await;
+        Some(token)
+    }
+
+    /// Checks tokens side by side; one whose check takes longer than until `deadline` goes on being checked behind the caller.
+    pub async fn check_first(self: &Arc<Self>, market: &Arc<Market>, wanted: Wanted, deadline: Instant) {
+        let block = market.block().number;
+        let due = |token| market.tokens().get(token).is_some_and(|token| self.tokens.0.is_due(&token.address, block));
+        let mut checks = JoinSet::new();
+        for (token, pools) in wanted.into_iter().filter(|(token, _)| due(*token)) {
+            let (audit, market) = (Arc::clone(self), Arc::clone(market));
+            checks.spawn(async move { audit.check_token(&market, token, pools).await });
+        }
+        let all = async { while checks.join_next().await.is_some() {} };
+        if timeout_at(deadline, all).await.is_err() {
+            checks.detach_all();
+        }
+    }
+
+    async fn check_token(&self, market: &Arc<Market>, token: TokenId, pools: Vec<PoolId>) {
+        let Some(address) = market.tokens().get(token).map(|known| known.address) else { return };
+        if !self.simulator.is_available() {
+            return;
+        }
+        let block = *market.block();
+        let job = {
+            let (market, pools) = (Arc::clone(market), pools.clone());
+            move |fork: &_| conduct::of_token(fork, &market, token, &pools)
+        };
+        let conduct = match self.simulator.run(&block, job).await {
+            Ok(Ok(conduct)) => conduct,
+            Ok(Err(error)) => Conduct::Unknown(error.to_string()),
+            Err(unavailable) => Conduct::Unknown(unavailable.to_string()),
+        };
+        match conduct {
+            Conduct::Whole => {
+                self.tokens.0.is_found_sound(address);
+            }
+            Conduct::Unknown(why) => {
+                tracing::debug!(token = %address, why, "a token could not be checked");
+                self.tokens.0.is_not_known(address, why, block.number);
+            }
+            conduct => {
+                let Some(does) = conduct.fault() else { return };
+                let Some(probe) = unit_swap(market, token, &pools) else { return };
+                let why = format!("{address} {does}");
+                let difference = Difference { why, token: Some(TokenAtFault { token: address, does }) };
+                self.tokens.0.is_found_at_fault(&address);
+                self.quarantine.hold(probe, &difference, block.number);
+            }
+        }
+    }
+
+    fn take(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<Address>>) {
+        let kind = match verdict {
+            Verdict::Agrees => {
+                if let Some(token) = self.quarantine.token_of(probe.pool) {
+                    self.tokens.0.is_found_sound(token);
+                }
+                self.quarantine.lift(probe.pool);
+                0
+            }
+            Verdict::Differs(difference) => {
+                if let Some(fault) = &difference.token {
+                    self.tokens.0.is_found_at_fault(&fault.token);
+                }
+                self.quarantine.hold(probe, difference, block);
+                // If it is our state that is wrong, reading the pool again mends it.
+                if let Some(doubt) = doubt {
+                    let _ = doubt.try_send(probe.pool);
+                }
+                1
+            }
+            Verdict::Unknown(why) => {
+                tracing::debug!(pool = %probe.pool, why, "a pool could not be checked");
+                self.quarantine.put_off(probe.pool, block);
+                2
+            }
+        };
+        if let Some(count) = self.counts.get(kind) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the budget allows one more check at a block; counts it.
+    fn may_spend(&self, block: u64) -> bool {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        if spent.0 != block {
+            *spent = (block, 0);
+        }
+        spent.1 += 1;
+        spent.1 <= self.config.per_block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use braid_simulation::Bounds;
+
+    #[test]
+    fn a_block_has_so_many_checks_and_the_next_one_as_many_again() {
+        let simulator = Simulator::new(None, 1, Bounds { jobs: 0, wait: Duration::ZERO });
+        let audit = Audit::new(Arc::new(simulator), AuditConfig { per_block: 2, ..AuditConfig::default() });
+        let spent = [7, 7, 7, 8, 8, 8].map(|block| audit.may_spend(block));
+        assert_eq!(spent, [true, true, false, true, true, false]);
+    }
+}

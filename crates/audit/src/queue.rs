@@ -1,0 +1,100 @@
+//! Which swap is checked next. Pure.
+
+use std::collections::VecDeque;
+
+use braid_primitives::{Address, U256};
+use braid_protocols::Pool;
+use braid_routing::Prepared;
+
+use crate::verdict::Probe;
+
+/// Swaps of quotes that wait to be checked; the oldest are forgotten.
+const RECENT: usize = 256;
+
+/// One check in so many is of the next pool in turn, whether quotes use it or not.
+const ROUND_EVERY: u64 = 4;
+
+/// What a swap of the round sells, in ether, where the token has a price.
+const WORTH_ETHER: f64 = 0.05;
+
+/// Swaps of quotes, and where the round over all pools is.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    recent: VecDeque<Probe>,
+    turn: u64,
+    round: usize,
+}
+
+impl Queue {
+    /// Notes a swap that a quote makes; one of the same pool and coins that still waits is replaced.
+    pub(crate) fn used(&mut self, probe: Probe) {
+        if let Some(waiting) = self.recent.iter_mut().find(|waiting| waiting.is_like(&probe)) {
+            *waiting = probe;
+            return;
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(probe);
+    }
+
+    /// The next swap; pools that are set aside are left out.
+    pub(crate) fn next(&mut self, prepared: &Prepared, aside: impl Fn(Address) -> bool) -> Option<Probe> {
+        self.turn = self.turn.wrapping_add(1);
+        if !self.turn.is_multiple_of(ROUND_EVERY) {
+            while let Some(probe) = self.recent.pop_front() {
+                if !aside(probe.pool) {
+                    return Some(probe);
+                }
+            }
+        }
+        let pools = prepared.market().pools();
+        for _ in 0..pools.len() {
+            let (lap, at) = (self.round / pools.len(), self.round % pools.len());
+            self.round = self.round.wrapping_add(1);
+            let pool = pools.get(at)?;
+            if !pool.product.wraps_ether() && !aside(pool.key.contract) {
+                return Some(of_the_round(prepared, pool, lap));
+            }
+        }
+        None
+    }
+}
+
+/// A small swap of a pool; each lap takes the next pair of its coins.
+pub(crate) fn of_the_round(prepared: &Prepared, pool: &Pool, lap: usize) -> Probe {
+    let coins = pool.coins.len().max(2);
+    let from = lap % coins;
+    let to = (from + 1 + (lap / coins) % (coins - 1)) % coins;
+    let id = pool.coins.get(from).copied();
+    let decimals = id.and_then(|id| prepared.market().tokens().get(id)).map_or(0, |token| token.decimals);
+    let whole = 10_f64.powi(i32::from(decimals));
+    let price = id.and_then(|id| prepared.reference_price(id)).filter(|price| *price > 0.0);
+    let amount = price.map_or(whole / 1_000.0, |price| WORTH_ETHER / price * whole);
+    let amount_in = U256::try_from(amount.clamp(1.0, 1e36)).unwrap_or(U256::ONE);
+    // A pool has at most as many coins as a byte counts.
+    let [coin_in, coin_out] = [from, to].map(|coin| u8::try_from(coin).unwrap_or(0));
+    Probe { pool: pool.key.contract, coin_in, coin_out, amount_in }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(pool: u8, amount: u64) -> Probe {
+        Probe { pool: Address::repeat_byte(pool), coin_in: 0, coin_out: 1, amount_in: U256::from(amount) }
+    }
+
+    #[test]
+    fn a_swap_waits_once_with_its_newest_amount_and_the_oldest_are_forgotten() {
+        let mut queue = Queue::default();
+        queue.used(probe(1, 5));
+        queue.used(probe(1, 6));
+        assert_eq!(queue.recent, [probe(1, 6)]);
+        for index in 0..2 * RECENT as u64 {
+            queue.used(Probe { pool: Address::left_padding_from(&index.to_be_bytes()), ..probe(0, 1) });
+        }
+        assert_eq!(queue.recent.len(), RECENT);
+        assert!(!queue.recent.contains(&probe(1, 6)));
+    }
+}

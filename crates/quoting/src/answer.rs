@@ -1,0 +1,222 @@
+//! The quote's answer, written from its draft.
+
+use braid_execution::{permit2, proxy};
+use braid_primitives::{CHAIN_ID, TokenId, U256};
+use braid_routing::{Certificate, Uncertified};
+
+use crate::accounts::Holdings;
+use crate::clock::rfc3339;
+use crate::draft::Draft;
+use crate::model::{
+    self, Approval, BlockRef, Eip55, EstimatedOutput, FeeConfig, InputEcho, Issues, OutputEcho, Permit2, QuoteAnswer,
+    ReferencePrice, Warning,
+};
+use crate::proxy::ProxyState;
+use crate::shown::Shown;
+use crate::{approvals, costs, path, prices, warnings};
+
+/// The whole answer. `left_out` counts the known pools that the follower leaves out.
+pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> QuoteAnswer {
+    let request = &draft.request;
+    let published = &draft.published;
+    let shown = Shown::by(request);
+    let route = &draft.solution.route;
+    let block = published.head.block();
+    let dollars = request.include_usd_pricing.then(|| prices::dollars_per_ether(published)).flatten();
+    let unread = Holdings::NONE;
+    let holdings = draft.holdings.as_ref().unwrap_or(&unread);
+    let approvals = approvals::for_spender(&draft.order, holdings, proxy::address(), |holding| holding.to_proxy);
+    let total_impact = total_impact_bps(draft);
+    let simulated = draft.simulated.as_ref();
+    let mut notes: Vec<Warning> = Vec::new();
+    notes.extend(warnings::proxy(proxy_state));
+    notes.extend(warnings::impact(total_impact));
+    notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
+    notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
+    notes.extend((!holdings.complete).then(warnings::accounts_unread));
+    notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
+    notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
+    let certificate = certificate(draft, left_out);
+    notes.extend(certificate.as_ref().err().map(warnings::uncertified));
+    QuoteAnswer {
+        quote_id: draft.id,
+        created_at: rfc3339(draft.created_at_ms),
+        expires_at: rfc3339(draft.expires_at_ms),
+        ttl_ms: draft.expires_at_ms.saturating_sub(draft.created_at_ms),
+        block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
+        taker: Eip55(request.taker),
+        recipient: Eip55(request.recipient),
+        inputs: inputs(draft, shown),
+        outputs: outputs(draft, shown),
+        slippage_tolerance_bps: request.slippage_tolerance_bps,
+        estimated_outputs: estimated_outputs(draft, shown, dollars),
+        total_price_impact_bps: total_impact,
+        costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars, partner_fee_ether(draft)),
+        path: path::path(published, route, &draft.gas.step_gas_units, shown),
+        protocols_used: path::protocols_used(published, route),
+        fee_config: fee_config(draft),
+        issues: Issues {
+            balance: approvals::balance_issues(&draft.order, holdings, shown),
+            allowance: approvals::allowance_issues(&approvals),
+            unknown_protocols: draft.unknown_protocols.clone(),
+        },
+        approvals,
+        permit2: permit(draft, holdings),
+        certificate: certificate.ok(),
+        simulation: simulated.map(|simulated| simulated.answer.clone()),
+        warnings: notes,
+        explanation: draft.explanation.clone(),
+    }
+}
+
+fn inputs(draft: &Draft, shown: Shown) -> Vec<InputEcho> {
+    let echo = |entry: &crate::request::InputEntry| InputEcho {
+        chain_id: CHAIN_ID,
+        address: shown.token(entry.token.address),
+        amount: entry.amount.into(),
+    };
+    draft.request.inputs.iter().map(echo).collect()
+}
+
+fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
+    let echo = |entry: &crate::request::OutputEntry| OutputEcho {
+        chain_id: CHAIN_ID,
+        address: shown.token(entry.token.address),
+        ratio_bps: entry.ratio_bps,
+    };
+    draft.request.outputs.iter().map(echo).collect()
+}
+
+/// What all inputs are worth, in ether.
+fn value_given(draft: &Draft) -> Option<f64> {
+    let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
+    inputs.map(|(id, entry)| prices::value_in_ether(&draft.published, *id, entry.amount)).sum()
+}
+
+/// What the partner's fee is worth, in ether; nothing where there is none.
+fn partner_fee_ether(draft: &Draft) -> Option<f64> {
+    let Some(fee) = draft.request.partner_fee else { return Some(0.0) };
+    let value = |id: &TokenId, before: U256, after: U256| {
+        prices::value_in_ether(&draft.published, *id, before.saturating_sub(after))
+    };
+    if fee.on_output {
+        let paid = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).zip(&draft.expected);
+        return paid.map(|((id, paid), left)| value(id, *paid, *left)).sum();
+    }
+    let taken = draft.tokens.inputs.iter().zip(&draft.request.inputs);
+    taken.map(|(id, entry)| value(id, entry.amount, fee.after_input(entry.amount))).sum()
+}
+
+fn asked_shares(draft: &Draft) -> Vec<u16> {
+    draft.request.outputs.iter().map(|output| output.ratio_bps).collect()
+}
+
+fn values_got(draft: &Draft) -> Vec<Option<f64>> {
+    let outputs = draft.tokens.outputs.iter().zip(&draft.expected);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
+}
+
+/// What each output cost of the inputs' value, in ether.
+fn values_spent(draft: &Draft) -> Option<Vec<f64>> {
+    let fee = draft.request.partner_fee;
+    let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
+    let given = inputs.map(|(id, entry)| {
+        let value = prices::value_in_ether(&draft.published, *id, entry.amount)?;
+        Some((*id, fee.map_or(entry.amount, |fee| fee.after_input(entry.amount)), value))
+    });
+    let given = given.collect::<Option<Vec<_>>>()?;
+    Some(prices::value_spent(&draft.solution.route, &given, &draft.tokens.outputs))
+}
+
+fn total_impact_bps(draft: &Draft) -> Option<i64> {
+    let got: Option<f64> = values_got(draft).into_iter().sum();
+    prices::impact_bps(value_given(draft)?, got?)
+}
+
+fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<EstimatedOutput> {
+    let values = values_got(draft);
+    let spent = values_spent(draft);
+    let impact = |index: usize| {
+        let (spent, got) = (spent.as_ref()?.get(index)?, values.get(index).copied().flatten()?);
+        prices::impact_bps(*spent, got)
+    };
+    let shares = prices::shares_bps(&values);
+    let tokens = draft.published.head.market.tokens();
+    let rows = draft.tokens.outputs.iter().zip(&draft.request.outputs).zip(&draft.expected).zip(&draft.order.outputs);
+    let row = |(index, (((id, entry), expected), order)): (usize, _)| {
+        let (id, entry, expected, order): (
+            &braid_primitives::TokenId,
+            &crate::request::OutputEntry,
+            &braid_primitives::U256,
+            &braid_execution::TokenAmount,
+        ) = (id, entry, expected, order);
+        let token = tokens.get(*id);
+        let price = prices::ether_per_token(&draft.published, *id);
+        EstimatedOutput {
+            token: shown.token(entry.token.address),
+            chain_id: CHAIN_ID,
+            symbol: token.map(|token| token.symbol.clone()).unwrap_or_default(),
+            decimals: token.map_or(0, |token| token.decimals),
+            expected_amount: (*expected).into(),
+            minimum_amount: order.amount.into(),
+            ratio_bps: entry.ratio_bps,
+            realized_ratio_bps: shares.get(index).copied().flatten(),
+            reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: format!("{price}") }),
+            price_impact_bps: impact(index),
+            usd_value: dollars.and_then(|rate| Some(rate * values.get(index).copied().flatten()?)),
+        }
+    };
+    rows.enumerate().map(row).collect()
+}
+
+fn fee_config(draft: &Draft) -> FeeConfig {
+    let fee = draft.request.partner_fee;
+    FeeConfig {
+        protocol_fee_bps: 0,
+        partner_fee_bps: fee.map_or(0, |fee| fee.bps),
+        partner_recipient: fee.map(|fee| Eip55(fee.recipient)),
+        partner_fee_on_output: fee.is_some_and(|fee| fee.on_output),
+        pass_positive_slippage_to_user: true,
+    }
+}
+
+fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
+    if !draft.request.include_permit2 {
+        return None;
+    }
+    let data = permit2::typed_data(&draft.order, &draft.program.bytes, &draft.permit)?;
+    Some(Permit2 {
+        contract: Eip55(permit2::ADDRESS),
+        approvals: permit2_approvals(draft, holdings),
+        hash: data.hash,
+        deadline: draft.permit.deadline,
+        eip712: data.eip712,
+    })
+}
+
+fn permit2_approvals(draft: &Draft, holdings: &Holdings) -> Vec<Approval> {
+    approvals::for_spender(&draft.order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
+}
+
+/// The certificate, or why there is none.
+fn certificate(draft: &Draft, left_out: usize) -> Result<model::Certificate, Uncertified> {
+    let Certificate { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } =
+        draft.solution.certificate.clone()?;
+    if !gap_bps.is_finite() {
+        return Err(Uncertified::NoBound);
+    }
+    let set_aside = draft.aside.pools;
+    Ok(model::Certificate {
+        upper_bound_value_wei: upper_bound_value_wei.into(),
+        achieved_value_wei: achieved_value_wei.into(),
+        gap_bps: gap_bps.max(0.0),
+        pools_covered,
+        excluded: model::Excluded {
+            quarantined: left_out + set_aside as usize,
+            standing_arbitrage: excluded.standing_arbitrage,
+            // the router is told of both as one
+            filtered: excluded.filtered.saturating_sub(set_aside),
+            max_hops: excluded.max_hops,
+        },
+    })
+}

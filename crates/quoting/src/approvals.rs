@@ -1,0 +1,60 @@
+//! Approvals and issues from what is known of the taker's holdings.
+
+use braid_execution::approvals::{approval_transactions, requires_zero_reset};
+use braid_execution::{Order, TokenAmount};
+use braid_primitives::{Address, NATIVE_ETHER, U256};
+
+use crate::accounts::{Holding, Holdings};
+use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Eip55};
+use crate::shown::Shown;
+
+/// What a spender must be allowed to take: one entry per ERC-20 input, in order, satisfied or not.
+pub(crate) fn for_spender(
+    order: &Order,
+    holdings: &Holdings,
+    spender: Address,
+    allowance: impl Fn(&Holding) -> Option<U256>,
+) -> Vec<Approval> {
+    let erc20 = inputs(order, holdings).filter(|(input, _)| input.token != NATIVE_ETHER);
+    erc20.map(|(input, holding)| approval(input, spender, allowance(&holding))).collect()
+}
+
+fn inputs<'a>(order: &'a Order, holdings: &'a Holdings) -> impl Iterator<Item = (&'a TokenAmount, Holding)> {
+    let known = holdings.inputs.iter().copied().chain(std::iter::repeat(Holding::default()));
+    order.inputs.iter().zip(known)
+}
+
+fn approval(input: &TokenAmount, spender: Address, current: Option<U256>) -> Approval {
+    let transactions = approval_transactions(input.token, spender, input.amount, current);
+    let call = |to, data| ApprovalCall { to: Eip55(to), data, value: U256::ZERO.into() };
+    Approval {
+        token: Eip55(input.token),
+        spender: Eip55(spender),
+        amount: input.amount.into(),
+        current_allowance: current.map(Into::into),
+        satisfied: current.map(|current| current >= input.amount),
+        requires_zero_reset: requires_zero_reset(input.token),
+        transactions: transactions.into_iter().map(|transaction| call(transaction.to, transaction.data)).collect(),
+    }
+}
+
+/// Inputs that the taker does not hold, as far as that is known.
+pub(crate) fn balance_issues(order: &Order, holdings: &Holdings, shown: Shown) -> Vec<BalanceIssue> {
+    let short = |(input, holding): (&TokenAmount, Holding)| {
+        let actual = holding.balance.filter(|balance| *balance < input.amount)?;
+        Some(BalanceIssue { token: shown.token(input.token), actual: actual.into(), expected: input.amount.into() })
+    };
+    inputs(order, holdings).filter_map(short).collect()
+}
+
+/// The approvals that are known to be missing.
+pub(crate) fn allowance_issues(approvals: &[Approval]) -> Vec<AllowanceIssue> {
+    let missing = |approval: &&Approval| approval.satisfied == Some(false);
+    let issue = |approval: &Approval| AllowanceIssue {
+        token: approval.token,
+        spender: approval.spender,
+        actual: approval.current_allowance.unwrap_or_default(),
+        expected: approval.amount,
+    };
+    approvals.iter().filter(missing).map(issue).collect()
+}

@@ -1,0 +1,237 @@
+//! From a stored quote to a transaction: the stages in order.
+
+use std::sync::Arc;
+
+use braid_audit::Audit;
+use braid_execution::gas::{self, Authorization};
+use braid_execution::{Order, execute_calldata, execute_with_permit2_calldata, permit2, proxy};
+use braid_primitives::{Address, Bytes, CHAIN_ID, TokenId, U256};
+use braid_routing::Route;
+
+use crate::accounts::{self, Accounts, Holdings};
+use crate::clock::Clock;
+use crate::feed::{Markets, Published};
+use crate::model::{BuildAnswer, BuiltOutput, Eip55, Issues, Quantity, RpcTransaction, Transaction};
+use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::proxy::ProxyState;
+use crate::request::BuildRequest;
+use crate::shown::Shown;
+use crate::simulation::Simulations;
+use crate::stored::{Plan, StoredQuotes};
+use crate::{approvals, costs, reprice, signature, warnings};
+
+/// How long a transaction may run when the request names no deadline, in seconds after the later of clock and head.
+const DEADLINE_S: u64 = 600;
+
+/// Makes transactions of quotes.
+pub struct Builder {
+    clock: Arc<dyn Clock>,
+    markets: Markets,
+    audit: Arc<Audit>,
+    accounts: Accounts,
+    simulations: Simulations,
+    stored: StoredQuotes,
+}
+
+impl Builder {
+    /// A builder from the parts that it uses.
+    pub fn new(
+        markets: Markets,
+        audit: Arc<Audit>,
+        accounts: Accounts,
+        simulations: Simulations,
+        stored: StoredQuotes,
+    ) -> Self {
+        Self { clock: Arc::clone(&stored.clock), markets, audit, accounts, simulations, stored }
+    }
+
+    /// Turns a quote into a transaction on the newest market.
+    ///
+    /// # Errors
+    /// Every problem that a valid request can have.
+    pub async fn build(&self, request: BuildRequest) -> Result<BuildAnswer, Problem> {
+        let plan = self.stored.open(request.quote_id).await?.plan;
+        let published = self.markets.current()?;
+        let block = published.head.block();
+        if plan.steps.iter().any(|step| self.audit.quarantine.holds(&published.head.market, step.pool)) {
+            let detail = "a pool of the quote no longer does what its model says; ask for a new quote";
+            return Err(Problem::new(Code::QuoteStale, detail));
+        }
+        let (route, expected) = revalidate(&published, &plan)?;
+        let now_s = self.clock.now_s().max(block.timestamp);
+        let order = Order { deadline: deadline(now_s, &plan, &request)?, ..plan.order.clone() };
+
+        let simulator = &self.simulations.simulator;
+        let verified = match &request.permit2_signature {
+            Some(bytes) => Some(signature::verify(&self.accounts, simulator, block, &plan, bytes).await?),
+            None => None,
+        };
+        let seen = self.holdings(&published, &plan, verified.is_some()).await;
+        let nonce_used = seen.nonce_words.iter().flatten().any(|word| permit2::nonce_is_used(*word, plan.permit.nonce));
+        let holdings = plan.check_allowances.then_some(seen);
+
+        let signature = verified.as_ref().map(|verified| &verified.signature);
+        let mut transaction = transaction(&published, &plan, &order, &route, signature)?;
+        let mut simulated = None;
+        if request.simulate {
+            let shown = Shown::with_ether(plan.ether_shown_as);
+            let seen = self.simulations.of_build(block, &transaction, &order, shown).await;
+            if let Some(measured) = seen.gas {
+                transaction.gas = measured.limit();
+            }
+            simulated = Some(seen);
+        }
+
+        let proxy_state = self.simulations.proxy.state();
+        let mut answer = answer(proxy_state, &request, &plan, &order, &holdings, &expected, transaction);
+        answer.warnings.extend(verified.and_then(|verified| verified.warning));
+        answer.warnings.extend(nonce_used.then(warnings::nonce_used));
+        if let Some(simulated) = simulated {
+            answer.simulation = Some(simulated.answer);
+            answer.warnings.extend(simulated.warning);
+        }
+        Ok(answer)
+    }
+
+    /// What the taker holds, where the quote asked for it, and whether the nonce of a signature was used.
+    async fn holdings(&self, published: &Published, plan: &Plan, signed: bool) -> Holdings {
+        if !plan.check_allowances && !signed {
+            return Holdings::NONE;
+        }
+        let tokens = if plan.check_allowances { accounts::tokens(&plan.order) } else { Vec::new() };
+        let nonces: &[U256] = if signed { &[plan.permit.nonce] } else { &[] };
+        self.accounts.read(published.head.block().hash, plan.taker, &tokens, nonces).await
+    }
+}
+
+/// The route on the newest market, and what it pays there after fees.
+fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), Problem> {
+    let stale = |detail: String| Problem::new(Code::QuoteStale, format!("{detail}; ask for a new quote"));
+    let market = &published.head.market;
+    let token = |address: Address| {
+        market.tokens().id(address).ok_or_else(|| stale("a token of the quote is gone from the market".into()))
+    };
+    let order = &plan.order;
+    let inputs = order.inputs.iter().map(|input| Ok((token(input.token)?, order.input_after_fee(input))));
+    let inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
+    let outputs = order.outputs.iter().map(|output| token(output.token)).collect::<Result<Vec<_>, _>>()?;
+    let at = market.block().next();
+    let route =
+        reprice::reprice(market, &at, &plan.steps, &inputs, &outputs).map_err(|error| stale(error.to_string()))?;
+    let after_fee = |amount: &U256| order.partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
+    let arrives = |(token, amount): (&TokenId, &U256)| {
+        braid_routing::arrives(market, &route, &at, *token, (*amount, after_fee(amount)))
+    };
+    let expected: Vec<U256> = outputs.iter().zip(&route.amounts_out).map(arrives).collect();
+    for (output, amount) in order.outputs.iter().zip(&expected) {
+        if *amount < output.amount {
+            let token = output.token.to_checksum(None);
+            let minimum = output.amount;
+            return Err(stale(format!("the newest market pays {amount} of {token}, the quote's minimum is {minimum}")));
+        }
+    }
+    Ok((route, expected))
+}
+
+/// The last second at which the transaction may run. `now_s` is the later of clock and head.
+fn deadline(now_s: u64, plan: &Plan, request: &BuildRequest) -> Result<u64, Problem> {
+    let wrong =
+        |detail: String| Problem::invalid(vec![FieldError::new("/deadline", FieldCode::DeadlineInvalid, detail)]);
+    let asked = request.deadline_s;
+    if let Some(asked) = asked.filter(|asked| *asked <= now_s) {
+        return Err(wrong(format!("the deadline {asked} is over; it is {now_s} now")));
+    }
+    if request.permit2_signature.is_none() {
+        return Ok(asked.unwrap_or_else(|| now_s.saturating_add(DEADLINE_S)));
+    }
+    let signed = plan.order.deadline;
+    match asked {
+        Some(asked) if asked != signed => Err(wrong(format!("the signature binds the deadline {signed}, got {asked}"))),
+        _ => Ok(signed),
+    }
+}
+
+fn transaction(
+    published: &Published,
+    plan: &Plan,
+    order: &Order,
+    route: &Route,
+    signature: Option<&Bytes>,
+) -> Result<Transaction, Problem> {
+    let program = &plan.program;
+    let (data, authorization) = match signature {
+        Some(signature) => {
+            let data = execute_with_permit2_calldata(order, &program.bytes, &plan.permit, signature);
+            (data, Authorization::Permit2)
+        }
+        None => (execute_calldata(order, &program.bytes), Authorization::Allowance),
+    };
+    let fees = costs::fees(&published.head, plan.gas_priority);
+    let gas = gas::estimate(&published.head.market, route, order, program, plan.taker, authorization)
+        .map_err(Problem::internal)?;
+    Ok(Transaction {
+        chain_id: CHAIN_ID,
+        kind: 2,
+        from: Eip55(plan.taker),
+        to: Eip55(proxy::address()),
+        data,
+        value: Quantity(order.value_wei()),
+        gas: gas.gas_limit,
+        max_fee_per_gas: fees.max_fee_per_gas,
+        max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+    })
+}
+
+fn answer(
+    proxy_state: ProxyState,
+    request: &BuildRequest,
+    plan: &Plan,
+    order: &Order,
+    holdings: &Option<Holdings>,
+    expected: &[U256],
+    transaction: Transaction,
+) -> BuildAnswer {
+    let shown = Shown::with_ether(plan.ether_shown_as);
+    let unread = Holdings::NONE;
+    let holdings = holdings.as_ref().unwrap_or(&unread);
+    let signed = request.permit2_signature.is_some();
+    let approvals = if signed {
+        approvals::for_spender(order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
+    } else {
+        approvals::for_spender(order, holdings, proxy::address(), |holding| holding.to_proxy)
+    };
+    let mut notes: Vec<_> = warnings::proxy(proxy_state).into_iter().collect();
+    notes.extend((!holdings.complete).then(warnings::accounts_unread));
+    let outputs = order.outputs.iter().zip(expected);
+    BuildAnswer {
+        quote_id: request.quote_id,
+        rpc_transaction: RpcTransaction::from(&transaction),
+        transaction,
+        authorization: authorization(order, signed),
+        deadline: order.deadline,
+        estimated_outputs: outputs
+            .map(|(output, expected)| BuiltOutput {
+                token: shown.token(output.token),
+                chain_id: CHAIN_ID,
+                expected_amount: (*expected).into(),
+                minimum_amount: output.amount.into(),
+            })
+            .collect(),
+        issues: Issues {
+            balance: approvals::balance_issues(order, holdings, shown),
+            allowance: approvals::allowance_issues(&approvals),
+            unknown_protocols: Vec::new(),
+        },
+        approvals,
+        simulation: None,
+        warnings: notes,
+    }
+}
+
+fn authorization(order: &Order, signed: bool) -> &'static str {
+    match (signed, order.erc20_inputs().next()) {
+        (true, _) => "permit2",
+        (false, Some(_)) => "allowance",
+        (false, None) => "native",
+    }
+}

@@ -1,0 +1,59 @@
+//! Gas: fees per unit, totals, and where the units go.
+
+use braid_ethereum::Head;
+use braid_execution::fees::{Fees, base_fee_after_full_blocks, full_blocks_outlived};
+use braid_execution::gas::GasEstimate;
+use braid_primitives::{GasTier, U256};
+
+use crate::model::{CostStep, Costs};
+use crate::path::step_id;
+
+/// What a unit of gas costs in the block after a head, by tier.
+pub fn fees(head: &Head, tier: GasTier) -> Fees {
+    let base_fee_per_gas = head.fees.next_base_fee_per_gas_wei;
+    let max_priority_fee_per_gas = head.fees.priority_fee_wei(tier);
+    let later = base_fee_after_full_blocks(base_fee_per_gas, full_blocks_outlived(tier));
+    Fees { max_priority_fee_per_gas, max_fee_per_gas: later.saturating_add(max_priority_fee_per_gas), base_fee_per_gas }
+}
+
+/// What gas is expected to cost in all, in wei.
+pub fn cost_wei(gas: &GasEstimate, fees: &Fees) -> U256 {
+    U256::from(gas.total_gas_units).saturating_mul(U256::from(fees.expected_per_gas()))
+}
+
+/// The costs as the answer shows them; `partner_fee_ether` is what the integrator's fee is worth.
+pub fn costs(
+    gas: &GasEstimate,
+    fees: &Fees,
+    tier: GasTier,
+    dollars_per_ether: Option<f64>,
+    partner_fee_ether: Option<f64>,
+) -> Costs {
+    let cost_wei = cost_wei(gas, fees);
+    let dollars = dollars_per_ether.map(|rate| rate * f64::from(cost_wei) / 1e18);
+    let fee_dollars = dollars_per_ether.zip(partner_fee_ether).map(|(rate, fee)| rate * fee);
+    let max_cost_wei = U256::from(gas.gas_limit).saturating_mul(U256::from(fees.max_fee_per_gas));
+    Costs {
+        gas_priority: tier.name(),
+        total_gas_units: gas.total_gas_units,
+        gas_limit: gas.gas_limit,
+        base_fee_per_gas: fees.base_fee_per_gas,
+        max_fee_per_gas: fees.max_fee_per_gas,
+        max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+        gas_cost_wei: cost_wei.into(),
+        max_gas_cost_wei: max_cost_wei.into(),
+        gas_cost_usd: dollars,
+        total_cost_usd: dollars.zip(fee_dollars).map(|(gas, fee)| gas + fee),
+        breakdown: breakdown(gas),
+    }
+}
+
+/// One part per step, and one for what surrounds them: together the total.
+fn breakdown(gas: &GasEstimate) -> Vec<CostStep> {
+    let steps = gas.step_gas_units.iter().enumerate();
+    let mut parts: Vec<CostStep> =
+        steps.map(|(index, gas_units)| CostStep { step: step_id(index), gas_units: *gas_units }).collect();
+    let in_steps: u64 = gas.step_gas_units.iter().sum();
+    parts.push(CostStep { step: "transaction".into(), gas_units: gas.total_gas_units.saturating_sub(in_steps) });
+    parts
+}

@@ -1,0 +1,106 @@
+//! The tokens of a market as people look for them: best known first, copies of a known symbol told apart.
+
+use std::collections::HashMap;
+
+use braid_market::Tokens;
+use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId, WETH, address, is_native_ether};
+use braid_routing::Prepared;
+
+/// Stablecoins that track the dollar: USDC, USDT, DAI, PYUSD, USDS, FRAX.
+const STABLECOINS: [Address; 6] = [
+    address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
+    address!("dAC17F958D2ee523a2206206994597C13D831ec7"),
+    address!("6B175474E89094C44Da98b954EedeAC495271d0F"),
+    address!("6c3ea9036406852006290770BEdFcAbA0e23A0e8"),
+    address!("dC035D45d973E3EC169d2276DDab16f1e407384F"),
+    address!("853d955aCEf822Db058eb8505911ED77F175b99e"),
+];
+
+/// A token and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The token.
+    pub id: TokenId,
+    /// Pools between tokens that are all deep enough to have a reference price; 0 for a copy of a better known token's symbol.
+    pub pool_count: usize,
+}
+
+/// Every token, best known first. Made once per block, when first asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    entries: Vec<Entry>,
+}
+
+impl Directory {
+    /// The directory of a market.
+    pub fn new(prepared: &Prepared) -> Self {
+        let tokens = prepared.market().tokens();
+        let mut entries: Vec<Entry> =
+            tokens.iter().map(|(id, _)| Entry { id, pool_count: pool_count(prepared, id) }).collect();
+        if let [ether, wrapped, ..] = entries.as_mut_slice() {
+            // ether trades wherever wrapped ether does
+            ether.pool_count = wrapped.pool_count;
+        }
+        entries.sort_by_key(|entry| (std::cmp::Reverse(entry.pool_count), entry.id));
+        zero_copies(&mut entries, tokens);
+        entries.sort_by_key(|entry| (std::cmp::Reverse(entry.pool_count), entry.id));
+        Self { entries }
+    }
+
+    /// The tokens that a person may mean, best first: exact symbols before parts of symbols and names.
+    pub fn search<'a>(&self, tokens: &'a Tokens, text: &str, tags: &[&str]) -> Vec<(Entry, &'a Token)> {
+        let text = text.to_lowercase();
+        let address =
+            text.parse::<Address>().ok().map(|found| if is_native_ether(found) { NATIVE_ETHER } else { found });
+        let rank = |token: &Token| -> Option<u8> {
+            match address {
+                Some(address) => (token.address == address).then_some(0),
+                None if token.symbol.to_lowercase() == text => Some(0),
+                None => (token.symbol.to_lowercase().contains(&text) || token.name.to_lowercase().contains(&text))
+                    .then_some(1),
+            }
+        };
+        let tagged = |token: &Token| tags.is_empty() || self::tags(token.address).iter().any(|tag| tags.contains(tag));
+        let known = self.entries.iter().filter_map(|entry| Some((*entry, tokens.get(entry.id)?)));
+        let mut found: Vec<_> = known
+            .filter(|(_, token)| tagged(token))
+            .filter_map(|(entry, token)| Some((rank(token)?, entry, token)))
+            .collect();
+        found.sort_by_key(|(rank, ..)| *rank);
+        found.into_iter().map(|(_, entry, token)| (entry, token)).collect()
+    }
+}
+
+/// What a token is, in words to filter by.
+pub fn tags(token: Address) -> Vec<&'static str> {
+    let mut tags = Vec::new();
+    if token == NATIVE_ETHER {
+        tags.push("native");
+    }
+    if token == WETH {
+        tags.push("wrapped_native");
+    }
+    if STABLECOINS.contains(&token) {
+        tags.push("stablecoin");
+    }
+    tags
+}
+
+fn pool_count(prepared: &Prepared, id: TokenId) -> usize {
+    let market = prepared.market();
+    let priced = |coin: &TokenId| prepared.reference_price(*coin).is_some();
+    let pools = market.pools_of(id).iter().filter_map(|pool| market.pool(*pool));
+    pools.filter(|pool| pool.coins.iter().all(priced)).count()
+}
+
+/// Of several tokens with one symbol only the best known keeps its count.
+fn zero_copies(entries: &mut [Entry], tokens: &Tokens) {
+    let mut first: HashMap<String, TokenId> = HashMap::new();
+    for entry in entries {
+        let Some(token) = tokens.get(entry.id) else { continue };
+        let known = first.entry(token.symbol.to_lowercase()).or_insert(entry.id);
+        if *known != entry.id {
+            entry.pool_count = 0;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A quote on its way from the question to the answer.
+
+use std::sync::Arc;
+
+use braid_execution::fees::Fees;
+use braid_execution::gas::GasEstimate;
+use braid_execution::{Order, Permit, Program};
+use braid_primitives::{Address, U256};
+use braid_routing::{PoolFilter, Solution};
+use uuid::Uuid;
+
+use crate::accounts::Holdings;
+use crate::feed::Published;
+use crate::model::Explanation;
+use crate::request::QuoteRequest;
+use crate::resolve::Tokens;
+use crate::simulation::Simulated;
+
+/// What a solve is of.
+#[derive(Debug)]
+pub struct Asked {
+    /// The market.
+    pub published: Arc<Published>,
+    /// The request.
+    pub request: QuoteRequest,
+    /// Its tokens in the market.
+    pub tokens: Tokens,
+    /// Names the quote.
+    pub id: Uuid,
+    /// Unix milliseconds.
+    pub created_at_ms: u64,
+}
+
+/// What is left out of a quote whatever it asks for.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    /// The pools.
+    pub filter: PoolFilter,
+    /// How many they are.
+    pub pools: u32,
+    /// Tokens that could not be checked, and why.
+    pub unchecked: Vec<(Address, String)>,
+}
+
+/// Everything that is known of a quote when its answer is written.
+#[derive(Debug)]
+pub struct Draft {
+    /// Names the quote.
+    pub id: Uuid,
+    /// Unix milliseconds.
+    pub created_at_ms: u64,
+    /// Unix milliseconds.
+    pub expires_at_ms: u64,
+    /// What was asked.
+    pub request: QuoteRequest,
+    /// The market.
+    pub published: Arc<Published>,
+    /// The request's tokens.
+    pub tokens: Tokens,
+    /// Names that no protocol has.
+    pub unknown_protocols: Vec<String>,
+    /// What is left out.
+    pub aside: Aside,
+    /// The route.
+    pub solution: Solution,
+    /// What each output pays after fees.
+    pub expected: Vec<U256>,
+    /// What the proxy enforces.
+    pub order: Order,
+    /// What the proxy runs.
+    pub program: Program,
+    /// The terms of the Permit2 message.
+    pub permit: Permit,
+    /// Units of gas.
+    pub gas: GasEstimate,
+    /// Wei per unit.
+    pub fees: Fees,
+    /// What the taker holds, where asked for.
+    pub holdings: Option<Holdings>,
+    /// What a simulation saw, where asked for.
+    pub simulated: Option<Simulated>,
+    /// Why this route, where asked for.
+    pub explanation: Option<Explanation>,
+}
+
+impl Draft {
+    /// The question again, for another answer.
+    pub fn into_asked(self) -> Asked {
+        let Self { published, request, tokens, id, created_at_ms, .. } = self;
+        Asked { published, request, tokens, id, created_at_ms }
+    }
+}

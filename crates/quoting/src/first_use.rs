@@ -1,0 +1,117 @@
+//! A quote goes through no token that was not checked: those of its route that were not are checked while it waits, and left
+//! out where they are at fault or could not be checked in time.
+
+use std::sync::Arc;
+
+use braid_audit::{Audit, Wanted};
+use braid_primitives::{Address, TokenId};
+use braid_routing::PoolFilter;
+use tokio::time::Instant;
+
+use crate::draft::{Aside, Draft};
+use crate::feed::Published;
+use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::request::QuoteRequest;
+use crate::resolve;
+use crate::solve::Solver;
+
+/// How often another route is looked for; the last one is of checked tokens alone.
+const ROUTES: usize = 3;
+
+/// What is left out of quotes, and why.
+pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
+    let mut filter = PoolFilter::default();
+    let pools = audit.leave_out(&published.head.market, &published.guessed, &mut filter);
+    Aside { filter, pools, unchecked: Vec::new() }
+}
+
+/// A quote that finds no route says which vaults of its tokens wait for their check, or failed it.
+pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Published, tokens: &[TokenId]) -> Problem {
+    let waiting = audit.unproven_of(&published.head.market, &published.guessed, tokens);
+    if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
+        let names: Vec<String> = waiting.iter().map(|pool| pool.to_checksum(None)).collect();
+        problem.detail = format!("{}; excluded, pending EVM verification: {}", problem.detail, names.join(", "));
+    }
+    problem
+}
+
+/// Returns the tokens of a draft's route whose transfers are not verified yet; none where the service does not check.
+fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
+    let mut wanted = Wanted::new();
+    if !audit.is_on() {
+        return wanted;
+    }
+    let known = draft.published.head.market.tokens();
+    for step in &draft.solution.route.steps {
+        for token in [step.token_in, step.token_out] {
+            if known.get(token).is_some_and(|token| !audit.tokens.is_sound(token.address)) {
+                wanted.entry(token).or_default().push(step.pool);
+            }
+        }
+    }
+    wanted
+}
+
+/// A draft whose route goes through checked tokens alone: the one given where it does, else one of another route.
+///
+/// # Errors
+/// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be checked; what a solve can end with.
+pub(crate) async fn settle(mut draft: Draft, audit: &Arc<Audit>, solver: &Solver) -> Result<Draft, Problem> {
+    let deadline = Instant::now() + audit.config.first_wait;
+    let mut left_out: Vec<(Address, String)> = Vec::new();
+    for route in 1..=ROUTES {
+        let wanted = unknown(audit, &draft);
+        if wanted.is_empty() {
+            break;
+        }
+        let published = Arc::clone(&draft.published);
+        let market = Arc::clone(&published.head.market);
+        audit.check_first(&market, wanted.clone(), deadline).await;
+        let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
+        let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
+        if unsound.is_empty() {
+            break;
+        }
+        resolve::check_faults(&audit.quarantine, &draft.request)?;
+        let unchecked = unsound.iter().filter(|(_, token)| audit.quarantine.fault_of(*token).is_none());
+        left_out.extend(unchecked.map(|(_, token)| (*token, audit.tokens.why(*token))));
+        check_unchecked(&left_out, &draft.request)?;
+        let mut aside = aside(audit, &published);
+        for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)) {
+            aside.filter.exclude_pool(*pool);
+        }
+        if route == ROUTES || Instant::now() >= deadline {
+            audit.tokens.leave_out_unknown(&market, &mut aside.filter);
+        }
+        let places = (0..).map(braid_primitives::PoolId).zip(market.pools());
+        let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();
+        aside.pools = u32::try_from(pools).unwrap_or(u32::MAX);
+        aside.unchecked.clone_from(&left_out);
+        draft = solver.solve(draft.into_asked(), aside).await.map_err(|problem| told(problem, &left_out))?;
+    }
+    Ok(draft)
+}
+
+/// Tokens of a request that could not be checked cannot be quoted.
+fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Result<(), Problem> {
+    let inputs = request.inputs.iter().map(|entry| entry.token).enumerate().map(|place| ("inputs", place));
+    let outputs = request.outputs.iter().map(|entry| entry.token).enumerate().map(|place| ("outputs", place));
+    let mut errors = Vec::new();
+    for (side, (index, token)) in inputs.chain(outputs) {
+        if let Some((_, why)) = left_out.iter().find(|(address, _)| *address == token.address) {
+            let shown = token.shown.to_checksum(None);
+            let detail = format!("{shown} is excluded because its transfers could not be verified, try again: {why}");
+            errors.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenUnsupported, detail));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+}
+
+/// A problem that may come of what was left out says what that was.
+fn told(mut problem: Problem, left_out: &[(Address, String)]) -> Problem {
+    if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !left_out.is_empty() {
+        let names: Vec<String> = left_out.iter().map(|(token, _)| token.to_checksum(None)).collect();
+        problem.detail = format!("{}; excluded because unverified: {}", problem.detail, names.join(", "));
+    }
+    problem
+}

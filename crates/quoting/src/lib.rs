@@ -1,0 +1,43 @@
+//! What a quote and a build are; nothing here knows HTTP.
+//!
+//! A body is parsed by [`json`] and read by [`request`], which reports every wrong field at once. [`quote`] and [`build`] each walk one
+//! request through the stages, in order, in one file; each stage is a module that takes what it needs and knows nothing of the
+//! stages after it. What comes out is a [`model`] or a [`problem`]. The market comes from [`feed`], prepared once per block.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
+
+pub mod accounts;
+mod answer;
+mod approvals;
+pub mod build;
+pub mod clock;
+pub mod costs;
+pub mod directory;
+mod draft;
+mod explain;
+pub mod feed;
+mod first_use;
+pub mod json;
+pub mod model;
+mod nonces;
+mod path;
+pub mod prices;
+pub mod problem;
+pub mod proxy;
+pub mod quote;
+pub mod reprice;
+pub mod request;
+mod resolve;
+mod shown;
+mod signature;
+mod simulation;
+mod solve;
+pub mod stored;
+mod warnings;
+
+pub use build::Builder;
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use feed::{MarketFeed, Markets};
+pub use problem::{Code, FieldCode, FieldError, Problem};
+pub use quote::Quoter;
+pub use simulation::Simulations;
+pub use stored::StoredQuotes;

@@ -1,0 +1,18 @@
+//! The answers of the contract, field by field. Every documented field is always written; `null` says "not asked for" or
+//! "not known".
+
+mod build;
+mod explanation;
+mod quote;
+mod text;
+
+pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
+pub use explanation::{
+    ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice,
+};
+pub use quote::{
+    AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,
+    Excluded, FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer,
+    ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning,
+};
+pub use text::{Amount, Eip55, Quantity};

@@ -1,0 +1,100 @@
+//! The route as the answer shows it.
+
+use braid_primitives::{TokenId, U256};
+use braid_routing::{Route, Step};
+
+use crate::feed::Published;
+use crate::model::{Eip55, Path, PathStep, PathToken};
+use crate::prices;
+use crate::shown::Shown;
+
+/// The id of a step within its quote.
+pub(crate) fn step_id(index: usize) -> String {
+    format!("s{}", index + 1)
+}
+
+/// The route as the answer shows it.
+pub(crate) fn path(published: &Published, route: &Route, step_gas_units: &[u64], shown: Shown) -> Path {
+    let known = step_gas_units.iter().copied().chain(std::iter::repeat(0));
+    let steps = route.steps.iter().zip(known).enumerate();
+    Path {
+        tokens: tokens(published, route, shown),
+        steps: steps
+            .filter_map(|(index, (step, gas_units))| path_step(published, route, index, step, gas_units, shown))
+            .collect(),
+    }
+}
+
+/// Ids of the route's protocols, in the order of first use.
+pub(crate) fn protocols_used(published: &Published, route: &Route) -> Vec<&'static str> {
+    let mut used = Vec::new();
+    for id in route.steps.iter().filter_map(|step| published.head.market.pool(step.pool)).map(|pool| pool.product.id())
+    {
+        if !used.contains(&id) {
+            used.push(id);
+        }
+    }
+    used
+}
+
+fn tokens(published: &Published, route: &Route, shown: Shown) -> Vec<PathToken> {
+    let mut seen: Vec<TokenId> = Vec::new();
+    for id in route.steps.iter().flat_map(|step| [step.token_in, step.token_out]) {
+        if !seen.contains(&id) {
+            seen.push(id);
+        }
+    }
+    let known = seen.into_iter().filter_map(|id| published.head.market.tokens().get(id));
+    known
+        .map(|token| PathToken {
+            address: shown.token(token.address),
+            symbol: token.symbol.clone(),
+            name: token.name.clone(),
+            decimals: token.decimals,
+            warnings: Vec::new(),
+        })
+        .collect()
+}
+
+fn path_step(
+    published: &Published,
+    route: &Route,
+    index: usize,
+    step: &Step,
+    gas_units: u64,
+    shown: Shown,
+) -> Option<PathStep> {
+    let market = &published.head.market;
+    let pool = market.pool(step.pool)?;
+    let address = |id: TokenId| market.tokens().get(id).map(|token| shown.token(token.address));
+    let earlier = route.steps.iter().take(index).enumerate();
+    let after = earlier.filter(|(_, other)| other.token_out == step.token_in).map(|(at, _)| step_id(at)).collect();
+    Some(PathStep {
+        id: step_id(index),
+        after,
+        protocol: pool.product.id(),
+        pool: Eip55(pool.key.contract),
+        token_in: address(step.token_in)?,
+        token_out: address(step.token_out)?,
+        amount_in: step.amount_in.into(),
+        amount_out: step.amount_out.into(),
+        share_bps: share_bps(route, step),
+        fee_bps: pool.fee_pips().map(|pips| u64::from(pips).div_ceil(100)),
+        gas_units,
+        price_impact_bps: step_impact(published, step),
+    })
+}
+
+/// What part of all that the route spends of a token goes through a step, rounded to the nearest basis point.
+fn share_bps(route: &Route, step: &Step) -> u64 {
+    let same = route.steps.iter().filter(|other| other.token_in == step.token_in);
+    let total = same.fold(U256::ZERO, |sum, other| sum.saturating_add(other.amount_in));
+    let scaled = step.amount_in.saturating_mul(U256::from(10_000u64)).saturating_add(total >> 1);
+    scaled.checked_div(total).map_or(0, |share| share.saturating_to())
+}
+
+fn step_impact(published: &Published, step: &Step) -> Option<i64> {
+    let given = prices::value_in_ether(published, step.token_in, step.amount_in)?;
+    let got = prices::value_in_ether(published, step.token_out, step.amount_out)?;
+    prices::impact_bps(given, got)
+}

@@ -1,0 +1,100 @@
+//! Problems: what went wrong, with a stable code and every wrong field.
+
+mod code;
+mod field;
+
+pub use code::{Code, Meaning};
+pub use field::{FieldCode, FieldError};
+
+use braid_simulation::WorkError;
+
+/// A problem on its way to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What went wrong.
+    pub code: Code,
+    /// One sentence for a person. Never holds a path of this machine, an upstream URL or a backtrace.
+    pub detail: String,
+    /// Every wrong field.
+    pub errors: Vec<FieldError>,
+    /// Seconds after which to try again, where the service knows.
+    pub retry_after_s: Option<u64>,
+}
+
+impl Problem {
+    /// A problem without fields.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        let retry_after_s = code.is_unavailable().then_some(1);
+        Self { code, detail: detail.into(), errors: Vec::new(), retry_after_s }
+    }
+
+    /// A fault of the service: the cause goes to the log, not to the client.
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "internal error");
+        Self::new(Code::Internal, "the service failed; the request id names this failure in its log")
+    }
+
+    /// The problem of an id that no quote has.
+    pub fn no_such_quote() -> Self {
+        Self::new(Code::QuoteNotFound, "no quote has this id")
+    }
+
+    /// A problem with one field.
+    pub fn field(code: Code, error: FieldError) -> Self {
+        let detail = error.detail.clone();
+        Self { errors: vec![error], ..Self::new(code, detail) }
+    }
+
+    /// The problem of one or more wrong fields. Where all of them say the same thing that has a code of its own, that is
+    /// the problem's code.
+    pub fn invalid(errors: Vec<FieldError>) -> Self {
+        let own = errors.first().and_then(|error| error.code.problem());
+        let code = own.filter(|code| errors.iter().all(|error| error.code.problem() == Some(*code)));
+        let detail = match errors.len() {
+            1 => "1 field is invalid".into(),
+            n => format!("{n} fields are invalid"),
+        };
+        Self { errors, ..Self::new(code.unwrap_or(Code::ValidationFailed), detail) }
+    }
+
+    /// Sets the seconds after which to try again.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+}
+
+impl From<braid_store::StoreError> for Problem {
+    fn from(error: braid_store::StoreError) -> Self {
+        match error {
+            braid_store::StoreError::Backlog { .. } => {
+                Self::new(Code::Overloaded, "quotes come faster than the disk takes them")
+            }
+            other => Self::internal(other),
+        }
+    }
+}
+
+impl From<WorkError> for Problem {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::Overloaded => Self::new(Code::Overloaded, error.to_string()),
+            WorkError::Failed => Self::internal(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_kind_of_mistake_with_its_own_code_names_the_problem() {
+        let cap = FieldError::new("/partner_fee/partner_fee_bps", FieldCode::PartnerFeeExceedsCap, "x");
+        let other = FieldError::new("/taker", FieldCode::Required, "y");
+        assert_eq!(Problem::invalid(vec![cap.clone()]).code, Code::PartnerFeeExceedsCap);
+        assert_eq!(Problem::invalid(vec![cap, other.clone()]).code, Code::ValidationFailed);
+        assert_eq!(Problem::invalid(vec![other]).code, Code::ValidationFailed);
+    }
+}

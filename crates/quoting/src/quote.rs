@@ -1,0 +1,122 @@
+//! From a request to a quote: the stages in order.
+
+use std::sync::Arc;
+
+use braid_audit::{Audit, Probe};
+use braid_primitives::{NATIVE_ETHER, TokenId};
+use braid_routing::Step;
+use serde_json::value::{RawValue, to_raw_value};
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::clock::Clock;
+use crate::draft::{Asked, Draft};
+use crate::feed::Markets;
+use crate::nonces::{self, Nonces};
+use crate::problem::Problem;
+use crate::request::QuoteRequest;
+use crate::shown::Shown;
+use crate::simulation::Simulations;
+use crate::stored::{Plan, StoredQuote, StoredQuotes};
+use crate::{answer, explain, first_use, resolve};
+
+pub use crate::solve::{SolveLimits, Solver};
+
+/// Makes quotes.
+pub struct Quoter {
+    clock: Arc<dyn Clock>,
+    markets: Markets,
+    audit: Arc<Audit>,
+    solver: Solver,
+    accounts: Accounts,
+    simulations: Simulations,
+    stored: StoredQuotes,
+    nonces: Nonces,
+}
+
+impl Quoter {
+    /// A quoter from the parts that it uses.
+    pub fn new(
+        markets: Markets,
+        audit: Arc<Audit>,
+        solver: Solver,
+        accounts: Accounts,
+        simulations: Simulations,
+        stored: StoredQuotes,
+    ) -> Self {
+        let clock = Arc::clone(&stored.clock);
+        Self { clock, markets, audit, solver, accounts, simulations, stored, nonces: Nonces::default() }
+    }
+
+    /// Answers a request with a quote, and keeps it: the answer as JSON.
+    ///
+    /// # Errors
+    /// Every problem that a valid request can have.
+    pub async fn quote(&self, request: QuoteRequest) -> Result<Box<RawValue>, Problem> {
+        let published = self.markets.current()?;
+        let tokens = resolve::tokens(&published.head.market, &request)?;
+        resolve::check_faults(&self.audit.quarantine, &request)?;
+        resolve::check_amounts(&request)?;
+
+        // the route is looked for while the node is asked about the taker
+        let (block, now_ms) = (*published.head.block(), self.clock.now_ms());
+        let (id, taker, reads) = (new_id(now_ms), request.taker, request.check_allowances);
+        let sold: Vec<_> = request.inputs.iter().map(|entry| entry.token.address).collect();
+        let signs = request.include_permit2 && sold.iter().any(|token| *token != NATIVE_ETHER);
+        let asked_about = if reads { sold } else { Vec::new() };
+        let nonces = if signs { nonces::candidates(id.as_bytes()) } else { Vec::new() };
+        let reading = async {
+            if !reads && !signs {
+                return None;
+            }
+            Some(self.accounts.read(block.hash, taker, &asked_about, &nonces).await)
+        };
+        let named: Vec<TokenId> = tokens.inputs.iter().chain(&tokens.outputs).copied().collect();
+        let aside = first_use::aside(&self.audit, &published);
+        let asked = Asked { published: Arc::clone(&published), request, tokens, id, created_at_ms: now_ms };
+        let (draft, seen) = tokio::join!(self.solver.solve(asked, aside), reading);
+        let draft = draft.map_err(|problem| first_use::with_unproven(problem, &self.audit, &published, &named))?;
+
+        let mut draft = first_use::settle(draft, &self.audit, &self.solver).await?;
+        self.note_use(&draft);
+
+        if let Some(seen) = seen.as_ref().filter(|_| signs) {
+            let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);
+            draft.permit.nonce = self.nonces.give(taker, id.as_bytes(), &seen.nonce_words, now_s, until_s);
+        }
+        draft.holdings = seen.filter(|_| reads);
+
+        if draft.request.simulate {
+            let shown = Shown::by(&draft.request);
+            let simulated = self.simulations.of_quote(&block, taker, &draft.order, &draft.program, shown).await;
+            if let Some(measured) = simulated.gas {
+                draft.gas = measured.in_place_of(draft.gas);
+                draft.explanation =
+                    draft.explanation.take().map(|explanation| explain::with_gas_of(&draft, explanation));
+            }
+            draft.simulated = Some(simulated);
+        }
+
+        let answer = answer::quote(&draft, self.simulations.proxy.state(), self.markets.feed.status().left_out);
+        let answer = to_raw_value(&answer).map_err(Problem::internal)?;
+        let quote = StoredQuote { expires_at_ms: draft.expires_at_ms, plan: Plan::of(&draft), answer };
+        self.stored.keep(id, &quote)?;
+        Ok(quote.answer)
+    }
+
+    /// Tells the self-audit which pools quotes use.
+    fn note_use(&self, draft: &Draft) {
+        for step in &draft.solution.route.steps {
+            if let Some(pool) = draft.published.head.market.pool(step.pool) {
+                let Step { coin_in, coin_out, amount_in, .. } = *step;
+                self.audit.used(Probe { pool: pool.key.contract, coin_in, coin_out, amount_in });
+            }
+        }
+    }
+}
+
+/// A UUIDv7 of the service's own clock.
+fn new_id(now_ms: u64) -> Uuid {
+    let nanos = u32::try_from(now_ms % 1_000 * 1_000_000).unwrap_or(0);
+    Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, now_ms / 1_000, nanos))
+}

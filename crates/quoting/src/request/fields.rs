@@ -1,0 +1,198 @@
+//! Readers of the field types that several requests share.
+
+use braid_primitives::{Address, CHAIN_ID, NATIVE_ETHER, U256, is_native_ether};
+
+use crate::json::{Item, Object, Reader};
+use crate::problem::FieldCode;
+
+/// What validation must know besides the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// The execution proxy: it can be neither taker nor recipient.
+    pub proxy: Address,
+}
+
+impl Default for Rules {
+    /// The rules where the proxy stands at its one address.
+    fn default() -> Self {
+        Self { proxy: braid_execution::proxy::address() }
+    }
+}
+
+/// A token as the client named it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedToken {
+    /// The token; ether is [`NATIVE_ETHER`].
+    pub address: Address,
+    /// The address that the client used: the zero address may stand for ether. Answers use the same form.
+    pub shown: Address,
+}
+
+impl AskedToken {
+    /// A token from the address that a client used.
+    pub fn new(shown: Address) -> Self {
+        let address = if is_native_ether(shown) { NATIVE_ETHER } else { shown };
+        Self { address, shown }
+    }
+}
+
+/// Why text is not an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressError {
+    /// Not 0x and 40 hex digits.
+    Shape,
+    /// Mixed case without the right checksum.
+    Checksum,
+}
+
+/// Reads an address: one case throughout, or mixed case with the checksum of EIP-55.
+pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
+    let digits = text.strip_prefix("0x").ok_or(AddressError::Shape)?;
+    if digits.len() != 40 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(AddressError::Shape);
+    }
+    let address: Address = digits.parse().map_err(|_| AddressError::Shape)?;
+    let lower = digits.bytes().any(|byte| byte.is_ascii_lowercase());
+    let upper = digits.bytes().any(|byte| byte.is_ascii_uppercase());
+    if lower && upper && address.to_checksum(None) != text {
+        return Err(AddressError::Checksum);
+    }
+    Ok(address)
+}
+
+/// Reads a positive decimal integer below 2^256 without sign, leading zero, point or exponent.
+pub(crate) fn parse_amount(text: &str) -> Option<U256> {
+    // 2^256 - 1 has 78 digits
+    let plain = !text.is_empty() && text.len() <= 78 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !plain || text.starts_with('0') {
+        return None;
+    }
+    U256::from_str_radix(text, 10).ok()
+}
+
+impl Reader {
+    /// An address.
+    pub fn address(&mut self, item: &Item<'_>) -> Option<Address> {
+        let text = self.text(item)?;
+        match parse_address(text) {
+            Ok(address) => Some(address),
+            Err(AddressError::Shape) => {
+                self.wrong(&item.pointer, FieldCode::AddressInvalid, "expected 0x and 40 hex digits");
+                None
+            }
+            Err(AddressError::Checksum) => {
+                let detail = "the mixed case is not the EIP-55 checksum; use the checksum or lower case";
+                self.wrong(&item.pointer, FieldCode::AddressChecksumInvalid, detail);
+                None
+            }
+        }
+    }
+
+    /// The address of someone who can hold tokens: not zero, not the ether placeholder, not the proxy.
+    pub(crate) fn account(&mut self, item: &Item<'_>, rules: &Rules) -> Option<Address> {
+        let address = self.address(item)?;
+        let forbidden = match address {
+            Address::ZERO => "the zero address",
+            NATIVE_ETHER => "the placeholder of native ether",
+            other if other == rules.proxy => "the execution proxy",
+            _ => return Some(address),
+        };
+        self.wrong(&item.pointer, FieldCode::AddressForbidden, format!("{forbidden} cannot stand here"));
+        None
+    }
+
+    /// An amount in atomic units.
+    pub(crate) fn amount(&mut self, item: &Item<'_>) -> Option<U256> {
+        let amount = parse_amount(self.text(item)?);
+        if amount.is_none() {
+            let detail =
+                "expected a decimal integer from 1 to 2^256 - 1, without sign, leading zero, point or exponent";
+            self.wrong(&item.pointer, FieldCode::AmountInvalid, detail);
+        }
+        amount
+    }
+
+    /// The chain of an entry, which must be the one that is served.
+    pub fn chain(&mut self, object: &Object<'_>) -> Option<()> {
+        let item = self.required(object, "chain_id")?;
+        let chain: i128 = self.integer(&item, i128::MIN, i128::MAX)?;
+        if chain != i128::from(CHAIN_ID) {
+            let detail = format!("only chain {CHAIN_ID} is supported, got {chain}");
+            self.wrong(&item.pointer, FieldCode::ChainUnsupported, detail);
+            return None;
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const USDC: &str = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+
+    #[test]
+    fn one_case_or_the_checksum() {
+        let expected = USDC.parse::<Address>().unwrap();
+        let upper = format!("0x{}", USDC[2..].to_uppercase());
+        for text in [USDC, &USDC.to_lowercase(), &upper] {
+            assert_eq!(parse_address(text), Ok(expected), "{text}");
+        }
+        let wrong = USDC.replace('b', "B");
+        assert_eq!(parse_address(&wrong), Err(AddressError::Checksum));
+    }
+
+    #[test]
+    fn what_is_no_address() {
+        for text in ["", "0x", "USDC", &USDC[..41], &USDC[2..], "0X0b", &format!("{USDC}0"), "0xzz"] {
+            assert_eq!(parse_address(text), Err(AddressError::Shape), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_amount() {
+        let too_large =
+            (U256::MAX.to_string(), "115792089237316195423570985008687907853269984665640564039457584007913129639936");
+        assert_eq!(parse_amount(&too_large.0), Some(U256::MAX));
+        for text in [
+            "",
+            "0",
+            "00",
+            "01",
+            "-1",
+            "+1",
+            "1.0",
+            "1e6",
+            "0x10",
+            " 1",
+            "1 ",
+            "1_0",
+            "١",
+            too_large.1,
+            &"9".repeat(400),
+        ] {
+            assert_eq!(parse_amount(text), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_amount_is_read_back(limbs in any::<[u64; 4]>()) {
+            let value = U256::from_limbs(limbs);
+            prop_assume!(!value.is_zero());
+            prop_assert_eq!(parse_amount(&value.to_string()), Some(value));
+        }
+
+        #[test]
+        fn every_checksummed_address_is_read_back(bytes in any::<[u8; 20]>()) {
+            let address = Address::from(bytes);
+            prop_assert_eq!(parse_address(&address.to_checksum(None)), Ok(address));
+        }
+
+        #[test]
+        fn no_text_makes_the_readers_panic(text in "\\PC{0,80}") {
+            let _ = (parse_address(&text), parse_amount(&text));
+        }
+    }
+}

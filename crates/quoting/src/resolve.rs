@@ -1,0 +1,102 @@
+//! From the names in a request to the tokens and pools of a market.
+
+use braid_audit::Quarantine;
+use braid_market::Market;
+use braid_primitives::{TokenId, U256};
+use braid_protocols::Product;
+use braid_routing::PoolFilter;
+
+use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::request::{AskedToken, QuoteRequest};
+
+/// The tokens of a request in a market.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// One per input.
+    pub inputs: Vec<TokenId>,
+    /// One per output.
+    pub outputs: Vec<TokenId>,
+}
+
+/// Finds every token of a request.
+///
+/// # Errors
+/// `TOKEN_NOT_FOUND` with every token that the market does not have.
+pub(crate) fn tokens(market: &Market, request: &QuoteRequest) -> Result<Tokens, Problem> {
+    let mut unknown = Vec::new();
+    let mut find = |side: &str, index: usize, token: AskedToken| {
+        let found = market.tokens().id(token.address);
+        if found.is_none() {
+            let detail = format!("no pool that Braid knows holds {}", token.shown.to_checksum(None));
+            unknown.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenNotFound, detail));
+        }
+        found
+    };
+    let inputs: Vec<_> =
+        request.inputs.iter().enumerate().filter_map(|(index, entry)| find("inputs", index, entry.token)).collect();
+    let outputs: Vec<_> =
+        request.outputs.iter().enumerate().filter_map(|(index, entry)| find("outputs", index, entry.token)).collect();
+    if unknown.is_empty() { Ok(Tokens { inputs, outputs }) } else { Err(Problem::invalid(unknown)) }
+}
+
+/// Amounts that no contract of the way can carry are told so before a solve is spent on them.
+///
+/// # Errors
+/// `INSUFFICIENT_LIQUIDITY`.
+pub(crate) fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
+    let too_large = |amount: U256| amount > braid_execution::MAX_AMOUNT;
+    match request.inputs.iter().position(|entry| too_large(entry.amount)) {
+        None => Ok(()),
+        Some(index) => Err(Problem::new(
+            Code::InsufficientLiquidity,
+            format!("no pool can take the amount of input {index}: it is 2^128 or more"),
+        )),
+    }
+}
+
+/// Tokens that do not move as amounts say cannot be quoted.
+///
+/// # Errors
+/// `TOKEN_UNSUPPORTED` with every such token and what it does.
+pub(crate) fn check_faults(quarantine: &Quarantine, request: &QuoteRequest) -> Result<(), Problem> {
+    let inputs = request.inputs.iter().map(|entry| ("inputs", entry.token));
+    let outputs = request.outputs.iter().map(|entry| ("outputs", entry.token));
+    let mut faulty = Vec::new();
+    for (index, (side, token)) in inputs.enumerate().chain(outputs.enumerate()) {
+        if let Some(does) = quarantine.fault_of(token.address) {
+            let detail = format!("{} {does}, so that no pool of it can be quoted", token.shown.to_checksum(None));
+            faulty.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenUnsupported, detail));
+        }
+    }
+    if faulty.is_empty() { Ok(()) } else { Err(Problem::invalid(faulty)) }
+}
+
+/// Returns which pools a request allows besides those that are excluded, and its unrecognised protocol names.
+pub(crate) fn filter(market: &Market, request: &QuoteRequest, aside: PoolFilter) -> (PoolFilter, Vec<String>) {
+    let mut filter = aside;
+    let mut unknown = Vec::new();
+    let mut named = |names: &[String]| -> Vec<Product> {
+        let mut products = Vec::new();
+        for name in names {
+            let found = Product::named(name);
+            if found.is_empty() && !unknown.contains(name) {
+                unknown.push(name.chars().take(64).collect());
+            }
+            products.extend(found);
+        }
+        products
+    };
+    for product in named(&request.exclude_protocols) {
+        filter.exclude_product(product);
+    }
+    if let Some(names) = &request.include_protocols {
+        let included = named(names);
+        for product in Product::ALL.iter().filter(|product| !included.contains(product)) {
+            filter.exclude_product(*product);
+        }
+    }
+    for pool in request.exclude_pools.iter().filter_map(|address| market.pool_id(*address)) {
+        filter.exclude_pool(pool);
+    }
+    (filter, unknown)
+}

@@ -1,0 +1,37 @@
+//! Addresses as the client writes them.
+
+use braid_primitives::{Address, NATIVE_ETHER};
+
+use crate::model::Eip55;
+use crate::request::QuoteRequest;
+
+/// How addresses are shown to this client: ether in the form that the client used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    ether: Address,
+}
+
+impl Shown {
+    /// The form that a request used for ether.
+    pub fn by(request: &QuoteRequest) -> Self {
+        let inputs = request.inputs.iter().map(|entry| entry.token);
+        let asked = inputs.chain(request.outputs.iter().map(|entry| entry.token));
+        let ether = asked.into_iter().find(|token| token.address == NATIVE_ETHER).map(|token| token.shown);
+        Self { ether: ether.unwrap_or(NATIVE_ETHER) }
+    }
+
+    /// A form that was stored.
+    pub const fn with_ether(ether: Address) -> Self {
+        Self { ether }
+    }
+
+    /// The address that stands for ether.
+    pub const fn ether(self) -> Address {
+        self.ether
+    }
+
+    /// A token's address as this client knows it.
+    pub fn token(self, address: Address) -> Eip55 {
+        Eip55(if address == NATIVE_ETHER { self.ether } else { address })
+    }
+}

@@ -1,0 +1,115 @@
+//! A quote as it is kept: the answer, word for word, and what a build needs of it.
+
+use std::sync::Arc;
+
+use braid_execution::{Order, Permit, Program};
+use braid_primitives::{Address, GasTier};
+use braid_store::{QuoteRecord, QuoteStore};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::clock::{Clock, rfc3339};
+use crate::draft::Draft;
+use crate::problem::{Code, Problem};
+use crate::reprice::StoredStep;
+use crate::shown::Shown;
+
+/// What is kept of a quote.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoredQuote {
+    /// From then on the quote cannot be built, unix milliseconds.
+    pub expires_at_ms: u64,
+    /// What a build needs.
+    pub plan: Plan,
+    /// The answer.
+    pub answer: Box<RawValue>,
+}
+
+/// What a build needs of a quote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Who sends the transaction.
+    pub taker: Address,
+    /// The order that the Permit2 message binds. A build with plain allowances replaces its deadline.
+    pub order: Order,
+    /// The terms of the Permit2 message.
+    pub permit: Permit,
+    /// The program, whatever the authorization.
+    pub program: Program,
+    /// The route.
+    pub steps: Vec<StoredStep>,
+    /// The tier that prices gas.
+    pub gas_priority: GasTier,
+    /// Whether to read the taker's balances and allowances again.
+    pub check_allowances: bool,
+    /// The address that the client used for ether.
+    pub ether_shown_as: Address,
+}
+
+impl Plan {
+    /// The plan of a draft.
+    pub fn of(draft: &Draft) -> Self {
+        let market = &draft.published.head.market;
+        let stored = |step: &braid_routing::Step| {
+            let pool = market.pool(step.pool)?.key.contract;
+            Some(StoredStep { pool, coin_in: step.coin_in, coin_out: step.coin_out, share: step.share })
+        };
+        Self {
+            taker: draft.request.taker,
+            order: draft.order.clone(),
+            permit: draft.permit,
+            program: draft.program.clone(),
+            steps: draft.solution.route.steps.iter().filter_map(stored).collect(),
+            gas_priority: draft.request.gas_priority,
+            check_allowances: draft.request.check_allowances,
+            ether_shown_as: Shown::by(&draft.request).ether(),
+        }
+    }
+}
+
+/// The quotes that were given, for as long as they are known.
+#[derive(Clone, Debug)]
+pub struct StoredQuotes {
+    /// Where they are kept.
+    pub store: Arc<QuoteStore>,
+    /// Tells which are over.
+    pub clock: Arc<dyn Clock>,
+    /// How long an expired quote is still known as expired, in milliseconds.
+    pub memory_ms: u64,
+}
+
+impl StoredQuotes {
+    /// Keeps a quote.
+    ///
+    /// # Errors
+    /// `OVERLOADED` when the disk does not keep up.
+    pub fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<(), Problem> {
+        let body = serde_json::to_vec(quote).map_err(Problem::internal)?;
+        let keep_until_ms = quote.expires_at_ms.saturating_add(self.memory_ms);
+        Ok(self.store.put(id, QuoteRecord { keep_until_ms, body: Arc::from(body) })?)
+    }
+
+    /// Finds an open quote.
+    ///
+    /// # Errors
+    /// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
+    pub async fn open(&self, id: Uuid) -> Result<StoredQuote, Problem> {
+        let record = match self.store.recent(id) {
+            Some(record) => Some(record),
+            None => {
+                let store = Arc::clone(&self.store);
+                tokio::task::spawn_blocking(move || store.get(id)).await.map_err(Problem::internal)??
+            }
+        };
+        let now_ms = self.clock.now_ms();
+        let kept = record.filter(|record| now_ms < record.keep_until_ms);
+        let record = kept.ok_or_else(Problem::no_such_quote)?;
+        let quote: StoredQuote = serde_json::from_slice(&record.body).map_err(Problem::internal)?;
+        if now_ms >= quote.expires_at_ms {
+            let detail = format!("the quote expired at {}; ask for a new one", rfc3339(quote.expires_at_ms));
+            return Err(Problem::new(Code::QuoteExpired, detail));
+        }
+        Ok(quote)
+    }
+}

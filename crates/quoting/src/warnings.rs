@@ -1,0 +1,96 @@
+//! What a caller should know besides the numbers.
+
+use braid_primitives::Address;
+use braid_routing::Uncertified;
+
+use crate::model::Warning;
+use crate::proxy::ProxyState;
+
+/// How far a share may be from what was asked before a quote warns, in basis points.
+const MOST_SHARE_OFF_BPS: f64 = 1.0;
+
+/// An impact from which a quote warns, in basis points.
+const HIGH_IMPACT_BPS: i64 = 500;
+
+/// Warns when the transaction would meet no proxy.
+pub(crate) fn proxy(state: ProxyState) -> Option<Warning> {
+    let message = match state {
+        ProxyState::Unknown | ProxyState::Deployed => return None,
+        ProxyState::Missing => "the execution proxy is not deployed on this chain: do not send the transaction",
+        ProxyState::Foreign => "other code stands at the execution proxy's address: do not send the transaction",
+    };
+    Some(Warning { code: "PROXY_NOT_DEPLOYED", message: message.into() })
+}
+
+/// Warns when the trade moves the price a lot.
+pub(crate) fn impact(impact_bps: Option<i64>) -> Option<Warning> {
+    let high = impact_bps.filter(|impact| *impact >= HIGH_IMPACT_BPS)?;
+    let message = format!("the trade pays {high} basis points less than the reference prices");
+    Some(Warning { code: "HIGH_PRICE_IMPACT", message })
+}
+
+/// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did not
+/// allow more.
+pub(crate) fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
+    let total: f64 = values.iter().copied().sum::<Option<f64>>().filter(|_| values.len() > 1)?;
+    let share = |value: &Option<f64>| value.map_or(0.0, |value| value / total * 10_000.0);
+    let rows = asked_bps.iter().zip(values).enumerate();
+    let off: Vec<String> = rows
+        .filter(|(_, (asked, value))| (share(value) - f64::from(**asked)).abs() > MOST_SHARE_OFF_BPS)
+        .map(|(index, (asked, value))| format!("output {index} is {:.2} instead of {asked}", share(value)))
+        .collect();
+    let message = format!("value shares in basis points are not those asked for: {}", off.join(", "));
+    (!off.is_empty()).then_some(Warning { code: "RATIO_NOT_MET", message })
+}
+
+/// Says that a token's pools are excluded, since its transfers could not be verified.
+pub(crate) fn unchecked((token, why): &(Address, String)) -> Warning {
+    let token = token.to_checksum(None);
+    Warning {
+        code: "TOKEN_UNCHECKED",
+        message: format!("{token} is excluded because unverified, with all its pools: {why}"),
+    }
+}
+
+/// Says that the taker's balances and allowances could not be read.
+pub(crate) fn accounts_unread() -> Warning {
+    let message = "balances and allowances could not be read from the node: they are null here";
+    Warning { code: "ALLOWANCES_UNAVAILABLE", message: message.into() }
+}
+
+/// Says that the signature's nonce is used up: the quote's transaction ran already, or the taker cancelled it.
+pub(crate) fn nonce_used() -> Warning {
+    let message = "the nonce of this signature was used on the chain: the transaction would revert";
+    Warning { code: "PERMIT2_NONCE_USED", message: message.into() }
+}
+
+/// Says that the account must be deployed before its signature counts.
+pub(crate) fn not_deployed() -> Warning {
+    let message = "the taker's account has no code yet: deploy it before the transaction is sent";
+    Warning { code: "ACCOUNT_NOT_DEPLOYED", message: message.into() }
+}
+
+/// Says that dollar values were asked for and the market gives none.
+pub(crate) fn no_dollars() -> Warning {
+    let message = "the market has no ether-stablecoin pools deep enough to price in dollars";
+    Warning { code: "USD_PRICE_UNAVAILABLE", message: message.into() }
+}
+
+/// Says why the route has no certificate.
+pub(crate) fn uncertified(reason: &Uncertified) -> Warning {
+    Warning { code: "CERTIFICATE_UNAVAILABLE", message: format!("the route has no certificate: {reason}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_further_off_than_a_basis_point_is_named() {
+        assert!(shares(&[5_000, 5_000], &[Some(1.0), Some(1.0001)]).is_none());
+        let warning = shares(&[5_000, 5_000], &[Some(1.0), Some(3.0)]).unwrap();
+        assert_eq!(warning.code, "RATIO_NOT_MET");
+        assert!(warning.message.contains("output 0 is 2500.00 instead of 5000"), "{}", warning.message);
+        assert!(shares(&[10_000], &[None]).is_none());
+    }
+}

@@ -1,0 +1,213 @@
+//! Health and readiness.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use braid_audit::Audit;
+use braid_ethereum::{Node, NodeFault, NodeReport};
+use braid_primitives::CHAIN_ID;
+use braid_quoting::accounts::Accounts;
+use braid_quoting::feed::{Freshness, Markets};
+use braid_quoting::model::Eip55;
+use braid_quoting::{Clock, StoredQuotes};
+use braid_store::quarantine::Quarantined;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Since when the service runs.
+#[derive(Clone, Debug)]
+pub struct Uptime {
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// When the service started, unix milliseconds.
+    pub started_ms: u64,
+}
+
+/// `GET /health`: the process lives.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// Always `ok`.
+    pub status: &'static str,
+    /// Version of the service.
+    pub version: &'static str,
+    /// Commit it was built from, where known.
+    pub commit: Option<&'static str>,
+    /// Seconds since the start.
+    pub uptime_s: u64,
+}
+
+/// `GET /ready`: whether quotes are answered.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Ready {
+    /// The verdict.
+    pub status: ReadyStatus,
+    /// The chain that is served.
+    pub chain_id: u64,
+    /// The newest market; `null` until there is one.
+    pub block: Option<ReadyBlock>,
+    /// Pools that quotes may use.
+    pub pools: usize,
+    /// Known pools that no quote uses: their state or a token of theirs cannot be read, or the self-audit set them aside.
+    pub quarantined: usize,
+    /// What the self-audit set aside, at most 100 pools.
+    pub quarantine: Vec<ReadyQuarantined>,
+    /// Each part of the service.
+    pub checks: Checks,
+    /// The nodes that are asked, in the order in which they were named.
+    pub nodes: Vec<ReadyNode>,
+}
+
+/// A pool that does not do what its model says.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReadyQuarantined {
+    /// The pool.
+    pub pool: Eip55,
+    /// Height of the block at which it was found.
+    pub since_block: u64,
+    /// What was different.
+    pub why: String,
+    /// The token that is at fault, whose other pools are set aside too; `null` where it is the pool itself.
+    pub token: Option<Eip55>,
+    /// What that token does.
+    pub token_does: Option<String>,
+}
+
+/// One of the nodes that the service asks.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReadyNode {
+    /// Its host and port; never a path, a query or a user name.
+    pub name: String,
+    /// `ok`, or what is the matter: `wrong_chain`, `disagrees`, `missing_logs`, `failing` or `behind`.
+    pub status: &'static str,
+    /// How good it is, 0 to 100.
+    pub score: u8,
+    /// Whether it is asked first.
+    pub leads: bool,
+    /// Height of the newest block that it reported; `null` where it is not known.
+    pub block: Option<u64>,
+}
+
+/// The verdict of readiness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadyStatus {
+    /// Quotes are answered on a fresh market.
+    Ready,
+    /// The first market is being read.
+    Syncing,
+    /// The market is too old to quote on.
+    Stale,
+    /// Quotes are answered, on a market that is older than it should be.
+    Degraded,
+}
+
+/// A market's block and its age.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct ReadyBlock {
+    /// Height.
+    pub number: u64,
+    /// Milliseconds since the block reached us.
+    pub age_ms: u64,
+}
+
+/// The parts of the service, each `ok` or what is the matter.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct Checks {
+    /// The market.
+    pub market: &'static str,
+    /// Gas prices.
+    pub gas: &'static str,
+    /// The simulator.
+    pub simulator: &'static str,
+    /// Quotes and keys.
+    pub store: &'static str,
+}
+
+/// Most pools in quarantine that readiness lists one by one.
+const MOST_LISTED: usize = 100;
+
+/// `GET /health`.
+#[utoipa::path(get, path = "/health", tag = "service", summary = "Health",
+    responses((status = 200, description = "The process lives.", body = Health)))]
+pub async fn health(State(uptime): State<Uptime>) -> Json<Health> {
+    let uptime_ms = uptime.clock.now_ms().saturating_sub(uptime.started_ms);
+    Json(Health {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("BRAID_COMMIT"),
+        uptime_s: uptime_ms / 1_000,
+    })
+}
+
+/// `GET /ready`.
+#[utoipa::path(get, path = "/ready", tag = "service", summary = "Readiness",
+    responses((status = 200, description = "Quotes are answered.", body = Ready),
+        (status = 503, description = "Quotes are not answered.", body = Ready)))]
+pub async fn ready(
+    State(markets): State<Markets>,
+    State(audit): State<Arc<Audit>>,
+    State(stored): State<StoredQuotes>,
+    State(accounts): State<Accounts>,
+) -> Response {
+    let ready = readiness(&markets, &audit, &stored, accounts.node.as_ref());
+    let status = match ready.status {
+        ReadyStatus::Ready | ReadyStatus::Degraded => StatusCode::OK,
+        ReadyStatus::Syncing | ReadyStatus::Stale => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut response = (status, Json(ready)).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(axum::http::header::RETRY_AFTER, 2.into());
+    }
+    response
+}
+
+fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Option<&Node>) -> Ready {
+    let published = markets.feed.latest();
+    let follower = markets.feed.status();
+    let (status, market) = match markets.freshness() {
+        Freshness::Missing => (ReadyStatus::Syncing, "syncing"),
+        Freshness::Fresh => (ReadyStatus::Ready, "ok"),
+        Freshness::Aging => (ReadyStatus::Degraded, "aging"),
+        Freshness::Stale => (ReadyStatus::Stale, "stale"),
+    };
+    let stored = stored.store.is_healthy() && !follower.store_failing;
+    let status = if status == ReadyStatus::Ready && !stored { ReadyStatus::Degraded } else { status };
+    let held_back = published.as_ref().map_or(0, |published| audit.quarantine.count(&published.head.market));
+    let block = published.as_ref().map(|published| ReadyBlock {
+        number: published.head.block().number,
+        age_ms: u64::try_from(published.head.received_at.elapsed().as_millis()).unwrap_or(u64::MAX),
+    });
+    Ready {
+        status,
+        chain_id: CHAIN_ID,
+        block,
+        pools: published.as_ref().map_or(0, |published| published.head.market.pools().len()),
+        quarantined: follower.left_out + held_back,
+        quarantine: audit.quarantine.records().into_iter().take(MOST_LISTED).map(held).collect(),
+        checks: Checks {
+            market,
+            gas: if published.is_some() { "ok" } else { "syncing" },
+            simulator: if node.is_some() { "ok" } else { "unavailable" },
+            store: if stored { "ok" } else { "failing" },
+        },
+        nodes: node.into_iter().flat_map(Node::report).map(shown).collect(),
+    }
+}
+
+fn held(record: Quarantined) -> ReadyQuarantined {
+    ReadyQuarantined {
+        pool: Eip55(record.pool),
+        since_block: record.since_block,
+        why: record.why,
+        token: record.token.as_ref().map(|fault| Eip55(fault.token)),
+        token_does: record.token.map(|fault| fault.does),
+    }
+}
+
+fn shown(node: NodeReport) -> ReadyNode {
+    let status = node.fault.as_ref().map_or("ok", NodeFault::name);
+    ReadyNode { name: node.name, status, score: node.score, leads: node.leads, block: node.head }
+}

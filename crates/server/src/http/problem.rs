@@ -1,0 +1,107 @@
+//! Problems on the wire: RFC 9457, with a stable code and every wrong field.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use braid_quoting::{Code, Problem};
+use serde_json::{Value, json};
+
+/// A problem on its way to the client. The outermost layer adds the path and the request id and writes the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub Problem);
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self(problem)
+    }
+}
+
+impl IntoResponse for Refusal {
+    /// Leaves the writing of the body to the outermost layer.
+    fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = status(self.0.code);
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The HTTP status of a code.
+pub const fn status(code: Code) -> StatusCode {
+    match code {
+        Code::MalformedJson => StatusCode::BAD_REQUEST,
+        Code::ApiKeyMissing | Code::ApiKeyInvalid => StatusCode::UNAUTHORIZED,
+        Code::NotFound | Code::QuoteNotFound => StatusCode::NOT_FOUND,
+        Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        Code::QuoteStale => StatusCode::CONFLICT,
+        Code::QuoteExpired => StatusCode::GONE,
+        Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Code::ValidationFailed
+        | Code::NoRouteFound
+        | Code::InsufficientLiquidity
+        | Code::AmountTooSmall
+        | Code::TokenNotFound
+        | Code::TokenUnsupported
+        | Code::OutputPriceUnavailable
+        | Code::PartnerFeeExceedsCap
+        | Code::Permit2SignatureInvalid => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        Code::NotReady | Code::MarketStale | Code::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+    }
+}
+
+/// A problem's body, with what only the outermost layer knows.
+pub fn body(problem: &Problem, instance: &str, request_id: &str) -> Value {
+    let Problem { code, detail, errors, .. } = problem;
+    let meaning = code.meaning();
+    let message = match errors.first() {
+        Some(first) if first.detail != *detail => format!("{detail}: {first}"),
+        _ => detail.clone(),
+    };
+    let details = if errors.is_empty() { json!({}) } else { json!({ "errors": errors }) };
+    json!({
+        "type": code.urn(),
+        "title": meaning.title,
+        "status": status(*code).as_u16(),
+        "code": meaning.name,
+        "detail": detail,
+        "instance": instance,
+        "request_id": request_id,
+        "retryable": meaning.retryable,
+        "errors": errors,
+        "error": { "code": meaning.name, "message": message, "details": details },
+    })
+}
+
+/// A problem's answer, with what only the outermost layer knows.
+pub fn render(problem: &Problem, instance: &str, request_id: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(body(problem, instance, request_id).to_string()));
+    *response.status_mut() = status(problem.code);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(seconds) = problem.retry_after_s {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if matches!(problem.code, Code::ApiKeyMissing | Code::ApiKeyInvalid) {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey header=\"X-API-Key\""));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_waiting_helps_where_retryable() {
+        for code in Code::ALL {
+            let waits = status(code).is_server_error() || status(code) == StatusCode::TOO_MANY_REQUESTS;
+            assert_eq!(code.meaning().retryable, waits, "{}", code.meaning().name);
+            assert_eq!(code.is_unavailable(), status(code) == StatusCode::SERVICE_UNAVAILABLE);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `POST /v1/quote`, `GET /v1/quote/{quote_id}` and `POST /v1/build`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use braid_quoting::model::{BuildAnswer, QuoteAnswer};
+use braid_quoting::request::{BuildRequest, QuoteRequest, Rules, parse_quote_id};
+use braid_quoting::{Builder, Problem, Quoter, StoredQuotes};
+
+use crate::http::Data;
+use crate::http::auth::{MayBuild, MayQuote};
+use crate::http::body::JsonBody;
+use crate::http::problem::Refusal;
+use crate::openapi::requests::{BuildBody, QuoteBody};
+use crate::openapi::{BuildProblems, QuoteProblems, StoredProblems};
+
+/// Makes a quote.
+///
+/// # Errors
+/// Every problem that a quote can have.
+#[utoipa::path(post, operation_id = "quote", path = "/v1/quote", tag = "swap", summary = "Find a route", security(("api_key" = [])),
+    request_body = QuoteBody, responses((status = 200, description = "A quote.", body = Data<QuoteAnswer>), QuoteProblems))]
+pub async fn quote(
+    _: MayQuote,
+    State(quoter): State<Arc<Quoter>>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Refusal> {
+    let request = QuoteRequest::read(&body, &Rules::default())?;
+    Ok(data(quoter.quote(request).await?.get()))
+}
+
+/// Gives a quote as it was given.
+///
+/// # Errors
+/// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
+#[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security(("api_key" = [])),
+    params(("quote_id" = String, Path, description = "The quote's id.")),
+    responses((status = 200, description = "The quote, word for word.", body = Data<QuoteAnswer>), StoredProblems))]
+pub async fn stored_quote(
+    _: MayQuote,
+    State(stored): State<StoredQuotes>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let id = parse_quote_id(&id).ok_or_else(Problem::no_such_quote)?;
+    Ok(data(stored.open(id).await?.answer.get()))
+}
+
+/// Turns a quote into a transaction.
+///
+/// # Errors
+/// Every problem that a build can have.
+#[utoipa::path(post, operation_id = "build", path = "/v1/build", tag = "swap", summary = "Turn a quote into a transaction", security(("api_key" = [])),
+    request_body = BuildBody, responses((status = 200, description = "An unsigned transaction.", body = Data<BuildAnswer>), BuildProblems))]
+pub async fn build(
+    _: MayBuild,
+    State(builder): State<Arc<Builder>>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<BuildAnswer>, Refusal> {
+    let request = BuildRequest::read(&body)?;
+    Ok(Data::new(builder.build(request).await?))
+}
+
+/// `{"data": …}` around an answer that is JSON already.
+fn data(answer: &str) -> Response {
+    let mut response = format!("{{\"data\":{answer}}}").into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
