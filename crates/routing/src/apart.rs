@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 
 use crate::Route;
 
@@ -11,11 +11,11 @@ use crate::Route;
 /// shares are worth; two vaults that lend on the same markets): what the route pays may be off by some units.
 pub fn priced_apart(market: &Market, route: &Route) -> Vec<Address> {
     let address = |token| market.tokens().get(token).map(|token| token.address);
-    let mut seen: BTreeMap<Address, Address> = BTreeMap::new();
+    let mut seen: BTreeMap<Address, PoolKey> = BTreeMap::new();
     let mut shared = Vec::new();
     for pool in route.steps.iter().filter_map(|step| market.pool(step.pool)) {
         for place in pool.stands_on(address) {
-            if *seen.entry(place).or_insert(pool.key.contract) != pool.key.contract && !shared.contains(&place) {
+            if *seen.entry(place).or_insert(pool.key) != pool.key && !shared.contains(&place) {
                 shared.push(place);
             }
         }
