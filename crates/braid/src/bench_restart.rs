@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Pool};
 use braid_routing::Prepared;
 use braid_store::MarketStore;
@@ -111,7 +111,7 @@ fn report(read: Duration, ready: Duration, known: usize, before: Option<u64>) ->
     }
 }
 
-fn change(market: &Arc<Market>, known: BTreeMap<Address, Option<KnownPool>>) -> Change {
+fn change(market: &Arc<Market>, known: BTreeMap<PoolKey, Option<KnownPool>>) -> Change {
     Change {
         market: Arc::clone(market),
         read: Vec::new(),
@@ -122,24 +122,19 @@ fn change(market: &Arc<Market>, known: BTreeMap<Address, Option<KnownPool>>) -> 
     }
 }
 
-fn known(market: &Market, left_out: u32) -> BTreeMap<Address, Option<KnownPool>> {
-    let record = |address: Address, coins, left_out: Option<String>| {
-        let pool = Discovered {
-            key: address.into(),
-            product: braid_protocols::Product::UniswapV2,
-            coins,
-            fee_pips: 0,
-            tick_spacing: 0,
-        };
-        (address, Some(KnownPool { pool, announced_at: 1, left_out }))
+fn known(market: &Market, left_out: u32) -> BTreeMap<PoolKey, Option<KnownPool>> {
+    let record = |key: PoolKey, coins, left_out: Option<String>| {
+        let pool =
+            Discovered { key, product: braid_protocols::Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
+        (key, Some(KnownPool { pool, announced_at: 1, left_out }))
     };
     let coins =
         |pool: &Pool| pool.coins.iter().filter_map(|id| market.tokens().get(*id)).map(|token| token.address).collect();
-    let held = market.pools().iter().map(|pool| record(pool.key.contract, coins(pool), None));
+    let held = market.pools().iter().map(|pool| record(pool.key, coins(pool), None));
     let reason = "it holds less ether than the configured floor";
     let other = |index: u32| {
         let address = Address::left_padding_from(&(u64::from(index) << 20).to_be_bytes());
-        record(address, vec![address, Address::ZERO], Some(reason.to_owned()))
+        record(address.into(), vec![address, Address::ZERO], Some(reason.to_owned()))
     };
     held.chain((1..=left_out).map(other)).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::PoolKey;
 use braid_protocols::Pool;
 use eyre::Result;
 use serde_json::{Value, json};
@@ -56,13 +56,13 @@ enum Difference {
     Changed(&'static str, Vec<(String, String, String)>),
 }
 
-fn differences(old: &Market, new: &Market) -> BTreeMap<Address, Difference> {
-    let pool = |market: &Market, address| {
-        let found = market.pool_id(address).and_then(|id| market.pool(id));
+fn differences(old: &Market, new: &Market) -> BTreeMap<PoolKey, Difference> {
+    let pool = |market: &Market, key: PoolKey| {
+        let found = market.pool_id(key).and_then(|id| market.pool(id));
         found.map(|pool| (pool.product.name(), words(market, pool)))
     };
-    let addresses: BTreeSet<Address> = old.pools().iter().chain(new.pools()).map(|pool| pool.key.contract).collect();
-    let difference = |address| match (pool(old, address), pool(new, address)) {
+    let keys: BTreeSet<PoolKey> = old.pools().iter().chain(new.pools()).map(|pool| pool.key).collect();
+    let difference = |key| match (pool(old, key), pool(new, key)) {
         (Some((name, _)), None) => Some(Difference::Gone(name)),
         (None, Some((name, _))) => Some(Difference::New(name)),
         (Some((_, before)), Some((name, after))) if before != after => {
@@ -77,7 +77,7 @@ fn differences(old: &Market, new: &Market) -> BTreeMap<Address, Difference> {
         }
         _ => None,
     };
-    addresses.into_iter().filter_map(|address| Some((address, difference(address)?))).collect()
+    keys.into_iter().filter_map(|key| Some((key, difference(key)?))).collect()
 }
 
 /// Every word of a pool by its name: whatever its state holds, and its coins by address, since ids differ between files.

@@ -268,9 +268,9 @@ fn print_quote(market: &Market, sold: (&Token, U256), bought: &Token, solution: 
         else {
             continue;
         };
-        let (name, address) = (pool.product.name(), pool.key.contract);
+        let (name, key) = (pool.product.name(), pool.key);
         out::line(format_args!(
-            "  s{:<3} {:>28}  →  {:<28} {name} {address}",
+            "  s{:<3} {:>28}  →  {:<28} {name} {key}",
             index + 1,
             shown(from, step.amount_in),
             shown(to, step.amount_out)

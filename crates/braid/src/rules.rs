@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_ethereum::{FollowerConfig, PoolRules};
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 use braid_protocols::Product;
 use eyre::{Result, eyre};
 
@@ -19,9 +19,9 @@ pub(crate) struct RuleArgs {
     /// Leave out every pool of this token; may be given several times
     #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
     deny_tokens: Vec<Address>,
-    /// Leave out this pool; may be given several times
-    #[arg(long = "deny-pool", env = "BRAID_DENY_POOLS", value_name = "ADDRESS", value_delimiter = ',')]
-    deny_pools: Vec<Address>,
+    /// Leave out this pool, by its contract, or by its contract, a slash and its id; may be given several times
+    #[arg(long = "deny-pool", env = "BRAID_DENY_POOLS", value_name = "POOL", value_delimiter = ',')]
+    deny_pools: Vec<PoolKey>,
     /// Leave out this protocol or product (uniswap, uniswap_v2, …); may be given several times
     #[arg(long = "deny-protocol", env = "BRAID_DENY_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     deny_protocols: Vec<String>,
@@ -29,8 +29,8 @@ pub(crate) struct RuleArgs {
     #[arg(long = "allow-token", env = "BRAID_ALLOW_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
     allow_tokens: Vec<Address>,
     /// Take this pool whatever the other options say; may be given several times
-    #[arg(long = "allow-pool", env = "BRAID_ALLOW_POOLS", value_name = "ADDRESS", value_delimiter = ',')]
-    allow_pools: Vec<Address>,
+    #[arg(long = "allow-pool", env = "BRAID_ALLOW_POOLS", value_name = "POOL", value_delimiter = ',')]
+    allow_pools: Vec<PoolKey>,
     /// Follow only this protocol or product; may be given several times
     #[arg(long = "allow-protocol", env = "BRAID_ALLOW_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     allow_protocols: Vec<String>,
@@ -64,13 +64,12 @@ impl RuleArgs {
         if products.is_empty() {
             return Err(eyre!("no protocol is left to follow: see --deny-protocol and --allow-protocol"));
         }
-        let set = |list: &[Address]| list.iter().copied().collect();
         let rules = PoolRules {
             min_ether: self.min_ether,
-            deny_tokens: set(&self.deny_tokens),
-            deny_pools: set(&self.deny_pools),
-            allow_tokens: set(&self.allow_tokens),
-            allow_pools: set(&self.allow_pools),
+            deny_tokens: self.deny_tokens.iter().copied().collect(),
+            deny_pools: self.deny_pools.iter().copied().collect(),
+            allow_tokens: self.allow_tokens.iter().copied().collect(),
+            allow_pools: self.allow_pools.iter().copied().collect(),
         };
         let vaults: BTreeSet<Address> = self.vaults.iter().copied().collect();
         if vaults.len() > MOST_VAULTS {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use alloy::primitives::Log;
 use braid_market::Market;
-use braid_primitives::{Address, PoolId};
-use braid_protocols::{Discovered, Freshness, Pool};
+use braid_primitives::{Address, PoolId, PoolKey};
+use braid_protocols::{Discovered, Freshness, Pool, Product};
 use rustc_hash::FxHashMap;
 
 use crate::Catalog;
@@ -16,11 +16,11 @@ pub struct BlockChange {
     /// Pools whose new state the logs carried, in the order of ids.
     pub changed: Vec<Pool>,
     /// Pools of the market that must be read again at this block.
-    pub stale: BTreeSet<Address>,
+    pub stale: BTreeSet<PoolKey>,
     /// Pools announced in this block, in the order of the logs.
     pub announced: Vec<Discovered>,
-    /// Emitters of freshness events that are no pool of the market: left-out pools may be among them.
-    pub unknown_emitters: BTreeSet<Address>,
+    /// What freshness events name that is no pool of the market: left-out pools may be among them.
+    pub unknown: BTreeSet<PoolKey>,
     /// Emitters of freshness events that are no pool of the market and may be one, by what they emitted.
     pub suggested: Vec<Discovered>,
     /// Contracts whose lists of pools may be longer.
@@ -43,25 +43,26 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
         }
         match catalog.announced(log) {
             // of a pool of the market, what announces it again is a log like others
-            Ok(Some(pool)) if market.pool_id(pool.key.contract).is_none() => change.announced.push(pool),
+            Ok(Some(pool)) if market.pool_id(pool.key).is_none() => change.announced.push(pool),
             Err(error) => {
                 tracing::warn!(%error, "a factory announced something that is no pool");
                 change.nonsense += 1;
             }
             Ok(_) => {
                 let mut heard = false;
-                for id in market.pool_id(log.address).into_iter().chain(listeners.to(log.address)) {
+                for id in listeners.of_log(market, log) {
                     heard = true;
                     apply_one(market, id, log, &mut working, &mut change);
                 }
                 if !heard {
-                    change.unknown_emitters.insert(log.address);
+                    change.unknown.insert(log.address.into());
                     change.suggested.extend(catalog.suggested(log));
                 }
+                change.unknown.extend(catalog.ids_named(log).filter(|key| market.pool_id(*key).is_none()));
             }
         }
     }
-    let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.key.contract));
+    let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.key));
     let mut changed: Vec<(PoolId, Pool)> = fresh.collect();
     changed.sort_unstable_by_key(|(id, _)| *id);
     change.changed = changed.into_iter().map(|(_, pool)| pool).collect();
@@ -70,7 +71,7 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
 
 fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<PoolId, Pool>, change: &mut BlockChange) {
     let Some(known) = market.pool(id) else { return };
-    if change.stale.contains(&known.key.contract) {
+    if change.stale.contains(&known.key) {
         return;
     }
     let protocol = known.product;
@@ -87,38 +88,59 @@ fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<Poo
             }
         }
         Ok(Freshness::Stale) => {
-            change.stale.insert(known.key.contract);
+            change.stale.insert(known.key);
         }
         Err(error) => {
-            tracing::warn!(%error, pool = %known.key.contract, "a log does not fit its pool, which is read again");
-            change.stale.insert(known.key.contract);
+            tracing::warn!(%error, pool = %known.key, "a log does not fit its pool, which is read again");
+            change.stale.insert(known.key);
         }
     }
 }
 
-/// Which pools want to hear of other contracts' logs.
+/// Which pools the logs of a contract concern.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
+    /// Pools that want to hear of other contracts' logs.
     by_emitter: FxHashMap<Address, Vec<PoolId>>,
+    /// Pools that share their contract with others, by their products.
+    by_contract: FxHashMap<Address, Vec<(Product, Vec<PoolId>)>>,
 }
 
 impl Listeners {
     /// Asks every pool of a market.
     pub(crate) fn of(market: &Market) -> Self {
-        let mut by_emitter: FxHashMap<Address, Vec<PoolId>> = FxHashMap::default();
-        for (index, pool) in (0u32..).zip(market.pools()) {
+        let mut listeners = Self::default();
+        for (id, pool) in (0u32..).map(PoolId).zip(market.pools()) {
             for emitter in pool.product.listens_to(&pool.state) {
                 if emitter != pool.key.contract {
-                    by_emitter.entry(emitter).or_default().push(PoolId(index));
+                    listeners.by_emitter.entry(emitter).or_default().push(id);
+                }
+            }
+            if pool.key.id.is_some() {
+                let products = listeners.by_contract.entry(pool.key.contract).or_default();
+                match products.iter_mut().find(|(product, _)| *product == pool.product) {
+                    Some((_, pools)) => pools.push(id),
+                    None => products.push((pool.product, vec![id])),
                 }
             }
         }
-        Self { by_emitter }
+        listeners
     }
 
-    /// The pools that listen to a contract.
-    pub(crate) fn to(&self, emitter: Address) -> impl Iterator<Item = PoolId> + '_ {
-        self.by_emitter.get(&emitter).into_iter().flatten().copied()
+    /// The pools that a log concerns: the pool that the emitter is, those of its pools that the log is about, and those that listen to it.
+    pub(crate) fn of_log(&self, market: &Market, log: &Log) -> Vec<PoolId> {
+        let mut concerned: Vec<PoolId> = market.pool_id(log.address).into_iter().collect();
+        for (product, pools) in self.by_contract.get(&log.address).into_iter().flatten() {
+            match product.log_pool_id(log) {
+                Some(id) => {
+                    let named = market.pool_id(PoolKey::with_id(log.address, id));
+                    concerned.extend(named.filter(|id| pools.contains(id)));
+                }
+                None => concerned.extend(pools),
+            }
+        }
+        concerned.extend(self.by_emitter.get(&log.address).into_iter().flatten());
+        concerned
     }
 }
 

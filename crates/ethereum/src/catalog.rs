@@ -1,6 +1,6 @@
 //! The logs that matter: which contracts announce pools, and which events change them.
 
-use braid_primitives::{Address, B256};
+use braid_primitives::{Address, B256, PoolKey};
 use braid_protocols::{DecodeError, Discovered, PoolList, Product, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -92,8 +92,8 @@ impl Catalog {
     }
 
     /// Whether a pool exists without an announcement.
-    pub(crate) fn is_fixed(&self, pool: Address) -> bool {
-        self.fixed_pools().iter().any(|fixed| fixed.key.contract == pool)
+    pub(crate) fn is_fixed(&self, pool: PoolKey) -> bool {
+        self.fixed_pools().iter().any(|fixed| fixed.key == pool)
     }
 
     /// Pools that exist without an announcement.
@@ -104,6 +104,12 @@ impl Catalog {
     /// The pool that a log of a contract which is none may be of.
     pub(crate) fn suggested(&self, log: &alloy::primitives::Log) -> Option<Discovered> {
         self.products.iter().find_map(|product| product.suggested(log))
+    }
+
+    /// The pools that a log tells by their ids from others of the same contract.
+    pub(crate) fn ids_named<'a>(&'a self, log: &'a alloy::primitives::Log) -> impl Iterator<Item = PoolKey> + 'a {
+        let ids = self.products.iter().filter_map(|product| product.log_pool_id(log));
+        ids.map(|id| PoolKey::with_id(log.address, id))
     }
 
     /// The pool that a log announces; `None` when the log is not an announcement.

@@ -64,7 +64,7 @@ mod tests {
             assert!(pool.coins[0] < pool.coins[1]);
             assert_eq!(create2(pool), pool.key.contract, "{pool:?}");
         }
-        assert_eq!(pools.iter().map(|pool| pool.key.contract).collect::<BTreeSet<_>>().len(), pools.len());
+        assert_eq!(pools.iter().map(|pool| pool.key).collect::<BTreeSet<_>>().len(), pools.len());
         let field = |line: &str, at: usize| line.split('\t').nth(at).unwrap().to_owned();
         let values: Vec<u64> = lines.iter().map(|line| field(line, 6).parse().unwrap()).collect();
         assert!(values.is_sorted_by(|a, b| a >= b));

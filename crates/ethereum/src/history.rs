@@ -6,7 +6,7 @@ use std::{
 };
 
 use braid_market::Market;
-use braid_primitives::{Address, B256, Block};
+use braid_primitives::{B256, Block, PoolKey};
 
 /// How many block hashes are remembered beyond the markets.
 const MOST_ANCHORS: usize = 4_096;
@@ -23,7 +23,7 @@ pub(crate) struct History {
 #[derive(Clone, Debug)]
 struct Kept {
     market: Arc<Market>,
-    read: BTreeSet<Address>,
+    read: BTreeSet<PoolKey>,
 }
 
 impl History {
@@ -36,7 +36,7 @@ impl History {
     }
 
     /// The pools that were read for the tip.
-    pub(crate) fn read_at_tip(&self) -> BTreeSet<Address> {
+    pub(crate) fn read_at_tip(&self) -> BTreeSet<PoolKey> {
         self.markets.back().map(|kept| kept.read.clone()).unwrap_or_default()
     }
 
@@ -55,7 +55,7 @@ impl History {
     }
 
     /// Adds the market of a newer block, or replaces the tip by a fuller market of the same block.
-    pub(crate) fn push(&mut self, market: Arc<Market>, mut read: BTreeSet<Address>) {
+    pub(crate) fn push(&mut self, market: Arc<Market>, mut read: BTreeSet<PoolKey>) {
         let block = *market.block();
         if self.tip().is_some_and(|tip| tip.block().hash == block.hash) {
             read.extend(self.markets.pop_back().into_iter().flat_map(|kept| kept.read));
@@ -104,6 +104,8 @@ impl History {
 
 #[cfg(test)]
 mod tests {
+    use braid_primitives::Address;
+
     use super::*;
 
     fn market(number: u64, fork: u8) -> Arc<Market> {
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn a_fuller_market_of_the_same_block_replaces_the_tip() {
         let mut history = history(2);
-        let read = |byte| BTreeSet::from([Address::with_last_byte(byte)]);
+        let read = |byte| BTreeSet::from([Address::with_last_byte(byte).into()]);
         history.push(market(3, 0xaa), read(1));
         history.push(market(3, 0xaa), read(2));
         assert_eq!(history.read_at_tip().len(), 2, "both reads were for this block");

@@ -5,20 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Product};
 use braid_store::market::KnownPool;
 
 use crate::lists::Lists;
 
-/// Announced pools by address.
+/// Announced pools.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
-    pools: BTreeMap<Address, Record>,
+    pools: BTreeMap<PoolKey, Record>,
     /// Pools that are not in the market, with the reason.
-    left_out: BTreeMap<Address, String>,
+    left_out: BTreeMap<PoolKey, String>,
     /// Pools that are not as they were last stored.
-    unsaved: BTreeSet<Address>,
+    unsaved: BTreeSet<PoolKey>,
     /// How far lists of pools were read: goes with what was found in them.
     pub(crate) lists: Lists,
 }
@@ -30,62 +30,62 @@ struct Record {
 }
 
 impl Known {
-    /// Remembers a pool. The first announcement of an address stands: a factory cannot change what a pool is.
+    /// Remembers a pool. The first announcement of a key stands: a factory cannot change what a pool is.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
-        let address = pool.key.contract;
-        if let Entry::Vacant(entry) = self.pools.entry(address) {
+        let key = pool.key;
+        if let Entry::Vacant(entry) = self.pools.entry(key) {
             entry.insert(Record { pool, announced_at });
-            self.unsaved.insert(address);
+            self.unsaved.insert(key);
         }
     }
 
     /// Completes a pool whose announcement does not name all its coins with the one that goes before them.
-    pub(crate) fn name_coin(&mut self, address: Address, coin: Address) {
-        if let Some(record) = self.pools.get_mut(&address) {
+    pub(crate) fn name_coin(&mut self, key: PoolKey, coin: Address) {
+        if let Some(record) = self.pools.get_mut(&key) {
             record.pool.coins.insert(0, coin);
-            self.unsaved.insert(address);
+            self.unsaved.insert(key);
         }
     }
 
     /// Takes up what an earlier run stored.
     pub(crate) fn restore(&mut self, saved: KnownPool) {
-        let address = saved.pool.key.contract;
-        self.left_out.extend(saved.left_out.map(|reason| (address, reason)));
-        self.pools.insert(address, Record { pool: saved.pool, announced_at: saved.announced_at });
+        let key = saved.pool.key;
+        self.left_out.extend(saved.left_out.map(|reason| (key, reason)));
+        self.pools.insert(key, Record { pool: saved.pool, announced_at: saved.announced_at });
     }
 
     /// Forgets a pool whatever was known of it.
-    pub(crate) fn remove(&mut self, address: Address) {
-        self.pools.remove(&address);
-        self.left_out.remove(&address);
-        self.unsaved.insert(address);
+    pub(crate) fn remove(&mut self, key: PoolKey) {
+        self.pools.remove(&key);
+        self.left_out.remove(&key);
+        self.unsaved.insert(key);
     }
 
     /// What is to be stored since the last time that this was asked.
-    pub(crate) fn take_unsaved(&mut self) -> BTreeMap<Address, Option<KnownPool>> {
+    pub(crate) fn take_unsaved(&mut self) -> BTreeMap<PoolKey, Option<KnownPool>> {
         let unsaved = std::mem::take(&mut self.unsaved);
-        let record = |address: Address| {
-            let known = self.pools.get(&address).map(|record| KnownPool {
+        let record = |key: PoolKey| {
+            let known = self.pools.get(&key).map(|record| KnownPool {
                 pool: record.pool.clone(),
                 announced_at: record.announced_at,
-                left_out: self.left_out.get(&address).cloned(),
+                left_out: self.left_out.get(&key).cloned(),
             });
-            (address, known)
+            (key, known)
         };
         unsaved.into_iter().map(record).collect()
     }
 
     /// Forgets everything; what was stored goes too.
     pub(crate) fn clear(&mut self) {
-        let gone: Vec<Address> = self.addresses().collect();
+        let gone: Vec<PoolKey> = self.keys().collect();
         self.unsaved.extend(gone);
         self.pools.clear();
         self.left_out.clear();
         self.lists.clear();
     }
 
-    pub(crate) fn get(&self, address: Address) -> Option<&Discovered> {
-        self.pools.get(&address).map(|record| &record.pool)
+    pub(crate) fn get(&self, key: PoolKey) -> Option<&Discovered> {
+        self.pools.get(&key).map(|record| &record.pool)
     }
 
     /// How many pools of a product are known.
@@ -97,44 +97,44 @@ impl Known {
         self.pools.len()
     }
 
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = Address> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = PoolKey> {
         self.pools.keys().copied()
     }
 
     /// Forgets what blocks above a height announced: they were replaced.
     pub(crate) fn forget_above(&mut self, height: u64) {
-        let gone = self.pools.iter().filter(|(_, record)| record.announced_at > height).map(|(address, _)| *address);
+        let gone = self.pools.iter().filter(|(_, record)| record.announced_at > height).map(|(key, _)| *key);
         self.unsaved.extend(gone);
         self.pools.retain(|_, record| record.announced_at <= height);
-        self.left_out.retain(|address, _| self.pools.contains_key(address));
+        self.left_out.retain(|key, _| self.pools.contains_key(key));
         self.lists.forget_above(height);
     }
 
     /// Leaves a pool out of the market; whether that, or the reason, is news.
-    pub(crate) fn leave_out(&mut self, address: Address, reason: String) -> bool {
-        tracing::debug!(pool = %address, reason, "pool left out");
-        let news = self.left_out.get(&address) != Some(&reason);
+    pub(crate) fn leave_out(&mut self, key: PoolKey, reason: String) -> bool {
+        tracing::debug!(pool = %key, reason, "pool left out");
+        let news = self.left_out.get(&key) != Some(&reason);
         if news {
-            self.unsaved.insert(address);
-            self.left_out.insert(address, reason);
+            self.unsaved.insert(key);
+            self.left_out.insert(key, reason);
         }
         news
     }
 
-    pub(crate) fn take_in(&mut self, address: Address) {
-        if self.left_out.remove(&address).is_some() {
-            self.unsaved.insert(address);
+    pub(crate) fn take_in(&mut self, key: PoolKey) {
+        if self.left_out.remove(&key).is_some() {
+            self.unsaved.insert(key);
         }
     }
 
     /// Gives every pool that was left out another try.
     pub(crate) fn forgive(&mut self) {
-        let all: Vec<Address> = self.left_out.keys().copied().collect();
-        all.into_iter().for_each(|address| self.take_in(address));
+        let all: Vec<PoolKey> = self.left_out.keys().copied().collect();
+        all.into_iter().for_each(|key| self.take_in(key));
     }
 
-    pub(crate) fn is_left_out(&self, address: Address) -> bool {
-        self.left_out.contains_key(&address)
+    pub(crate) fn is_left_out(&self, key: PoolKey) -> bool {
+        self.left_out.contains_key(&key)
     }
 
     pub(crate) fn left_out(&self) -> usize {
@@ -143,20 +143,19 @@ impl Known {
 
     /// Some pools that were left out, with the reason, for the log.
     pub(crate) fn left_out_examples(&self, count: usize) -> Vec<String> {
-        self.left_out.iter().take(count).map(|(address, reason)| format!("{address}: {reason}")).collect()
+        self.left_out.iter().take(count).map(|(key, reason)| format!("{key}: {reason}")).collect()
     }
 
     /// Pools that should be in a market and are not: to be read.
-    pub(crate) fn missing_from(&self, market: &Market) -> Vec<Address> {
-        let missing = |address: &Address| market.pool_id(*address).is_none() && !self.is_left_out(*address);
-        self.addresses().filter(missing).collect()
+    pub(crate) fn missing_from(&self, market: &Market) -> Vec<PoolKey> {
+        let missing = |key: &PoolKey| market.pool_id(*key).is_none() && !self.is_left_out(*key);
+        self.keys().filter(missing).collect()
     }
 
     /// After a roll-back, a pool that the older market holds is not left out, whatever the replaced blocks said.
     pub(crate) fn reconcile(&mut self, market: &Market) {
-        let back: Vec<Address> =
-            self.left_out.keys().copied().filter(|address| market.pool_id(*address).is_some()).collect();
-        back.into_iter().for_each(|address| self.take_in(address));
+        let back: Vec<PoolKey> = self.left_out.keys().copied().filter(|key| market.pool_id(*key).is_some()).collect();
+        back.into_iter().for_each(|key| self.take_in(key));
     }
 }
 
@@ -164,15 +163,13 @@ impl Known {
 mod tests {
     use super::*;
 
+    fn key(byte: u8) -> PoolKey {
+        Address::repeat_byte(byte).into()
+    }
+
     fn pool(byte: u8) -> Discovered {
         let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
-        Discovered {
-            key: Address::repeat_byte(byte).into(),
-            product: Product::UniswapV2,
-            coins,
-            fee_pips: 0,
-            tick_spacing: 0,
-        }
+        Discovered { key: key(byte), product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 }
     }
 
     #[test]
@@ -181,9 +178,9 @@ mod tests {
         for (byte, height) in [(1, 10), (2, 11), (3, 12)] {
             known.insert(pool(byte), height);
         }
-        known.leave_out(Address::repeat_byte(3), "it does not answer".into());
+        known.leave_out(key(3), "it does not answer".into());
         known.forget_above(11);
-        assert_eq!(known.addresses().collect::<Vec<_>>(), [Address::repeat_byte(1), Address::repeat_byte(2)]);
+        assert_eq!(known.keys().collect::<Vec<_>>(), [key(1), key(2)]);
         assert_eq!(known.left_out(), 0);
     }
 
@@ -194,22 +191,22 @@ mod tests {
         known.insert(pool(2), 12);
         assert_eq!(known.take_unsaved().len(), 2);
         known.insert(pool(1), 11);
-        known.leave_out(Address::repeat_byte(1), "it does not answer".into());
-        known.leave_out(Address::repeat_byte(1), "it does not answer".into());
+        known.leave_out(key(1), "it does not answer".into());
+        known.leave_out(key(1), "it does not answer".into());
         known.forget_above(11);
         let unsaved = known.take_unsaved();
-        let first = unsaved[&Address::repeat_byte(1)].clone().unwrap();
+        let first = unsaved[&key(1)].clone().unwrap();
         assert_eq!((first.announced_at, first.left_out.as_deref()), (10, Some("it does not answer")));
-        assert_eq!(unsaved[&Address::repeat_byte(2)], None);
-        known.leave_out(Address::repeat_byte(1), "it does not answer".into());
+        assert_eq!(unsaved[&key(2)], None);
+        known.leave_out(key(1), "it does not answer".into());
         assert!(known.take_unsaved().is_empty(), "nothing new was said");
     }
 
     #[test]
-    fn the_first_announcement_of_an_address_stands() {
+    fn the_first_announcement_of_a_key_stands() {
         let mut known = Known::default();
         known.insert(pool(1), 10);
         known.insert(Discovered { product: Product::SushiswapV2, ..pool(1) }, 11);
-        assert_eq!(known.get(Address::repeat_byte(1)).unwrap().product, Product::UniswapV2);
+        assert_eq!(known.get(key(1)).unwrap().product, Product::UniswapV2);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use braid_primitives::{Address, NATIVE_ETHER, WETH, is_native_ether};
+use braid_primitives::{Address, NATIVE_ETHER, PoolKey, WETH, is_native_ether};
 use braid_protocols::{Discovered, PoolState, Product};
 
 /// Rules of the configuration. By default everything is wanted.
@@ -14,11 +14,11 @@ pub struct PoolRules {
     /// Pools with one of these coins are left out.
     pub deny_tokens: BTreeSet<Address>,
     /// These pools are left out.
-    pub deny_pools: BTreeSet<Address>,
+    pub deny_pools: BTreeSet<PoolKey>,
     /// When not empty, only pools are taken whose coins are all among these. Ether and wrapped ether always are.
     pub allow_tokens: BTreeSet<Address>,
     /// These pools are taken whatever the other rules say.
-    pub allow_pools: BTreeSet<Address>,
+    pub allow_pools: BTreeSet<PoolKey>,
 }
 
 /// Why a pool of a product that is not followed is not wanted.
@@ -29,14 +29,14 @@ pub(crate) fn denied(product: Product) -> String {
 impl PoolRules {
     /// Why a pool is not wanted, from what never changes about it.
     pub(crate) fn refuse(&self, pool: &Discovered) -> Option<&'static str> {
-        if self.allow_pools.contains(&pool.key.contract) {
+        if self.allow_pools.contains(&pool.key) {
             return None;
         }
         let is_ether = |coin: &Address| *coin == WETH || is_native_ether(*coin);
         let denied = |coin: &Address| {
             self.deny_tokens.contains(coin) || (is_native_ether(*coin) && self.deny_tokens.contains(&NATIVE_ETHER))
         };
-        if self.deny_pools.contains(&pool.key.contract) {
+        if self.deny_pools.contains(&pool.key) {
             return Some("the configuration denies it");
         }
         if pool.coins.iter().any(denied) {
@@ -53,7 +53,7 @@ impl PoolRules {
 
     /// Why a pool in this state is not wanted.
     pub(crate) fn refuse_state(&self, pool: &Discovered, state: &PoolState) -> Option<&'static str> {
-        if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.key.contract) {
+        if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.key) {
             return None;
         }
         let held = ether_held(pool, state)?;
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(everything.refuse(&pair), None);
         let denied = PoolRules { deny_tokens: [TOKEN].into(), ..everything.clone() };
         assert!(denied.refuse(&pair).is_some() && denied.refuse(&pool(&[OTHER, WETH])).is_none());
-        let named = PoolRules { allow_pools: [pair.key.contract].into(), ..denied };
+        let named = PoolRules { allow_pools: [pair.key].into(), ..denied };
         assert_eq!(named.refuse(&pair), None);
         let few = PoolRules { allow_tokens: [TOKEN].into(), ..everything.clone() };
         assert!(few.refuse(&pair).is_none() && few.refuse(&pool(&[TOKEN, OTHER])).is_some());
@@ -106,7 +106,7 @@ mod tests {
         assert!(few.refuse(&with_its_own).is_none(), "a pool's own token is not asked about");
         let vault = Discovered { key: OTHER.into(), ..pool(&[TOKEN, OTHER]) };
         assert!(few.refuse(&vault).is_some(), "but the share of a vault is");
-        let gone = PoolRules { deny_pools: [pair.key.contract].into(), ..everything };
+        let gone = PoolRules { deny_pools: [pair.key].into(), ..everything };
         assert!(gone.refuse(&pair).is_some());
     }
 

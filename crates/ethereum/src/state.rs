@@ -1,9 +1,9 @@
 //! Reads the states of many pools at one block; the rounds of different pools share their batches.
 
 use braid_market::Market;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use braid_primitives::{Address, B256, Bytes};
+use braid_primitives::{Address, B256, Bytes, PoolKey};
 use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader};
 
 use crate::{Node, NodeError};
@@ -20,7 +20,7 @@ pub(crate) struct Base<'a> {
     /// A market of an ancestor of the block: what never changes about its pools is taken from there.
     pub(crate) market: &'a Market,
     /// Pools of which only that can have changed since the market which no log tells.
-    pub(crate) polled: &'a std::collections::BTreeSet<braid_primitives::Address>,
+    pub(crate) polled: &'a BTreeSet<PoolKey>,
 }
 
 /// Reads pools in order; an error of a pool's reader leaves that pool out. `base` holds what is known of some of them.
@@ -56,7 +56,7 @@ async fn read_group(
     }
     let mut plain = serve(node, block_hash, Round::start(&again, false, None)).await?.into_iter();
     for (pool, state) in pools.iter().zip(&mut states) {
-        if again.iter().any(|other| other.key.contract == pool.key.contract)
+        if again.iter().any(|other| other.key == pool.key)
             && let Some(second) = plain.next()
         {
             *state = second;
@@ -106,8 +106,8 @@ enum Slot {
 
 impl Round {
     fn start(pools: &[Discovered], lens: bool, base: Option<Base<'_>>) -> Self {
-        let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.key.contract)?));
-        let polled = |pool: &Discovered| base.is_some_and(|base| base.polled.contains(&pool.key.contract));
+        let was = |pool: &Discovered| base.and_then(|base| base.market.pool(base.market.pool_id(pool.key)?));
+        let polled = |pool: &Discovered| base.is_some_and(|base| base.polled.contains(&pool.key));
         let slot = |pool: &Discovered| {
             let was = was(pool);
             // A pool that was read is known better than its announcement, which may speak for several products.

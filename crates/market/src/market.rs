@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use braid_primitives::{Address, Block, PoolId, Token, TokenId};
+use braid_primitives::{Block, PoolId, PoolKey, Token, TokenId};
 use braid_protocols::Pool;
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::Tokens;
 /// Every pool and token at one block. Immutable.
 ///
 /// Invariants, kept by every constructor:
-/// - an id is a position: `pools()[id]` is the pool of that id, and addresses are unique;
+/// - an id is a position: `pools()[id]` is the pool of that id, and keys are unique;
 /// - every coin of every pool is in `tokens()`, and a pool has two or more different ones;
 /// - a pool's coins and product never change along a lineage of [`Market::next`];
 /// - `pools_of(token)` lists exactly the pools that hold the token, in the order of ids.
@@ -28,7 +28,7 @@ pub struct Market {
 /// What changes only when pools come or go.
 #[derive(Clone, Debug, Default)]
 struct Topology {
-    by_address: FxHashMap<Address, PoolId>,
+    by_key: FxHashMap<PoolKey, PoolId>,
     by_token: Vec<Vec<PoolId>>,
 }
 
@@ -38,7 +38,7 @@ pub struct Changes {
     /// Pools that are new or have another state, as the newer market has them.
     pub changed: Vec<Arc<Pool>>,
     /// Pools of the older market that the newer one lacks.
-    pub removed: Vec<Address>,
+    pub removed: Vec<PoolKey>,
 }
 
 /// Why a market cannot be built.
@@ -48,19 +48,19 @@ pub enum MarketError {
     #[error("pool {pool} has an unknown token")]
     UnknownToken {
         /// The pool.
-        pool: Address,
+        pool: PoolKey,
     },
     /// A pool changed its product or coins, which pools never do.
     #[error("pool {pool} changed its coins")]
     CoinsChanged {
         /// The pool.
-        pool: Address,
+        pool: PoolKey,
     },
     /// A pool's coins are fewer than two, or one is there twice.
     #[error("pool {pool} does not have two or more different coins")]
     ImpossibleCoins {
         /// The pool.
-        pool: Address,
+        pool: PoolKey,
     },
     /// A table has no more room for ids.
     #[error("more than 4294967295 pools")]
@@ -82,7 +82,7 @@ impl Market {
         empty.next(block, tokens, pools)
     }
 
-    /// The next market: pools in `changed` replace those at their address, or are added at the end.
+    /// The next market: pools in `changed` replace those of their key, or are added at the end.
     ///
     /// Unchanged pools are shared with this market; their ids stay. The cost is one pointer per pool of the market and one
     /// copy per changed pool; the graph is copied only when a pool is added.
@@ -98,10 +98,10 @@ impl Market {
         let mut pools = self.pools.clone();
         let mut topology = Arc::clone(&self.topology);
         for pool in changed {
-            let address = pool.key.contract;
-            match topology.by_address.get(&address).and_then(|id| pools.get_mut(id.index())) {
+            let key = pool.key;
+            match topology.by_key.get(&key).and_then(|id| pools.get_mut(id.index())) {
                 Some(slot) if slot.coins == pool.coins && slot.product == pool.product => *slot = Arc::new(pool),
-                Some(_) => return Err(MarketError::CoinsChanged { pool: address }),
+                Some(_) => return Err(MarketError::CoinsChanged { pool: key }),
                 None => {
                     check_coins(&tokens, &pool)?;
                     let id = u32::try_from(pools.len()).map(PoolId).map_err(|_| MarketError::TooManyPools)?;
@@ -113,9 +113,9 @@ impl Market {
         Ok(Self { block, tokens, pools, topology })
     }
 
-    /// This market without the pools at some addresses. The ids of pools after a removed one move up.
-    pub fn without(&self, removed: &[Address]) -> Self {
-        let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.key.contract);
+    /// This market without some pools. The ids of pools after a removed one move up.
+    pub fn without(&self, removed: &[PoolKey]) -> Self {
+        let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.key);
         let pools: Vec<Arc<Pool>> = self.pools.iter().filter(keep).map(Arc::clone).collect();
         let mut topology = Topology::default();
         for (pool, id) in pools.iter().zip(0u32..) {
@@ -135,16 +135,16 @@ impl Market {
             return changes;
         }
         let kept = |pool: &Arc<Pool>| {
-            let old = older.pool_id(pool.key.contract).and_then(|id| older.pools.get(id.index()));
+            let old = older.pool_id(pool.key).and_then(|id| older.pools.get(id.index()));
             old.is_some_and(|old| Arc::ptr_eq(old, pool))
         };
         changes.changed = self.pools.iter().filter(|pool| !kept(pool)).map(Arc::clone).collect();
-        let gone = older.pools.iter().map(|pool| pool.key.contract).filter(|pool| self.pool_id(*pool).is_none());
+        let gone = older.pools.iter().map(|pool| pool.key).filter(|pool| self.pool_id(*pool).is_none());
         changes.removed = gone.collect();
         changes
     }
 
-    /// The same market with ids in the order of addresses, and without tokens that no pool holds: two markets of the same
+    /// The same market with ids in the order of keys, and without tokens that no pool holds: two markets of the same
     /// content become the same bytes, whatever order they were learnt in.
     pub fn canonical(&self) -> Self {
         let mut held: Vec<(&Token, TokenId)> = self
@@ -158,7 +158,7 @@ impl Market {
         let ids: FxHashMap<TokenId, TokenId> =
             held.into_iter().map(|(token, id)| (id, tokens.insert(token.clone()))).collect();
         let mut pools = self.pools.clone();
-        pools.sort_unstable_by_key(|pool| pool.key.contract);
+        pools.sort_unstable_by_key(|pool| pool.key);
         let mut topology = Topology::default();
         for (pool, id) in pools.iter_mut().zip(0u32..) {
             let coins = pool.coins.iter().map(|coin| ids.get(coin).copied().unwrap_or(*coin)).collect();
@@ -196,9 +196,9 @@ impl Market {
         self.pools.get(id.index()).map(Arc::as_ref)
     }
 
-    /// The id of the pool at an address.
-    pub fn pool_id(&self, address: Address) -> Option<PoolId> {
-        self.topology.by_address.get(&address).copied()
+    /// The id of the pool of a key. An address is the key of the pool that a contract is.
+    pub fn pool_id(&self, key: impl Into<PoolKey>) -> Option<PoolId> {
+        self.topology.by_key.get(&key.into()).copied()
     }
 
     /// The pools that hold a token, in the order of ids.
@@ -209,18 +209,18 @@ impl Market {
 
 fn check_coins(tokens: &Tokens, pool: &Pool) -> Result<(), MarketError> {
     if pool.coins.iter().any(|coin| tokens.get(*coin).is_none()) {
-        return Err(MarketError::UnknownToken { pool: pool.key.contract });
+        return Err(MarketError::UnknownToken { pool: pool.key });
     }
     let repeated = |(index, coin)| pool.coins.iter().skip(index + 1).any(|other| other == coin);
     if pool.coins.len() < 2 || pool.coins.iter().enumerate().any(repeated) {
-        return Err(MarketError::ImpossibleCoins { pool: pool.key.contract });
+        return Err(MarketError::ImpossibleCoins { pool: pool.key });
     }
     Ok(())
 }
 
 impl Topology {
     fn add(&mut self, id: PoolId, pool: &Pool) {
-        self.by_address.insert(pool.key.contract, id);
+        self.by_key.insert(pool.key, id);
         for coin in &pool.coins {
             if self.by_token.len() <= coin.index() {
                 self.by_token.resize_with(coin.index() + 1, Vec::new);
@@ -232,7 +232,7 @@ impl Topology {
 
 #[cfg(test)]
 mod tests {
-    use braid_primitives::{B256, Token};
+    use braid_primitives::{Address, B256, Token};
     use braid_protocols::{PoolState, Product, uniswap_v2};
 
     use super::*;
@@ -293,7 +293,7 @@ mod tests {
     fn a_removed_pool_leaves_no_trace_in_the_graph() {
         let tokens = tokens(2);
         let pools = [pool(1, [1, 2], 10), pool(2, [2, 3], 10), pool(3, [1, 3], 10)];
-        let market = Market::new(block(1), tokens, pools).unwrap().without(&[Address::repeat_byte(1)]);
+        let market = Market::new(block(1), tokens, pools).unwrap().without(&[Address::repeat_byte(1).into()]);
         assert_eq!(market.pool_id(Address::repeat_byte(1)), None);
         assert_eq!(market.pools_of(TokenId(1)), [PoolId(1)]);
         assert_eq!(market.pool(PoolId(1)).unwrap().key.contract, Address::repeat_byte(3));
@@ -308,10 +308,32 @@ mod tests {
         let names = |changes: &Changes| changes.changed.iter().map(|pool| pool.key.contract).collect::<Vec<_>>();
         assert_eq!(second.changes_since(&second.clone()), Changes::default());
         assert_eq!(names(&second.changes_since(&first)), [Address::repeat_byte(3)]);
-        let third = second.without(&[Address::repeat_byte(1)]).next(block(3), tokens, [pool(4, [1, 2], 1)]).unwrap();
+        let third =
+            second.without(&[Address::repeat_byte(1).into()]).next(block(3), tokens, [pool(4, [1, 2], 1)]).unwrap();
         let changes = third.changes_since(&first);
         assert_eq!(names(&changes), [Address::repeat_byte(3), Address::repeat_byte(4)]);
-        assert_eq!(changes.removed, [Address::repeat_byte(1)]);
+        assert_eq!(changes.removed, [Address::repeat_byte(1).into()]);
+    }
+
+    #[test]
+    fn pools_that_share_a_contract_are_told_apart_by_their_ids() {
+        let contract = Address::repeat_byte(7);
+        let key = |id| PoolKey::with_id(contract, B256::with_last_byte(id));
+        let of_id = |id, reserve| Pool { key: key(id), ..pool(7, [1, 2], reserve) };
+        let tokens = tokens(1);
+        let first = Market::new(block(1), Arc::clone(&tokens), [of_id(2, 10), of_id(1, 10)]).unwrap();
+        assert_eq!([key(2), key(1)].map(|key| first.pool_id(key)), [0, 1].map(|id| Some(PoolId(id))));
+        assert_eq!(first.pool_id(contract), None, "the contract itself is no pool");
+        assert_eq!(first.canonical().pools()[0].key, key(1));
+
+        let second = first.next(block(2), Arc::clone(&tokens), [of_id(1, 11)]).unwrap();
+        let changes = second.changes_since(&first);
+        assert_eq!(changes, Changes { changed: vec![Arc::new(of_id(1, 11))], removed: vec![] });
+        let third = second.without(&[key(1)]).next(block(3), tokens, [pool(7, [1, 2], 1)]).unwrap();
+        assert_eq!(third.pools().iter().map(|pool| pool.key).collect::<Vec<_>>(), [key(2), contract.into()]);
+        let changes = third.changes_since(&second);
+        assert_eq!(changes, Changes { changed: vec![Arc::new(pool(7, [1, 2], 1))], removed: vec![key(1)] });
+        assert_eq!(Market::from_bytes(&third.to_bytes().unwrap()).unwrap().pools(), third.pools());
     }
 
     #[test]
@@ -333,7 +355,7 @@ mod tests {
         let tokens = tokens(1);
         let market = Market::new(block(1), Arc::clone(&tokens), [pool(1, [1, 2], 10)]).unwrap();
         let next = |pool| market.next(block(2), Arc::clone(&tokens), [pool]).unwrap_err();
-        let (one, two) = (Address::repeat_byte(1), Address::repeat_byte(2));
+        let [one, two] = [1, 2].map(|byte| Address::repeat_byte(byte).into());
         assert_eq!(next(pool(2, [1, 9], 10)), MarketError::UnknownToken { pool: two });
         assert_eq!(next(pool(2, [1, 1], 10)), MarketError::ImpossibleCoins { pool: two });
         assert_eq!(next(pool(1, [2, 1], 10)), MarketError::CoinsChanged { pool: one });

@@ -102,6 +102,11 @@ impl Product {
         with_record!(self, record => record.freshness_topics())
     }
 
+    /// As [`Protocol::log_pool_id`].
+    pub fn log_pool_id(self, log: &Log) -> Option<B256> {
+        with_record!(self, record => record.log_pool_id(log))
+    }
+
     /// As [`Protocol::listens_to`].
     pub fn listens_to(self, state: &PoolState) -> Vec<Address> {
         with_record!(self, record => own(record, state).map(|state| record.listens_to(state)).unwrap_or_default())

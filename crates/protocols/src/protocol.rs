@@ -245,6 +245,12 @@ pub trait Protocol: Sync {
         &[]
     }
 
+    /// Returns the id of the pool that a log concerns, where the contract that emitted it holds many pools of this product. `None` for a
+    /// log that concerns every pool of the contract.
+    fn log_pool_id(&self, _log: &Log) -> Option<B256> {
+        None
+    }
+
     /// Returns contracts besides the pool itself whose logs may change what it pays: a vault that holds many pools, a market that a
     /// pool lends to. Their logs come to [`apply`](Self::apply) as well, which tells by its topics whether they are about this pool.
     fn listens_to(&self, _state: &Self::State) -> Vec<Address> {

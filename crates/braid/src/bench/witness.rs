@@ -29,7 +29,7 @@ pub(super) fn line(
         let cap = known.cap.is_finite().then_some(known.cap);
         Some(json!([address(known.token)?, known.price_wei, cap]))
     });
-    let pools = witness.left_out.iter().filter_map(|pool| Some(market.pool(*pool)?.key.contract.to_checksum(None)));
+    let pools = witness.left_out.iter().filter_map(|pool| Some(market.pool(*pool)?.key.to_string()));
     Some(json!({
         "id": asked.id,
         "token_in": address(wrapped(*input)),
@@ -75,7 +75,7 @@ fn sampled(market: &Market, witness: &Witness) -> Vec<Value> {
                 let points = points(pool, &at, coin_in, coin_out, sold.cap);
                 let tokens = [*from, *to].map(wrapped).map(|token| market.tokens().get(token).map(|t| t.address));
                 if !points.is_empty() {
-                    curves.push(json!({ "pool": pool.key.contract, "tokens": tokens, "points": points }));
+                    curves.push(json!({ "pool": pool.key, "tokens": tokens, "points": points }));
                 }
             }
         }

@@ -6,12 +6,14 @@ use alloy::{
 };
 use braid_market::Tokens;
 use braid_primitives::{B256, Block, Token, TokenId};
-use braid_protocols::{PoolState, Product, uniswap_v2};
+use braid_protocols::{PoolState, Product, balancer::v3::buffer, erc4626, uniswap_v2, vault::Vault};
 
 use super::*;
 
 alloy::sol! {
     event Sync(uint112 reserve0, uint112 reserve1);
+    event VaultBuffersPausedStateChanged(bool paused);
+    event Wrap(address indexed wrappedToken, uint256 depositedUnderlying, uint256 mintedShares, bytes32 bufferBalances);
     event PairCreated(address indexed token0, address indexed token1, address pair, uint256 count);
 }
 
@@ -71,7 +73,7 @@ fn a_log_that_does_not_decode_makes_its_pool_stale_whatever_follows() {
     let mut broken = sync(1, 7);
     broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1, 2, 3].into());
     let change = apply_logs(&catalog(), &market(3), &[sync(1, 5), broken, sync(1, 9), sync(0, 4)]);
-    assert_eq!(change.stale, BTreeSet::from([address(1)]));
+    assert_eq!(change.stale, BTreeSet::from([address(1).into()]));
     assert_eq!(change.changed, [pool(0, 4)], "nothing is guessed about the stale pool");
 }
 
@@ -89,16 +91,13 @@ fn an_announcement_is_told_from_a_forged_one() {
     let change = apply_logs(&catalog, &market(1), &[log(factory, &event), forged]);
     assert_eq!(change.announced.iter().map(|pool| pool.key.contract).collect::<Vec<_>>(), [address(77)]);
     assert!(
-        change.unknown_emitters.contains(&Address::with_last_byte(3)),
+        change.unknown.contains(&Address::with_last_byte(3).into()),
         "anyone may emit anything; it counts for nothing"
     );
 }
 
-/// Whatever announces a pool may also change it: of one that is in the market it is a log like others.
-#[test]
-fn an_announcement_of_a_pool_of_the_market_is_applied() {
-    use braid_protocols::{balancer::v3::buffer, erc4626, vault::Vault};
-    let wrapped = Address::repeat_byte(0x55);
+/// A buffer of a Balancer vault, which holds so much of the asset and of the share.
+fn buffer_of(key: PoolKey, wrapped: Address, held: [u64; 2], paused: bool) -> Pool {
     let conversion = erc4626::Conversion::Rate { rate: erc4626::RAY, one: erc4626::RAY };
     let most = U256::MAX;
     let vault = erc4626::State {
@@ -111,24 +110,65 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
         cap: None,
         form: None,
     };
-    let state = |held: [u64; 2]| buffer::State {
+    let state = buffer::State {
         wrapped,
         held: held.map(U256::from),
-        paused: false,
+        paused,
         vault: Vault { product: Product::Erc4626, state: PoolState::Erc4626(Box::new(vault)) },
     };
-    let pool = |held| Pool {
-        key: buffer::address_of(wrapped).into(),
+    Pool {
+        key,
         product: Product::BalancerV3Buffer,
         coins: [TokenId(1), TokenId(2)].into_iter().collect(),
-        state: PoolState::BalancerV3Buffer(Arc::new(state(held))),
-    };
+        state: PoolState::BalancerV3Buffer(Arc::new(state)),
+    }
+}
+
+/// The vault's log of liquidity added to a buffer, which then holds 8 of the asset and 9 of the share.
+fn added(wrapped: Address) -> Log {
     let source = Product::BalancerV3Buffer.sources()[0];
     let packed = (U256::from(9) << 128_usize) | U256::from(8);
     let data = [U256::from(1).to_be_bytes::<32>(), [0; 32], packed.to_be_bytes()].concat();
     let topics = vec![source.topic0, wrapped.into_word()];
-    let log = Log { address: source.emitter, data: LogData::new_unchecked(topics, data.into()) };
+    Log { address: source.emitter, data: LogData::new_unchecked(topics, data.into()) }
+}
 
+#[test]
+fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_contract() {
+    let vault = Product::BalancerV3Buffer.sources()[0].emitter;
+    let [one, two, three] = [0x51, 0x52, 0x53].map(Address::repeat_byte);
+    let key = |wrapped: Address| PoolKey::with_id(vault, wrapped.into_word());
+    let pool = |wrapped, held, paused| buffer_of(key(wrapped), wrapped, held, paused);
+    let before = market(1);
+    let pools = [pool(one, [1, 2], false), pool(two, [1, 2], false)];
+    let before = before.next(block(2), Arc::clone(before.tokens()), pools).unwrap();
+
+    let change = apply_logs(&catalog(), &before, &[added(two), sync(0, 3)]);
+    assert_eq!(change.changed, [self::pool(0, 3), pool(two, [8, 9], false)], "a sibling keeps what it holds");
+    assert!(change.unknown.is_empty() && change.stale.is_empty());
+
+    let paused = log(vault, &VaultBuffersPausedStateChanged { paused: true });
+    let change = apply_logs(&catalog(), &before, &[paused]);
+    assert_eq!(change.changed, [pool(one, [1, 2], true), pool(two, [1, 2], true)]);
+
+    let mut broken = added(one);
+    broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1].into());
+    let change = apply_logs(&catalog(), &before, &[broken]);
+    assert_eq!((change.stale, change.changed), (BTreeSet::from([key(one)]), vec![]));
+
+    let none = U256::ZERO;
+    let wrap = Wrap { wrappedToken: three, depositedUnderlying: none, mintedShares: none, bufferBalances: B256::ZERO };
+    let change = apply_logs(&catalog(), &before, &[log(vault, &wrap)]);
+    assert!(change.unknown.contains(&key(three)), "it may be one that was left out");
+    assert_eq!(change.changed, []);
+}
+
+/// Whatever announces a pool may also change it: of one that is in the market it is a log like others.
+#[test]
+fn an_announcement_of_a_pool_of_the_market_is_applied() {
+    let wrapped = Address::repeat_byte(0x55);
+    let pool = |held| buffer_of(buffer::address_of(wrapped).into(), wrapped, held, false);
+    let log = added(wrapped);
     let before = market(1);
     let announced = apply_logs(&catalog(), &before, [&log]).announced;
     assert_eq!((announced.len(), announced[0].key.contract), (1, buffer::address_of(wrapped)));
@@ -150,6 +190,6 @@ fn nonsense_of_a_factory_is_counted_and_survived() {
 #[test]
 fn a_stranger_is_noticed_and_changes_nothing() {
     let change = apply_logs(&catalog(), &market(1), &[sync(50, 3)]);
-    assert_eq!(change.unknown_emitters, BTreeSet::from([address(50)]));
+    assert_eq!(change.unknown, BTreeSet::from([address(50).into()]));
     assert!(change.changed.is_empty());
 }

@@ -82,7 +82,7 @@ impl Runner {
                         self.sync.take(found);
                         self.sync.record();
                     }
-                    Event::Doubted(pool) => self.sync.read_again([pool]),
+                    Event::Doubted(pool) => self.sync.read_again([pool.into()]),
                     Event::Idle => self.absorb().await,
                 }
                 true

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_market::Market;
-use braid_primitives::{Address, Block};
+use braid_primitives::{Block, PoolKey};
 use braid_protocols::Pool;
 
 use super::{POOLS_BETWEEN_BLOCKS, Synchronizer};
@@ -27,8 +27,8 @@ impl Synchronizer {
     async fn advance(&mut self, block: &Block, news: &BlockLogs) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
         let change = apply_logs(&self.catalog, &base, news.logs.iter().map(|placed| &placed.log));
-        let announced = change.announced.iter().map(|pool| pool.key.contract);
-        let announced: Vec<Address> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
+        let announced = change.announced.iter().map(|pool| pool.key);
+        let announced: Vec<PoolKey> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
         for pool in change.announced {
             self.give_way(&pool);
             self.known.insert(pool, block.number);
@@ -36,19 +36,19 @@ impl Synchronizer {
         let found = self.find_vaults(change.suggested, &base, block.number);
         change.grown.iter().for_each(|keeper| self.known.lists.set_due(*keeper));
         let listed = self.grow(change.grown, block.number, block.hash).await?;
-        let mut read: BTreeSet<Address> = change.stale;
-        let mut polled: BTreeSet<Address> = polled(&base).filter(|pool| !read.contains(pool)).collect();
+        let mut read: BTreeSet<PoolKey> = change.stale;
+        let mut polled: BTreeSet<PoolKey> = polled(&base).filter(|pool| !read.contains(pool)).collect();
         read.extend(&polled);
         let (doubtful, mut changed) = self.doubt(change.changed);
         for pool in doubtful {
             polled.remove(&pool);
             read.insert(pool);
         }
-        changed.retain(|pool| !read.contains(&pool.key.contract));
+        changed.retain(|pool| !read.contains(&pool.key));
         read.extend(announced);
         read.extend(listed);
         read.extend(found);
-        read.extend(change.unknown_emitters.into_iter().filter(|pool| self.known.is_left_out(*pool)));
+        read.extend(change.unknown.into_iter().filter(|pool| self.known.is_left_out(*pool)));
         for pool in self.pending.iter().take(POOLS_BETWEEN_BLOCKS) {
             polled.remove(pool);
             read.insert(*pool);
@@ -71,7 +71,7 @@ impl Synchronizer {
         if let Some(keeper) = self.known.lists.due().first().copied().filter(|_| !self.unpublished) {
             self.grow([keeper], base.block().number, base.block().hash).await?;
         }
-        let read: BTreeSet<Address> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
+        let read: BTreeSet<PoolKey> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
         let known = Base { market: &base, polled: &BTreeSet::new() };
         let joined = self.join_surely(&read, &base, Some(known), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
@@ -84,16 +84,16 @@ impl Synchronizer {
     /// Some nodes, asked for the state of their head while they make the next block, answer with that of the next. To
     /// apply the next block's logs to it would count them twice; so a pool that changes right after it was read is read
     /// again, and its logs are left aside.
-    fn doubt(&self, changed: Vec<Pool>) -> (Vec<Address>, Vec<Pool>) {
+    fn doubt(&self, changed: Vec<Pool>) -> (Vec<PoolKey>, Vec<Pool>) {
         let read = self.history.read_at_tip();
         let (doubtful, trusted): (Vec<Pool>, Vec<Pool>) =
-            changed.into_iter().partition(|pool| read.contains(&pool.key.contract));
-        (doubtful.into_iter().map(|pool| pool.key.contract).collect(), trusted)
+            changed.into_iter().partition(|pool| read.contains(&pool.key));
+        (doubtful.into_iter().map(|pool| pool.key).collect(), trusted)
     }
 }
 
 /// Pools that are read again at every block.
-pub(super) fn polled(market: &Market) -> impl Iterator<Item = Address> + '_ {
+pub(super) fn polled(market: &Market) -> impl Iterator<Item = PoolKey> + '_ {
     let polled = |pool: &&std::sync::Arc<Pool>| pool.product.reads_each_block(&pool.state);
-    market.pools().iter().filter(polled).map(|pool| pool.key.contract)
+    market.pools().iter().filter(polled).map(|pool| pool.key)
 }

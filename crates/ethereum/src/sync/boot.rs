@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, B256, Block, Bytes};
+use braid_primitives::{B256, Block, Bytes, PoolKey};
 use braid_protocols::Call;
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -109,7 +109,7 @@ impl Synchronizer {
     /// Reads every known pool at a head; what is kept of the past ends at the last block in `common` with it.
     pub(super) async fn read_all(&mut self, head: Block, common: Option<u64>) -> Result<(), FollowError> {
         self.phase(Phase::Reading);
-        let all: BTreeSet<Address> = self.known.addresses().collect();
+        let all: BTreeSet<PoolKey> = self.known.keys().collect();
         let base = Market::empty(head, Arc::new(Tokens::new()));
         let joined = self.join(&all, base.tokens(), None, head.hash).await?;
         let history = self.node.fee_history(head.number).await.ok();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use braid_primitives::{Address, B256, Bytes, U256};
+use braid_primitives::{Address, B256, Bytes, PoolKey, U256};
 use braid_protocols::{Call, DecodeError, Discovered, PoolList, Product};
 
 use super::Synchronizer;
@@ -15,7 +15,7 @@ const ENTRIES_AT_ONCE: u64 = 2_000;
 type Kept = (Product, &'static dyn PoolList);
 
 impl Synchronizer {
-    /// Reads what is new in some lists at a block. The pools found are known and wait to be read; their addresses.
+    /// Reads what is new in some lists at a block. The pools found are known and wait to be read; their keys.
     ///
     /// A keeper that answers nothing, or nonsense, adds nothing; it is asked again when it speaks.
     pub(super) async fn grow(
@@ -23,7 +23,7 @@ impl Synchronizer {
         keepers: impl IntoIterator<Item = Address>,
         height: u64,
         block_hash: B256,
-    ) -> Result<BTreeSet<Address>, FollowError> {
+    ) -> Result<BTreeSet<PoolKey>, FollowError> {
         let lists: Vec<Kept> = keepers.into_iter().filter_map(|keeper| self.catalog.list_of(keeper)).collect();
         let mut found = BTreeSet::new();
         if lists.is_empty() {
@@ -44,8 +44,8 @@ impl Synchronizer {
         let mut nonsense = 0_usize;
         for ((kept, _), entry) in asked.iter().zip(&entries) {
             match address(entry.as_ref()) {
-                Some(pool) if self.known.get(pool).is_some() => {}
-                Some(pool) if found.insert(pool) => new.push((*kept, pool)),
+                Some(pool) if self.known.get(pool.into()).is_some() => {}
+                Some(pool) if found.insert(pool.into()) => new.push((*kept, pool)),
                 Some(_) => {}
                 None => nonsense += 1,
             }
@@ -54,17 +54,17 @@ impl Synchronizer {
             tracing::warn!(nonsense, "lists of pools have entries that are no addresses");
         }
         for (pool, reason) in self.describe(&new, block_hash).await? {
-            let address = pool.key.contract;
+            let key = pool.key;
             let follows = self.catalog.follows(pool.product);
             if follows {
                 self.known.insert(pool, height);
             }
             if let Some(reason) = reason {
-                self.known.leave_out(address, reason);
+                self.known.leave_out(key, reason);
             } else if follows {
                 continue;
             }
-            found.remove(&address);
+            found.remove(&key);
         }
         self.pending.extend(found.iter().copied());
         for (keeper, count, whole) in read {
@@ -100,7 +100,7 @@ impl Synchronizer {
     }
 
     /// Reads on in all lists that are due, at a block.
-    pub(super) async fn grow_all(&mut self, height: u64, block_hash: B256) -> Result<BTreeSet<Address>, FollowError> {
+    pub(super) async fn grow_all(&mut self, height: u64, block_hash: B256) -> Result<BTreeSet<PoolKey>, FollowError> {
         let due = self.known.lists.due().clone();
         self.grow(due, height, block_hash).await
     }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, B256, Block, TokenId};
+use braid_primitives::{Address, B256, Block, PoolKey, TokenId};
 use braid_protocols::{DecodeError, Discovered, Pool};
 
 use super::{Synchronizer, grow::address};
@@ -19,13 +19,13 @@ pub(super) struct Joined {
     tokens: Arc<Tokens>,
     pools: Vec<Pool>,
     /// Pools that nobody wants, or whose tokens are none.
-    refused: Vec<(Address, String)>,
+    refused: Vec<(PoolKey, String)>,
     /// Pools of whose answers nothing could be made.
-    unread: Vec<(Address, DecodeError)>,
+    unread: Vec<(PoolKey, DecodeError)>,
 }
 
 impl Joined {
-    fn left_out(&self) -> impl Iterator<Item = Address> + '_ {
+    fn left_out(&self) -> impl Iterator<Item = PoolKey> + '_ {
         self.refused.iter().map(|(pool, _)| *pool).chain(self.unread.iter().map(|(pool, _)| *pool))
     }
 }
@@ -35,13 +35,13 @@ impl Synchronizer {
     /// node that makes its next block may mix what it says of two, which then does not fit together (see `doubt`).
     pub(super) async fn join_surely(
         &mut self,
-        addresses: &BTreeSet<Address>,
+        keys: &BTreeSet<PoolKey>,
         market: &Market,
         base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
-        let mut joined = self.join(addresses, market.tokens(), base, block_hash).await?;
-        let lost: BTreeSet<Address> = joined.left_out().filter(|pool| market.pool_id(*pool).is_some()).collect();
+        let mut joined = self.join(keys, market.tokens(), base, block_hash).await?;
+        let lost: BTreeSet<PoolKey> = joined.left_out().filter(|pool| market.pool_id(*pool).is_some()).collect();
         if !lost.is_empty() {
             let again = self.join(&lost, &joined.tokens, None, block_hash).await?;
             joined.refused.retain(|(pool, _)| !lost.contains(pool));
@@ -58,21 +58,21 @@ impl Synchronizer {
     /// them, if there is anything.
     pub(super) async fn join(
         &mut self,
-        addresses: &BTreeSet<Address>,
+        keys: &BTreeSet<PoolKey>,
         tokens: &Arc<Tokens>,
         base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
-        self.name_coins(addresses, block_hash).await?;
+        self.name_coins(keys, block_hash).await?;
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![] };
-        let mut wanted: Vec<&Discovered> = Vec::with_capacity(addresses.len());
-        for address in addresses {
-            match self.known.get(*address) {
+        let mut wanted: Vec<&Discovered> = Vec::with_capacity(keys.len());
+        for key in keys {
+            match self.known.get(*key) {
                 Some(pool) => match self.config.rules.refuse(pool) {
-                    Some(reason) => joined.refused.push((*address, reason.into())),
+                    Some(reason) => joined.refused.push((*key, reason.into())),
                     None => wanted.push(pool),
                 },
-                None => joined.refused.push((*address, "it was never announced".into())),
+                None => joined.refused.push((*key, "it was never announced".into())),
             }
         }
         self.learn_tokens(&wanted, &mut joined.tokens, block_hash).await?;
@@ -80,7 +80,7 @@ impl Synchronizer {
         for pool in wanted {
             match coins(pool, &joined.tokens) {
                 Ok(coins) => ready.push((pool.clone(), coins)),
-                Err(reason) => joined.refused.push((pool.key.contract, reason)),
+                Err(reason) => joined.refused.push((pool.key, reason)),
             }
         }
         let (pools, coins): (Vec<Discovered>, Vec<Vec<TokenId>>) = ready.into_iter().unzip();
@@ -89,16 +89,16 @@ impl Synchronizer {
             match state {
                 // what shares its announcement with others shows only now what it is
                 Ok((_, product)) if !self.catalog.follows(product) => {
-                    joined.refused.push((pool.key.contract, denied(product)));
+                    joined.refused.push((pool.key, denied(product)));
                 }
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
-                    Some(reason) => joined.refused.push((pool.key.contract, reason.into())),
+                    Some(reason) => joined.refused.push((pool.key, reason.into())),
                     None => {
                         let coins = coins.into_iter().collect();
                         joined.pools.push(Pool { key: pool.key, product, coins, state });
                     }
                 },
-                Err(error) => joined.unread.push((pool.key.contract, error)),
+                Err(error) => joined.unread.push((pool.key, error)),
             }
         }
         Ok(joined)
@@ -106,12 +106,12 @@ impl Synchronizer {
 
     /// Asks for the coins that announcements of these pools do not name. Where nothing comes back that is a token, the pool stays as
     /// it was announced, too few coins for a pool.
-    async fn name_coins(&mut self, addresses: &BTreeSet<Address>, block_hash: B256) -> Result<(), FollowError> {
-        let unnamed = |address: &Address| {
-            let pool = self.known.get(*address)?;
-            Some((*address, pool.product.unnamed_coin(pool)?))
+    async fn name_coins(&mut self, keys: &BTreeSet<PoolKey>, block_hash: B256) -> Result<(), FollowError> {
+        let unnamed = |key: &PoolKey| {
+            let pool = self.known.get(*key)?;
+            Some((*key, pool.product.unnamed_coin(pool)?))
         };
-        let (pools, calls): (Vec<Address>, Vec<_>) = addresses.iter().filter_map(unnamed).unzip();
+        let (pools, calls): (Vec<PoolKey>, Vec<_>) = keys.iter().filter_map(unnamed).unzip();
         if pools.is_empty() {
             return Ok(());
         }
@@ -155,10 +155,10 @@ impl Synchronizer {
         changed: Vec<Pool>,
         joined: Joined,
     ) -> Result<Arc<Market>, FollowError> {
-        let dropped: Vec<Address> = joined.left_out().filter(|pool| base.pool_id(*pool).is_some()).collect();
+        let dropped: Vec<PoolKey> = joined.left_out().filter(|pool| base.pool_id(*pool).is_some()).collect();
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
-        let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key.contract));
-        let read: Vec<Address> = joined.pools.iter().map(|pool| pool.key.contract).collect();
+        let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key));
+        let read: Vec<PoolKey> = joined.pools.iter().map(|pool| pool.key).collect();
         let pools = changed.chain(joined.pools);
         let market = trimmed.as_ref().unwrap_or(base).next(block, joined.tokens, pools)?;
         for pool in read {

@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use braid_store::{MarketStore, market::Change};
 
 use braid_market::Market;
-use braid_primitives::{Address, Block};
+use braid_primitives::{Block, PoolKey};
 use tokio::sync::watch;
 
 use crate::{
@@ -37,7 +37,7 @@ pub(crate) struct Synchronizer {
     known: Known,
     history: History,
     /// Known pools that still have to be read into the market.
-    pending: BTreeSet<Address>,
+    pending: BTreeSet<PoolKey>,
     fees: Option<FeeData>,
     background: Option<Background>,
     status: watch::Sender<SyncStatus>,
@@ -127,15 +127,14 @@ impl Synchronizer {
     }
 
     /// Reads pools of the market again, in between blocks.
-    pub(crate) fn read_again(&mut self, pools: impl IntoIterator<Item = Address>) {
+    pub(crate) fn read_again(&mut self, pools: impl IntoIterator<Item = PoolKey>) {
         let Some(tip) = self.history.tip() else { return };
         self.pending.extend(pools.into_iter().filter(|pool| tip.pool_id(*pool).is_some()));
     }
 
     /// Reads every pool of the market again, in between blocks.
     pub(crate) fn read_everything_again(&mut self) {
-        let all: Vec<Address> =
-            self.tip().into_iter().flat_map(|tip| tip.pools()).map(|pool| pool.key.contract).collect();
+        let all: Vec<PoolKey> = self.tip().into_iter().flat_map(|tip| tip.pools()).map(|pool| pool.key).collect();
         self.read_again(all);
     }
 
@@ -187,13 +186,13 @@ impl Synchronizer {
         Err(FollowError::Replaced { number: block.number, hash: block.hash })
     }
 
-    /// Remembers the pools that logs announce; gives their addresses.
-    fn learn(&mut self, logs: &[PlacedLog]) -> BTreeSet<Address> {
+    /// Remembers the pools that logs announce; gives their keys.
+    fn learn(&mut self, logs: &[PlacedLog]) -> BTreeSet<PoolKey> {
         let mut found = BTreeSet::new();
         for log in logs {
             match self.catalog.announced(&log.log) {
                 Ok(Some(pool)) => {
-                    found.insert(pool.key.contract);
+                    found.insert(pool.key);
                     self.give_way(&pool);
                     self.known.insert(pool, log.block_number);
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_market::Market;
-use braid_primitives::{Address, B256, Block};
+use braid_primitives::{B256, Block, PoolKey};
 
 use super::Synchronizer;
 use crate::{FollowError, Phase, apply::Listeners, range::FIRST_BLOCKS, scan::Scan, spans::Segment};
@@ -89,12 +89,8 @@ impl Synchronizer {
         self.learn_named_vaults();
         self.note_roll_back(common);
         if let Some((base, touched)) = self.touched_above(common) {
-            let unannounced: Vec<Address> = base
-                .pools()
-                .iter()
-                .map(|pool| pool.key.contract)
-                .filter(|pool| self.known.get(*pool).is_none())
-                .collect();
+            let unannounced: Vec<PoolKey> =
+                base.pools().iter().map(|pool| pool.key).filter(|pool| self.known.get(*pool).is_none()).collect();
             let touched = touched.into_iter().filter(|pool| self.known.get(*pool).is_some()).collect();
             return self.leap(&base.without(&unannounced), common, &head, touched).await;
         }
@@ -112,7 +108,7 @@ impl Synchronizer {
         base: &Market,
         from: u64,
         head: &Block,
-        mut touched: BTreeSet<Address>,
+        mut touched: BTreeSet<PoolKey>,
     ) -> Result<(), FollowError> {
         tracing::info!(from, to = head.number, "catching up over many blocks");
         self.phase(Phase::Reading);
@@ -126,14 +122,16 @@ impl Synchronizer {
         let mut scan = Scan::new(self.node.clone(), vec![segment], first_blocks);
         while let Some(part) = scan.next().await? {
             touched.extend(self.learn(&part.logs));
-            touched.extend(part.logs.iter().map(|log| log.log.address).filter(|pool| self.known.get(*pool).is_some()));
-            let heard = part.logs.iter().flat_map(|log| listeners.to(log.log.address));
-            touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.key.contract));
+            let named = |log| self.catalog.ids_named(log).chain([log.address.into()]);
+            let named = part.logs.iter().flat_map(|log| named(&log.log));
+            touched.extend(named.filter(|pool| self.known.get(*pool).is_some()));
+            let heard = part.logs.iter().flat_map(|log| listeners.of_log(base, &log.log));
+            touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.key));
         }
         self.doubt_lists();
         touched.extend(self.grow_all(head.number, head.hash).await?);
         if everything {
-            touched.extend(base.pools().iter().map(|pool| pool.key.contract));
+            touched.extend(base.pools().iter().map(|pool| pool.key));
             // What was left out may have changed unseen; it is tried again behind the market.
             self.known.forgive();
         }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::Market;
-use braid_primitives::{Address, B256};
+use braid_primitives::{B256, PoolKey};
 use braid_protocols::{Discovered, Pool, Product};
 use braid_store::{
     MarketStore,
@@ -31,18 +31,14 @@ impl Synchronizer {
     }
 
     fn resume(&mut self, saved: Saved) {
-        let mut unnamed: BTreeSet<Address> = saved
-            .known
-            .iter()
-            .filter(|known| self.is_named_no_more(known))
-            .map(|known| known.pool.key.contract)
-            .collect();
+        let mut unnamed: BTreeSet<PoolKey> =
+            saved.known.iter().filter(|known| self.is_named_no_more(known)).map(|known| known.pool.key).collect();
         if !self.config.find_vaults {
             let found = saved.market.pools().iter().filter(|pool| self.is_found(pool));
-            unnamed.extend(found.map(|pool| pool.key.contract));
+            unnamed.extend(found.map(|pool| pool.key));
         }
-        let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.key.contract);
-        let foreign: Vec<Address> = saved.market.pools().iter().filter(foreign).map(|pool| pool.key.contract).collect();
+        let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.key);
+        let foreign: Vec<PoolKey> = saved.market.pools().iter().filter(foreign).map(|pool| pool.key).collect();
         let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };
         let block = *market.block();
         for mut pool in saved.known {
@@ -50,10 +46,10 @@ impl Synchronizer {
             let again =
                 |reason: &String| Product::ALL.iter().any(|p| self.catalog.follows(*p) && *reason == denied(*p));
             pool.left_out = pool.left_out.filter(|reason| !again(reason));
-            let (address, follows) = (pool.pool.key.contract, self.catalog.may_follow(pool.pool.product));
+            let (key, follows) = (pool.pool.key, self.catalog.may_follow(pool.pool.product));
             self.known.restore(pool);
-            if !follows || unnamed.contains(&address) {
-                self.known.remove(address);
+            if !follows || unnamed.contains(&key) {
+                self.known.remove(key);
             }
         }
         self.learn_new_fixed_pools();
@@ -79,7 +75,7 @@ impl Synchronizer {
     /// Fixed pools of products that the store knows none of: it is from before they were followed.
     fn learn_new_fixed_pools(&mut self) {
         let fixed = self.catalog.fixed_pools();
-        let known = |pool: &&Discovered| self.known.get(pool.key.contract).is_some();
+        let known = |pool: &&Discovered| self.known.get(pool.key).is_some();
         let old: Vec<Product> = fixed.iter().filter(known).map(|pool| pool.product).collect();
         for pool in fixed.into_iter().filter(|pool| !old.contains(&pool.product)) {
             self.known.insert(pool, 0);
@@ -88,7 +84,7 @@ impl Synchronizer {
 
     /// The newest market with the pools in which it may differ from the state of an older block of the same chain, where
     /// that is known without reading them all.
-    pub(super) fn touched_above(&self, common: u64) -> Option<(Arc<Market>, BTreeSet<Address>)> {
+    pub(super) fn touched_above(&self, common: u64) -> Option<(Arc<Market>, BTreeSet<PoolKey>)> {
         let journal = self.journal.as_ref()?;
         let (tip, oldest) = (self.history.tip()?, self.history.oldest_market()?);
         // The chain of what we know must be whole: the journal up to the first market, and every market since.
@@ -97,9 +93,9 @@ impl Synchronizer {
             return None;
         }
         let replaced = journal.entries.iter().filter(|entry| entry.number > common);
-        let mut touched: BTreeSet<Address> = replaced.flat_map(|entry| entry.changed.iter().copied()).collect();
+        let mut touched: BTreeSet<PoolKey> = replaced.flat_map(|entry| entry.changed.iter().copied()).collect();
         let since = tip.changes_since(oldest);
-        touched.extend(since.changed.iter().map(|pool| pool.key.contract).chain(since.removed));
+        touched.extend(since.changed.iter().map(|pool| pool.key).chain(since.removed));
         touched.extend(self.history.read_at_tip());
         Some((Arc::clone(tip), touched))
     }

@@ -184,7 +184,7 @@ async fn what_the_configuration_does_not_want_is_left_out_and_said_so() {
     let rules = PoolRules {
         min_ether: 1_000.0,
         deny_tokens: [usdc].into(),
-        allow_pools: [*named].into(),
+        allow_pools: [(*named).into()].into(),
         ..PoolRules::default()
     };
     let mut follower = follow_with(&chain.http_url(), FollowerConfig { rules, ..quick() }).await;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use braid_primitives::Address;
+use braid_primitives::PoolKey;
 
 use crate::MarketError;
 
@@ -49,7 +49,7 @@ pub enum FileError {
     #[error("the market file has pool {pool} in an impossible state: {what}")]
     State {
         /// The pool.
-        pool: Address,
+        pool: PoolKey,
         /// What is impossible.
         what: &'static str,
     },

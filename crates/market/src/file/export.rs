@@ -50,7 +50,7 @@ fn entry(market: &Market, pool: &Pool) -> Option<Value> {
     let coins = coins.collect::<Option<Vec<_>>>()?;
     let mut entry = pool.product.export(&pool.state)?;
     entry.insert("dex".into(), json!(pool.product.id()));
-    entry.insert("address".into(), json!(pool.key.contract.to_checksum(None)));
+    entry.insert("address".into(), json!(pool.key));
     entry.insert("tokens".into(), json!(coins));
     Some(entry.into())
 }

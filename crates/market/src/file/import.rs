@@ -1,12 +1,12 @@
 //! Recorded markets in JSON: `{block, tokens: [{address, symbol, decimals}], pools: [{kind, dex, address, tokens, …}], updates}`.
 //!
-//! Large integers are decimal strings. A kind of pool that is not covered is skipped and counted, as is an entry that no
+//! A pool's `address` is the text of its key. Large integers are decimal strings. A kind of pool that is not covered is skipped and counted, as is an entry that no
 //! contract can be in. Pools of a venue that is not one of our products are read as those of the product that runs the same
 //! code: right for benchmarks, and no claim that a route through them can be executed. Wrapped ether is always added.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use braid_primitives::{Address, B256, Block, Token, TokenId};
+use braid_primitives::{Address, B256, Block, PoolKey, Token, TokenId};
 use braid_protocols::{
     Pool, Product, ReadProgress,
     recorded::{Reason, number, parse, text},
@@ -69,12 +69,12 @@ pub fn import_json(bytes: &[u8]) -> Result<Imported, FileError> {
     });
     let mut skipped = BTreeMap::new();
     let mut pools: Vec<Pool> = wrapped_ether().into_iter().collect();
-    let mut known: BTreeMap<Address, usize> = BTreeMap::new();
+    let mut known: BTreeMap<PoolKey, usize> = BTreeMap::new();
     for entry in &document.pools {
         match pool(entry, &tokens) {
-            Ok(pool) if known.contains_key(&pool.key.contract) => skip(&mut skipped, entry, "listed twice"),
+            Ok(pool) if known.contains_key(&pool.key) => skip(&mut skipped, entry, "listed twice"),
             Ok(pool) => {
-                known.insert(pool.key.contract, pools.len());
+                known.insert(pool.key, pools.len());
                 pools.push(pool);
             }
             Err(reason) => skip(&mut skipped, entry, &reason),
@@ -118,7 +118,7 @@ fn wrapped_ether() -> Option<Pool> {
     let found = product.fixed_pools().into_iter().next()?;
     let ReadProgress::Done(state) = product.reader(&found).start() else { return None };
     let coins = [Tokens::ETHER, Tokens::WETH].into_iter().collect();
-    Some(Pool { key: found.key.contract.into(), product, coins, state })
+    Some(Pool { key: found.key, product, coins, state })
 }
 
 fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
@@ -132,7 +132,7 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
     let id = |coin| parse(coin).and_then(|address: Address| tokens.id(address));
     let coins =
         coins.into_iter().map(|coin| id(coin).ok_or("a coin that is no listed token")).collect::<Result<_, _>>()?;
-    let pool = Pool { key: number::<Address>(entry, "address")?.into(), product, coins, state };
+    let pool = Pool { key: number(entry, "address")?, product, coins, state };
     let repeated = |(position, coin): (usize, &TokenId)| pool.coins.iter().take(position).any(|other| other == coin);
     if pool.coins.iter().enumerate().any(repeated) {
         return Err("one coin twice".into());
@@ -142,10 +142,10 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
 }
 
 /// The new state of a pool of the market; what an update does not mention stays.
-fn changed(entry: &Value, known: &BTreeMap<Address, usize>, present: &mut [Pool]) -> Option<Pool> {
+fn changed(entry: &Value, known: &BTreeMap<PoolKey, usize>, present: &mut [Pool]) -> Option<Pool> {
     // Wrapped ether stands before the pools of the file.
-    let address: Address = parse(entry.get("address")?)?;
-    let pool = present.get_mut(*known.get(&address)?)?;
+    let key: PoolKey = parse(entry.get("address")?)?;
+    let pool = present.get_mut(*known.get(&key)?)?;
     let mut next = pool.clone();
     next.product.import_update(&mut next.state, entry).ok()?;
     check_state(&next).ok()?;

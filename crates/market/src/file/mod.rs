@@ -108,7 +108,7 @@ impl Market {
         let body: Body = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
         let tokens = table(body.tokens)?;
         for pool in &body.pools {
-            check_state(pool).map_err(|what| FileError::State { pool: pool.key.contract, what })?;
+            check_state(pool).map_err(|what| FileError::State { pool: pool.key, what })?;
         }
         let count = body.pools.len();
         let pools = body.pools.into_iter().map(Arc::unwrap_or_clone);

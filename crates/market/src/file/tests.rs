@@ -1,4 +1,4 @@
-use braid_primitives::{Address, B256, U256};
+use braid_primitives::{Address, B256, PoolKey, U256};
 use braid_protocols::{PoolState, fluid::dex};
 
 use super::*;
@@ -146,6 +146,25 @@ fn updates_give_the_new_states_of_the_pools_we_cover() {
     let PoolState::UniswapV2(state) = &pool.state else { panic!("a pair") };
     assert_eq!((state.reserve0, state.reserve1, state.fee_bps), (3_000_000_000_001, 2, 30));
     assert_eq!((fluid.key.contract, fluid.fee_pips()), (Address::with_last_byte(0x13), Some(500)));
+}
+
+#[test]
+fn recorded_pools_that_share_a_contract_are_told_apart_by_their_ids() {
+    let [one, two] = [1, 2].map(|id| PoolKey::with_id(Address::with_last_byte(0x11), B256::with_last_byte(id)));
+    let name = |text: &str, key: PoolKey| text.replace(&key.contract.to_string(), &key.to_string());
+    let entry = |key| {
+        let coins = ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"];
+        let kind = "uniswap_v2";
+        serde_json::json!({"kind": kind, "address": key, "tokens": coins, "reserves": ["5", "6"], "fee_bps": 30})
+    };
+    let mut document: serde_json::Value = serde_json::from_str(&name(SAMPLE, two)).unwrap();
+    document["pools"].as_array_mut().unwrap().push(entry(one));
+    let imported = import_json(document.to_string().as_bytes()).unwrap();
+    let keys: Vec<PoolKey> = imported.market.pools().iter().map(|pool| pool.key).collect();
+    assert_eq!((keys[1], keys[4]), (two, one));
+    assert_eq!(imported.updates[0].changed[0].key, two);
+    let again = import_json(export_json(&imported.market).document.to_string().as_bytes()).unwrap();
+    assert_eq!(again.market.pool_id(one), imported.market.pool_id(one).map(|id| braid_primitives::PoolId(id.0 - 1)));
 }
 
 #[test]

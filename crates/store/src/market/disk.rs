@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use braid_market::{Changes, Market, Tokens};
-use braid_primitives::{Address, Block};
+use braid_primitives::{Block, PoolKey};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, WriteTransaction};
 
 use super::record::{self, JournalEntry, Layout, Position};
@@ -19,11 +19,11 @@ pub(super) const META: Definition = TableDefinition::new("meta");
 pub(super) const LAYOUT: &[u8] = b"layout";
 pub(super) const POSITION: &[u8] = b"position";
 
-/// Address to pool.
+/// Key (contract and id) to pool.
 pub(super) const POOLS: &str = "pools";
 /// Id (4 bytes, big-endian) to token.
 pub(super) const TOKENS: &str = "tokens";
-/// Address to what discovery knows.
+/// Key (contract and id) to what discovery knows.
 pub(super) const KNOWN: &str = "known";
 /// Emitter and topic to the span that is left to search.
 pub(super) const SOURCES: &str = "sources";
@@ -127,7 +127,7 @@ impl Disk {
         write_discovery(&transaction, &mut sum, change)?;
         write_journal(&transaction, &mut sum, *market.block(), change.rolled_back_to, &changes)?;
         let mut read = Records::open(&transaction, READ, &mut sum)?;
-        read.put(b"", &record::encode_addresses(&change.read))?;
+        read.put(b"", &record::encode_keys(&change.read))?;
         drop(read);
         let sequence = self.sequence.wrapping_add(1);
         {
@@ -179,10 +179,10 @@ impl<'t, 's> Records<'t, 's> {
 fn write_pools(transaction: &WriteTransaction, sum: &mut Sum, changes: &Changes) -> Result<(), StoreError> {
     let mut pools = Records::open(transaction, POOLS, sum)?;
     for pool in &changes.removed {
-        pools.drop_key(pool.as_slice())?;
+        pools.drop_key(&record::pool_key(*pool))?;
     }
     for pool in &changes.changed {
-        pools.put(pool.key.contract.as_slice(), &record::encode(pool)?)?;
+        pools.put(&record::pool_key(pool.key), &record::encode(pool)?)?;
     }
     Ok(())
 }
@@ -211,10 +211,11 @@ fn write_tokens(
 
 fn write_discovery(transaction: &WriteTransaction, sum: &mut Sum, change: &Change) -> Result<(), StoreError> {
     let mut known = Records::open(transaction, KNOWN, sum)?;
-    for (address, pool) in &change.known {
+    for (key, pool) in &change.known {
+        let key = record::pool_key(*key);
         match pool {
-            Some(pool) => known.put(address.as_slice(), &record::encode(pool)?)?,
-            None => known.drop_key(address.as_slice())?,
+            Some(pool) => known.put(&key, &record::encode(pool)?)?,
+            None => known.drop_key(&key)?,
         }
     }
     drop(known);
@@ -262,7 +263,7 @@ fn write_journal(
     // Blocks that were replaced, and this block's own entry if it is met a second time.
     let first_gone = rolled_back_to.map_or(block.number, |height| height.saturating_add(1)).min(block.number);
     let mut gone = Vec::new();
-    let mut changed: Vec<Address> = changes.changed.iter().map(|pool| pool.key.contract).collect();
+    let mut changed: Vec<PoolKey> = changes.changed.iter().map(|pool| pool.key).collect();
     changed.extend(&changes.removed);
     let first = first_gone.to_be_bytes();
     for entry in journal.table.range(&first[..]..)? {

@@ -174,7 +174,7 @@ impl Tables {
         let journal = self.journal.iter().map(|(number, bytes)| JournalEntry::decode(*number, bytes));
         Ok(Saved {
             market: Arc::new(market),
-            read: record::decode_addresses(&self.read),
+            read: record::decode_keys("the pools read", &self.read)?,
             known: decode_all("a known pool", &self.known)?,
             sources: decode_all("a source", &self.sources)?,
             lists: decode_all("a list of pools", &self.lists)?,

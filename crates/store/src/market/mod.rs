@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::PoolKey;
 
 use crate::StoreError;
 use disk::Disk;
@@ -37,10 +37,10 @@ pub const JOURNAL_BLOCKS: usize = 256;
 /// What the follower knows, as it stood at one block.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// Every pool and token at the block. Pools are in the order of addresses.
+    /// Every pool and token at the block. Pools are in the order of keys.
     pub market: Arc<Market>,
     /// Pools whose state was read for that very block rather than carried to it by logs.
-    pub read: Vec<Address>,
+    pub read: Vec<PoolKey>,
     /// Every pool that was ever announced.
     pub known: Vec<KnownPool>,
     /// Where the search for pools stands.
@@ -57,9 +57,9 @@ pub struct Change {
     /// The newest market.
     pub market: Arc<Market>,
     /// As [`Saved::read`].
-    pub read: Vec<Address>,
+    pub read: Vec<PoolKey>,
     /// Announced pools that are new or different; `None` for those that no longer are.
-    pub known: BTreeMap<Address, Option<KnownPool>>,
+    pub known: BTreeMap<PoolKey, Option<KnownPool>>,
     /// Every source's span.
     pub sources: Vec<SourceSpan>,
     /// Every list that was read.

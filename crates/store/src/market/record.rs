@@ -1,7 +1,7 @@
 //! The records of the database, and how they are written: JSON, whose field names say when a layout changed.
 
 use alloy_primitives::hex;
-use braid_primitives::{Address, B256, Block};
+use braid_primitives::{Address, B256, Block, PoolKey};
 use braid_protocols::Discovered;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -48,7 +48,7 @@ pub struct JournalEntry {
     /// Hash.
     pub hash: B256,
     /// Pools that changed, came or went since the stored block before.
-    pub changed: Vec<Address>,
+    pub changed: Vec<PoolKey>,
 }
 
 /// What the database says of itself, in one record that changes with every transaction.
@@ -75,10 +75,10 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) const fn present() -> Self {
-        Self { tables: 3, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
+        Self { tables: 4, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
     }
 
-    /// Tells whether this version reads it. Pools of version 2 had an address in the place of a key.
+    /// Tells whether this version reads it. Version 3 named pools by addresses in keys and in the journal.
     pub(super) fn is_readable(&self) -> bool {
         *self == Self::present()
     }
@@ -92,26 +92,50 @@ pub(super) fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> R
     serde_json::from_slice(bytes).map_err(|error| Damage::Layout { what, reason: error.to_string() })
 }
 
-/// Addresses one after another, 20 bytes each.
-pub(super) fn encode_addresses(addresses: &[Address]) -> Vec<u8> {
-    addresses.iter().flat_map(|address| address.0.0).collect()
+/// The key of a table of pools: the contract, then the id where there is one. Their order is that of the keys.
+pub(super) fn pool_key(key: PoolKey) -> Vec<u8> {
+    [key.contract.as_slice(), key.id.as_ref().map_or(&[], B256::as_slice)].concat()
 }
 
-pub(super) fn decode_addresses(bytes: &[u8]) -> Vec<Address> {
-    bytes.chunks_exact(20).map(Address::from_slice).collect()
+/// Keys of pools one after another: whether there is an id, in a byte, then the bytes of [`pool_key`].
+pub(super) fn encode_keys(keys: &[PoolKey]) -> Vec<u8> {
+    keys.iter().flat_map(|key| [vec![u8::from(key.id.is_some())], pool_key(*key)].concat()).collect()
+}
+
+pub(super) fn decode_keys(what: &'static str, bytes: &[u8]) -> Result<Vec<PoolKey>, Damage> {
+    let mut keys = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (key, others) =
+            first_key(rest).ok_or_else(|| Damage::Layout { what, reason: "no key of a pool".into() })?;
+        keys.push(key);
+        rest = others;
+    }
+    Ok(keys)
+}
+
+fn first_key(bytes: &[u8]) -> Option<(PoolKey, &[u8])> {
+    let (has_id, rest) = bytes.split_first()?;
+    let (contract, rest) = rest.split_first_chunk::<20>()?;
+    let contract = Address::from(*contract);
+    if *has_id == 0 {
+        return Some((contract.into(), rest));
+    }
+    let (id, rest) = rest.split_first_chunk::<32>()?;
+    Some((PoolKey::with_id(contract, B256::from(*id)), rest))
 }
 
 impl JournalEntry {
-    /// The hash, then the addresses.
+    /// The hash, then the keys.
     pub(super) fn encode(&self) -> Vec<u8> {
-        [self.hash.as_slice(), &encode_addresses(&self.changed)].concat()
+        [self.hash.as_slice(), &encode_keys(&self.changed)].concat()
     }
 
     pub(super) fn decode(number: u64, bytes: &[u8]) -> Result<Self, Damage> {
         let Some((hash, rest)) = bytes.split_at_checked(32) else {
             return Err(Damage::Layout { what: "the journal", reason: format!("{} bytes", bytes.len()) });
         };
-        Ok(Self { number, hash: B256::from_slice(hash), changed: decode_addresses(rest) })
+        Ok(Self { number, hash: B256::from_slice(hash), changed: decode_keys("the journal", rest)? })
     }
 }
 

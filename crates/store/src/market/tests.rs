@@ -2,7 +2,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use braid_market::Tokens;
-use braid_primitives::{Address, B256, Block, Token, TokenId};
+use braid_primitives::{Address, B256, Block, PoolKey, Token, TokenId};
 use braid_protocols::{Discovered, Pool, PoolState, Product, uniswap_v2, uniswap_v3};
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
@@ -55,11 +55,11 @@ fn concentrated(byte: u8) -> Pool {
     Pool { product: Product::UniswapV3, state: PoolState::UniswapV3(state), ..pair(byte, 0) }
 }
 
-fn known(byte: u8, announced_at: u64) -> (Address, Option<KnownPool>) {
+fn known(byte: u8, announced_at: u64) -> (PoolKey, Option<KnownPool>) {
     let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
-    let address = Address::repeat_byte(byte);
-    let pool = Discovered { key: address.into(), product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
-    (address, Some(KnownPool { pool, announced_at, left_out: None }))
+    let key = Address::repeat_byte(byte).into();
+    let pool = Discovered { key, product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
+    (key, Some(KnownPool { pool, announced_at, left_out: None }))
 }
 
 /// A market of three pools at block 10.
@@ -68,7 +68,7 @@ fn first() -> Change {
     let span = SourceSpan { emitter: Address::ZERO, topic0: B256::ZERO, next_block: 7, last_block: 10 };
     Change {
         market: Arc::new(Market::new(block(10), tokens(2), pools).unwrap()),
-        read: vec![Address::repeat_byte(3)],
+        read: vec![Address::repeat_byte(3).into()],
         known: [known(1, 3), known(2, 4), known(3, 5)].into(),
         sources: vec![span],
         lists: Vec::new(),
@@ -126,10 +126,10 @@ fn blocks_changes_roll_backs_and_removals_leave_exactly_the_newest_market() {
     let three = after(&two, 4, 40);
     // Block 11 is replaced by another one, in which pool 2 goes and token 3 was never heard of.
     let fork = Block { hash: B256::repeat_byte(9), ..block(11) };
-    let market = one.market.without(&[Address::repeat_byte(2)]).next(fork, tokens(2), [pair(1, 99)]).unwrap();
+    let market = one.market.without(&[Address::repeat_byte(2).into()]).next(fork, tokens(2), [pair(1, 99)]).unwrap();
     let forked = Change {
         market: Arc::new(market),
-        known: [(Address::repeat_byte(2), None), known(5, 11)].into(),
+        known: [(Address::repeat_byte(2).into(), None), known(5, 11)].into(),
         rolled_back_to: Some(10),
         ..one.clone()
     };
@@ -139,8 +139,39 @@ fn blocks_changes_roll_backs_and_removals_leave_exactly_the_newest_market() {
     assert_eq!(saved.known.iter().map(|known| known.pool.key.contract.0[0]).collect::<Vec<_>>(), [1, 3, 5]);
     let journal: Vec<_> = saved.journal.iter().map(|entry| (entry.number, entry.hash)).collect();
     assert_eq!(journal, [(10, block(10).hash), (11, fork.hash)]);
-    let changed: Vec<u8> = saved.journal[1].changed.iter().map(|pool| pool.0[0]).collect();
+    let changed: Vec<u8> = saved.journal[1].changed.iter().map(|pool| pool.contract.0[0]).collect();
     assert_eq!(changed, [1, 2, 4], "what either fork changed, since both may be asked about");
+}
+
+#[test]
+fn pools_that_share_a_contract_are_stored_and_removed_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let contract = Address::repeat_byte(7);
+    let keys =
+        [contract.into(), PoolKey::with_id(contract, B256::ZERO), PoolKey::with_id(contract, B256::repeat_byte(9))];
+    let [whole, one, two] = keys.map(|key| Pool { key, ..pair(7, 10) });
+    let discovered =
+        |key| KnownPool { pool: Discovered { key, ..known(7, 3).1.unwrap().pool }, ..known(7, 3).1.unwrap() };
+    let market = Market::new(block(10), tokens(2), [two.clone(), whole, one.clone()]).unwrap();
+    let all = Change {
+        market: Arc::new(market),
+        read: keys.to_vec(),
+        known: keys.map(|key| (key, Some(discovered(key)))).into(),
+        ..first()
+    };
+    write(dir.path(), std::slice::from_ref(&all));
+    let saved = reopen(dir.path());
+    assert_eq!(saved.market.pools().iter().map(|pool| pool.key).collect::<Vec<_>>(), keys, "in the order of keys");
+    assert_eq!(saved.known, keys.map(discovered));
+    assert_eq!((saved.read, saved.journal[0].changed.clone()), (keys.to_vec(), keys.to_vec()));
+
+    let market = all.market.without(&keys[..2]).next(block(11), tokens(2), []).unwrap();
+    let fewer = Change { market: Arc::new(market), read: vec![], known: [(one.key, None)].into(), ..all.clone() };
+    write(dir.path(), &[all, fewer]);
+    let saved = reopen(dir.path());
+    assert_eq!(saved.market.pools(), [Arc::new(two)], "a sibling stays");
+    assert_eq!(saved.known, [keys[0], keys[2]].map(discovered));
+    assert_eq!(saved.journal[1].changed, keys[..2]);
 }
 
 #[test]
@@ -220,9 +251,9 @@ fn a_database_of_another_layout_is_told_from_a_damaged_one() {
     let present = format!("\"states\":{}", braid_protocols::pool::STATE_MEANING);
     change_layout("meta", disk::LAYOUT, &present, "\"states\":0");
     assert!(refused().contains("another version"));
-    // What the version before left behind: its number, and a pool that is named by an address.
+    // What versions before left behind: the number of the last one, and a pool that is named by an address.
     write(dir.path(), &[first()]);
-    change_layout("meta", disk::LAYOUT, "\"tables\":3", "\"tables\":2");
+    change_layout("meta", disk::LAYOUT, "\"tables\":4", "\"tables\":3");
     assert!(refused().contains("another version"));
     write(dir.path(), &[first()]);
     change_layout(disk::POOLS, pool.as_slice(), "\"key\":", "\"address\":");

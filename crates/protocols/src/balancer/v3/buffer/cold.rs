@@ -109,6 +109,11 @@ impl Protocol for BalancerV3Buffer {
         &TOPICS
     }
 
+    fn log_pool_id(&self, log: &Log) -> Option<B256> {
+        let [topic0, wrapped, ..] = log.topics() else { return None };
+        BALANCES.contains(topic0).then_some(*wrapped)
+    }
+
     fn listens_to(&self, state: &Self::State) -> Vec<Address> {
         let mut emitters = vec![VAULT];
         emitters.extend(state.vault.emitters(state.wrapped));
