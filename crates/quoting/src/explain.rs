@@ -2,8 +2,7 @@
 
 use braid_primitives::{TokenId, U256};
 use braid_protocols::Product;
-use braid_routing::baseline::Baseline;
-use braid_routing::{PoolFilter, Request, Route, Step, Witness, solve};
+use braid_routing::{PoolFilter, Request, Route, SimplePlan, Step, Witness, solve};
 
 use crate::draft::Draft;
 use crate::feed::Published;
@@ -23,7 +22,7 @@ pub(crate) fn explain(draft: &Draft, question: &Request, witness: Option<&Witnes
     let gas = gas_share(draft);
     let net = net_value(published, question, &draft.solution.route);
     let gain_over = |other: Option<f64>| Some(gain(net? - other?, got?));
-    let single = Baseline::SingleChain.route(&published.prepared, question).map(|(route, _)| route);
+    let single = SimplePlan::SinglePath.route(&published.prepared, question);
     let splitting = single.as_ref().and_then(|route| gain_over(net_value(published, question, route)));
     let exclusions = exclusions(draft, question, |other| Some(gain(other? - net?, got?)));
     let best_single_route = single.map(|route| single_route(draft, question, &route));

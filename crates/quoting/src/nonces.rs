@@ -35,7 +35,14 @@ impl Nonces {
     ///
     /// `words` are the bitmap words of [`candidates`], in order, as far as they could be read. Where none of them is known, or all are
     /// used up, the nonce is in a word of its own. It is kept for the quote until `until_s`, in unix seconds.
-    pub(crate) fn give(&self, owner: Address, quote_id: &[u8; 16], words: &[Option<U256>], now_s: u64, until_s: u64) -> U256 {
+    pub(crate) fn give(
+        &self,
+        owner: Address,
+        quote_id: &[u8; 16],
+        words: &[Option<U256>],
+        now_s: u64,
+        until_s: u64,
+    ) -> U256 {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         given.forget(now_s);
         let known: Vec<(U256, U256)> =

@@ -6,7 +6,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod arrival;
-pub mod baseline;
 mod basket;
 mod bound;
 mod candidates;
@@ -21,6 +20,7 @@ mod relax;
 pub mod request;
 mod round;
 pub mod route;
+mod simple_route;
 mod solve;
 #[cfg(test)]
 mod testing;
@@ -33,5 +33,6 @@ pub use machine::{Instruction, Ledger, Machine, StepError};
 pub use prepare::Prepared;
 pub use request::{MAX_ROUTE_GAS_UNITS, PoolFilter, Request};
 pub use route::{Certificate, Excluded, Route, Solution, Step, Uncertified};
+pub use simple_route::SimplePlan;
 pub use solve::{explain, solve};
 pub use witness::{TokenPrice, Witness};

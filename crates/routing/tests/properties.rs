@@ -8,8 +8,7 @@ use std::sync::Arc;
 use braid_market::Market;
 use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::{Pool, PoolState};
-use braid_routing::baseline::Baseline;
-use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Solution, solve};
+use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, SimplePlan, Solution, solve};
 use common::{Sketch, block, chains, market, pool, request, run_chain, token};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -91,7 +90,7 @@ proptest! {
     #![proptest_config(config(1_500))]
 
     #[test]
-    fn no_split_over_two_chains_and_no_baseline_is_worth_more_than_the_bound(
+    fn no_split_over_two_chains_and_no_simple_plan_is_worth_more_than_the_bound(
         sketches in sketches(9), amount in amounts(), to in 1..TOKENS, gas in gas(),
     ) {
         let market = market(TOKENS, &sketches);
@@ -107,9 +106,10 @@ proptest! {
         if let Some(split) = best_split(&market, &prepared, &request) {
             prop_assert!(split <= bound + slack, "a split is worth {split}, above the bound {bound}");
         }
-        for baseline in Baseline::ALL {
-            if let Some(value) = baseline.net_value_wei(&prepared, &request) {
-                prop_assert!(value <= bound + slack, "{} is worth {value}, above {bound}", baseline.name());
+        for plan in SimplePlan::ALL {
+            if let Some(route) = plan.route(&prepared, &request) {
+                let value = net(&prepared, &request, route.amounts_out[0], route.gas_units());
+                prop_assert!(value <= bound + slack, "{plan:?} is worth {value}, above {bound}");
             }
         }
     }

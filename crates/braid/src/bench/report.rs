@@ -8,11 +8,10 @@ use std::time::Duration;
 use crate::out;
 use braid_market::Market;
 use braid_routing::Uncertified;
-use braid_routing::baseline::Baseline;
 use eyre::{Result, WrapErr};
 use serde_json::json;
 
-use super::run::{Answer, Row};
+use super::run::{Answer, BASELINES, Row};
 
 /// Bands of trade size, by value in ether from 0 on.
 pub(crate) const BANDS: [(&str, f64); 5] =
@@ -86,7 +85,7 @@ pub(crate) fn table(
         line(&format!("gap, {name} ETH"), band.iter().filter_map(|(_, a)| a.gap_bps).collect())?;
         line(&format!("µs, {name} ETH"), band.iter().map(|(row, _)| row.solve_us).collect())?;
     }
-    for (at, baseline) in Baseline::ALL.iter().enumerate() {
+    for (at, (name, _)) in BASELINES.iter().enumerate() {
         let losses: Vec<f64> = solved.iter().filter_map(|(_, a)| *a.losses_bps.get(at)?).collect();
         let beaten = |a: &Answer| {
             a.losses_bps.get(at).copied().flatten().is_some_and(|l| a.gap_bps.is_some_and(|gap| l < -(gap + 1e-6)))
@@ -97,7 +96,7 @@ pub(crate) fn table(
         let bare = solved.iter().filter(|(_, a)| bare(a)).count();
         let better = losses.iter().filter(|loss| **loss < -1e-6).count();
         if !losses.is_empty() {
-            line(&format!("– {}", baseline.name()), losses)?;
+            line(&format!("– {}", name), losses)?;
             out::line(format_args!(
                 "    better than ours: {better}, beyond the certificate: {beyond}, without a certificate: {bare}"
             ))?;

@@ -3,12 +3,18 @@
 use std::time::Duration;
 
 use braid_primitives::U256;
-use braid_routing::baseline::Baseline;
-use braid_routing::{PoolFilter, Prepared, Request, SolveError, Uncertified, explain, solve};
+use braid_routing::{PoolFilter, Prepared, Request, Route, SimplePlan, SolveError, Uncertified, explain, solve};
 
 use super::clock::thread_time;
 use super::requests::Asked;
 use super::witness;
+
+/// What simpler routers would answer on the same pools: the names that tables use, and the plans that stand for them.
+pub(crate) const BASELINES: [(&str, SimplePlan); 3] = [
+    ("best single path", SimplePlan::SinglePath),
+    ("5% grid, disjoint", SimplePlan::Grid),
+    ("20 chunks, 4 paths", SimplePlan::Chunks),
+];
 
 /// What all requests of a run share.
 #[derive(Clone, Copy, Debug)]
@@ -84,19 +90,21 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
         since(started)
     });
     let outcome = solved.map(|(solution, duals)| {
-        let amounts_out = solution.route.amounts_out.clone();
-        let gas_units = solution.route.gas_units();
-        let values = asked.outputs.iter().zip(&amounts_out);
-        let gross: Option<f64> = values.map(|((token, _), amount)| prepared.value_wei(*token, *amount)).sum();
-        let net = gross.map(|gross| gross - gas_units as f64 * gas_price_wei as f64);
-        let baselines: &[Baseline] = if settings.baselines { &Baseline::ALL } else { &[] };
-        let loss = |baseline: &Baseline| {
-            let other = baseline.net_value_wei(prepared, &request)?;
+        let gross_value_wei = |route: &Route| -> Option<f64> {
+            let values = asked.outputs.iter().zip(&route.amounts_out);
+            values.map(|((token, _), amount)| prepared.value_wei(*token, *amount)).sum()
+        };
+        let net_value_wei =
+            |route: &Route| Some(gross_value_wei(route)? - route.gas_units() as f64 * gas_price_wei as f64);
+        let (gross, net) = (gross_value_wei(&solution.route), net_value_wei(&solution.route));
+        let baselines: &[(&str, SimplePlan)] = if settings.baselines { &BASELINES } else { &[] };
+        let loss = |(_, baseline): &(&str, SimplePlan)| {
+            let other = net_value_wei(&baseline.route(prepared, &request)?)?;
             Some((net? - other) / gross? * 1e4)
         };
         Answer {
-            amounts_out,
-            gas_units,
+            amounts_out: solution.route.amounts_out.clone(),
+            gas_units: solution.route.gas_units(),
             steps: solution.route.steps.len(),
             pools_visited: solution.pools_visited,
             gross_value_wei: gross,

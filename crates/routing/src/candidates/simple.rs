@@ -11,9 +11,9 @@ use crate::tuning::Tuning;
 
 /// A simple way to route one token to one other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SimplePlan {
+pub enum SimplePlan {
     /// All down the best single chain.
-    SingleChain,
+    SinglePath,
     /// A grid of 5% over at most seven chains that share no pool.
     Grid,
     /// Twenty equal parts, one after the other, over at most four chains; pools are shared honestly.
@@ -22,11 +22,11 @@ pub(crate) enum SimplePlan {
 
 impl SimplePlan {
     /// Every simple plan.
-    pub(crate) const ALL: [Self; 3] = [Self::SingleChain, Self::Grid, Self::Chunks];
+    pub const ALL: [Self; 3] = [Self::SinglePath, Self::Grid, Self::Chunks];
 
     pub(crate) fn flows(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
         match self {
-            Self::SingleChain => {
+            Self::SinglePath => {
                 let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);
                 paths.into_iter().next().map(|path| path.flows)
             }

@@ -157,7 +157,7 @@ impl Single<'_> {
     pub(super) fn simpler_routers(&self, potentials: &Potentials, best: &mut Option<Candidate>) {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
-        for plan in SimplePlan::ALL.into_iter().filter(|plan| !searched || *plan != SimplePlan::SingleChain) {
+        for plan in SimplePlan::ALL.into_iter().filter(|plan| !searched || *plan != SimplePlan::SinglePath) {
             let flows = plan.flows(&self.problem, potentials).unwrap_or_default();
             self.offer(best, &flows);
         }
