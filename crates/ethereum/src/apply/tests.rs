@@ -104,11 +104,12 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
     let vault = erc4626::State {
         conversion,
         accrual: erc4626::Accrual::None,
-        max_deposit_assets: most,
-        max_redeem_shares: most,
-        max_withdraw_assets: most,
-        reserve: None,
-        cap: None,
+        limits: erc4626::Limits {
+            max_deposit_assets: most,
+            max_redeem_shares: most,
+            max_withdraw_assets: most,
+            ..erc4626::Limits::NONE
+        },
         form: None,
     };
     let state = |held: [u64; 2]| buffer::State {
