@@ -58,11 +58,7 @@ fn savings() -> erc4626::State {
             per_second_ray: RAY + U256::from(1_500_000_000_000_000_000_u64),
             since: AT.timestamp - 86_400,
         },
-        max_deposit_assets: U256::MAX,
-        max_redeem_shares: U256::MAX,
-        max_withdraw_assets: U256::MAX,
-        reserve: None,
-        cap: None,
+        limits: erc4626::Limits::NONE,
         form: None,
     }
 }

@@ -22,6 +22,7 @@ pub mod pancakeswap;
 pub mod pool;
 mod product;
 pub mod protocol;
+mod reading;
 pub mod recorded;
 pub mod registry;
 mod route_state;

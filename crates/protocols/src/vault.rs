@@ -164,13 +164,21 @@ impl Rate {
     /// The same rounded up: `previewWithdraw` of assets, `previewMint` of shares.
     pub fn up(&self, from_assets: bool, amount: U256) -> Option<U256> {
         let (per, gives) = self.way(from_assets);
-        let down = mul_div(amount, gives, per)?;
-        if amount.mul_mod(gives, per).is_zero() { Some(down) } else { down.checked_add(U256::ONE) }
+        mul_div_up(amount, gives, per)
     }
 
     const fn way(&self, from_assets: bool) -> (U256, U256) {
         if from_assets { (self.assets, self.shares) } else { (self.shares, self.assets) }
     }
+}
+
+/// How a vault rounds what is not a preview; previews round down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rounding {
+    /// Down.
+    Down,
+    /// To the nearest, halves up.
+    Nearest,
 }
 
 /// A vault, as the pool of its product would have it.
@@ -368,4 +376,10 @@ pub(crate) fn vaults() -> impl Iterator<Item = Product> {
 pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
     let product: U512 = a.widening_mul(b);
     U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
+}
+
+/// The same rounded up.
+pub(crate) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
+    let down = mul_div(a, b, denominator)?;
+    if a.mul_mod(b, denominator).is_zero() { Some(down) } else { down.checked_add(U256::ONE) }
 }

@@ -103,11 +103,12 @@ fn buffer_of(key: PoolKey, wrapped: Address, held: [u64; 2], paused: bool) -> Po
     let vault = erc4626::State {
         conversion,
         accrual: erc4626::Accrual::None,
-        max_deposit_assets: most,
-        max_redeem_shares: most,
-        max_withdraw_assets: most,
-        reserve: None,
-        cap: None,
+        limits: erc4626::Limits {
+            max_deposit_assets: most,
+            max_redeem_shares: most,
+            max_withdraw_assets: most,
+            ..erc4626::Limits::NONE
+        },
         form: None,
     };
     let state = buffer::State {

@@ -1,13 +1,13 @@
 //! What time adds to a vault.
 
-use alloy_primitives::{U256, U512};
+use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
 use super::{Conversion, RAY, WAD, mul_div};
-use crate::aave::Interest;
+use crate::{aave::ray_mul, vault::Rounding};
 
 /// A year of 365 days.
-const YEAR_SECONDS: u64 = 31_536_000;
+pub(super) const YEAR_SECONDS: u64 = 31_536_000;
 
 /// One in hundredths of a percent.
 const BIPS: u64 = 10_000;
@@ -37,14 +37,20 @@ pub enum Accrual {
         /// When the rate was stored, unix seconds.
         since: u64,
     },
-    /// The rate grows by simple interest from the second in which it was stored.
+    /// The rate grows by simple interest from the second in which it was stored: what a part of one earns is rounded down, its product with the
+    /// rate as said.
     ///
-    /// Aave's wrapped tokens: the reserve's index, its rate of supply, its last update.
-    Linear {
-        /// A year's interest, in ray.
-        per_year_ray: U256,
+    /// Aave's wrapped tokens: the reserve's index, its rate of supply, its last update, to the nearest. Aave's `sGHO` of its first release
+    /// (`yieldIndex`, `ratePerSecond`), rounded down.
+    Simple {
+        /// Interest in a period, in ray.
+        interest_ray: U256,
+        /// The period, seconds.
+        period_seconds: u64,
         /// When the rate was stored, unix seconds.
         since: u64,
+        /// How the new rate is rounded.
+        rounding: Rounding,
     },
     /// A reward that is held back and released in a straight line.
     ///
@@ -83,15 +89,6 @@ pub enum Accrual {
         since: u64,
         /// The most that comes in a second, as a part of what is stored, in wad.
         most_per_second_wad: U256,
-    },
-    /// The rate grows by simple interest in the second, every trade beginning anew.
-    ///
-    /// Aave's `sGHO` of its first release (`yieldIndex`, `ratePerSecond`).
-    Simple {
-        /// Growth in one second, in ray.
-        per_second_ray: U256,
-        /// When the rate was stored, unix seconds.
-        since: u64,
     },
     /// The rate grows by a part of one, not of itself, and at another pace from a second that is known.
     ///
@@ -182,13 +179,14 @@ impl Accrual {
                 let growth = power_ray(*per_second_ray, now.checked_sub(*since)?)?;
                 Some(Conversion::Rate { rate: growth.checked_mul(rate)? / RAY, one })
             }
-            (Self::Linear { per_year_ray, since }, Conversion::Rate { rate, one }) => {
-                let interest = Interest { index: rate, rate: *per_year_ray, since: *since };
-                Some(Conversion::Rate { rate: interest.income(now)?, one })
-            }
-            (Self::Simple { per_second_ray, since }, Conversion::Rate { rate, one }) => {
-                let grown = per_second_ray.checked_mul(U256::from(now.checked_sub(*since)?))?.checked_add(RAY)?;
-                Some(Conversion::Rate { rate: rate.checked_mul(grown)? / RAY, one })
+            (Self::Simple { interest_ray, period_seconds, since, rounding }, Conversion::Rate { rate, one }) => {
+                let interest = interest_ray.checked_mul(U256::from(now.checked_sub(*since)?))?;
+                let grown = interest.checked_div(U256::from(*period_seconds))?.checked_add(RAY)?;
+                let rate = match rounding {
+                    Rounding::Nearest => ray_mul(grown, rate)?,
+                    Rounding::Down => rate.checked_mul(grown)? / RAY,
+                };
+                Some(Conversion::Rate { rate, one })
             }
             (Self::Straight { per_year_bips, since, next }, Conversion::Rate { rate, one }) => {
                 let rate = match next {
@@ -205,15 +203,10 @@ impl Accrual {
                 Some(Conversion::Price { total_assets: total_assets.checked_add(interest)?, total_shares })
             }
             // the others are of a ratio
-            (_, Conversion::Rate { .. } | Conversion::Price { .. } | Conversion::Wrapped { .. }) => None,
-            (
-                Self::Compounding { .. }
-                | Self::Linear { .. }
-                | Self::Simple { .. }
-                | Self::Straight { .. }
-                | Self::Ticking { .. },
-                Conversion::Ratio { .. },
-            ) => None,
+            (_, Conversion::Rate { .. } | Conversion::Price { .. } | Conversion::Wrapped { .. })
+            | (Self::Compounding { .. } | Self::Simple { .. } | Self::Straight { .. } | Self::Ticking { .. }, _) => {
+                None
+            }
             (Self::Distributing { .. }, ratio) => {
                 ratio.with_assets(|assets| assets.checked_add(self.distributed(assets, now)?))
             }
@@ -289,19 +282,11 @@ fn power_ray(base: U256, exponent: u64) -> Option<U256> {
     let mut result = if rest % 2 == 1 { base } else { RAY };
     rest /= 2;
     while rest != 0 {
-        base = round_ray(base, base)?;
+        base = ray_mul(base, base)?;
         if rest % 2 == 1 {
-            result = round_ray(result, base)?;
+            result = ray_mul(result, base)?;
         }
         rest /= 2;
     }
     Some(result)
-}
-
-/// `a · b / ray`, rounded to the nearest; `None` where the contract reverts, above 256 bits before the division.
-fn round_ray(a: U256, b: U256) -> Option<U256> {
-    let product: U512 = a.widening_mul(b);
-    let half = RAY >> 1_usize;
-    let sum = U256::checked_from_limbs_slice(product.as_limbs())?.checked_add(half)?;
-    Some(sum / RAY)
 }

@@ -1,26 +1,28 @@
 //! Discovery, reading and following of vaults.
 
-use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256};
+use alloy_primitives::{Address, B256, Log, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 use serde_json::Value;
 
 use super::{
-    ASSET_COIN, Accrual, Conversion, Form, LISTED, Listed, State,
+    ASSET_COIN, Accrual, Conversion, Form, LISTED, Limits, Listed, State,
     continuous::pair_curve,
-    named::UnlistedReader,
-    reader::{PROBE, VaultReader, assetCall, previewDepositCall},
+    parts::Of,
+    reader::{Kind, PROBE, questions, read, read_unlisted},
 };
 use crate::{
-    Call, DecodeError, Discovered, Freshness, PoolState, Prediction, Product, Protocol, ReadProgress, RouteState, Sale,
-    Source, StateReader, StepCode, Swap, SwapError,
+    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, RouteState, Sale, Source, StateReader,
+    StepCode, Swap, SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
+    reading::{self, Reading},
     recorded::{Reason, TokensOf, list, number, parse},
     vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
+    function asset() external view returns (address);
     event StataTokenCreated(address indexed stataToken, address indexed underlying);
     function getStataToken(address underlying) external view returns (address);
 }
@@ -61,6 +63,17 @@ fn named(vault: Address) -> Discovered {
 
 fn listed(vault: Address) -> Option<Listed> {
     LISTED.iter().find(|listed| listed.vault == vault).copied()
+}
+
+/// A reader of a vault, which may be known to be something.
+fn reader(pool: &Discovered, known: Option<Kind>) -> Box<dyn StateReader> {
+    let of = Of { vault: pool.key.contract, asset: pool.coins.first().copied().unwrap_or_default() };
+    match listed(of.vault) {
+        Some(Listed { vault, asset, form }) => {
+            reading::reader(vault, move |reading| read(Of { vault, asset }, form, reading).map(Box::new))
+        }
+        None => reading::reader(of.vault, move |reading| read_unlisted(of, known, reading).map(Box::new)),
+    }
 }
 
 impl Protocol for Erc4626 {
@@ -125,31 +138,25 @@ impl Protocol for Erc4626 {
     }
 
     fn guessed_as(&self, pool: Address, state: &Self::State) -> Option<&'static str> {
-        let guessed = state.reserve.is_none() && listed(pool).is_none();
+        let guessed = state.limits.reserve.is_none() && listed(pool).is_none();
         guessed.then(|| state.form.map_or("a vault", Form::word))
     }
 
     fn predictions(&self, pool: Address, state: &Self::State, at: &ExecutionBlock) -> Vec<Prediction> {
-        let (assets, shares) = (PROBE, PROBE);
-        let says = |call: Call, answer: Result<U256, SwapError>| Some(Prediction { call, answer: answer.ok()? });
-        let deposit = ask(pool, &previewDepositCall { assets }).call;
-        let redeem = state.form.unwrap_or(Form::Holdings).asks_for_assets(pool, shares).call;
-        let both = [says(deposit, state.preview_deposit(at, assets)), says(redeem, state.preview_redeem(at, shares))];
+        let says = |question: Question, answer: Result<U256, SwapError>| {
+            Some(Prediction { call: question.call, answer: answer.ok()? })
+        };
+        let [deposit, redeem] = questions(Of { vault: pool, asset: Address::ZERO }, state.form);
+        let both = [says(deposit, state.preview_deposit(at, PROBE)), says(redeem, state.preview_redeem(at, PROBE))];
         both.into_iter().flatten().collect()
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        match listed(pool.key.contract) {
-            Some(listed) => Box::new(VaultReader::new(listed)),
-            None => Box::new(UnlistedReader::new(pool)),
-        }
+        reader(pool, None)
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        match listed(pool.key.contract) {
-            Some(listed) => Box::new(VaultReader::new(listed)),
-            None => Box::new(UnlistedReader::again(pool, was)),
-        }
+        reader(pool, Kind::of(was))
     }
 
     fn named(&self, vault: Address) -> Option<Discovered> {
@@ -208,11 +215,11 @@ impl Protocol for Erc4626 {
         Ok(Box::new(State {
             conversion: Conversion::Rate { rate: whole, one: number(entry, "shares_per_asset_unit")? },
             accrual: Accrual::None,
-            max_deposit_assets: number(entry, "max_deposit")?,
-            max_redeem_shares: number(entry, "max_redeem")?,
-            max_withdraw_assets: U256::MAX,
-            reserve: None,
-            cap: None,
+            limits: Limits {
+                max_deposit_assets: number(entry, "max_deposit")?,
+                max_redeem_shares: number(entry, "max_redeem")?,
+                ..Limits::NONE
+            },
             form: None,
         }))
     }
@@ -220,15 +227,15 @@ impl Protocol for Erc4626 {
     fn import_update(&self, state: &mut Self::State, entry: &Value) -> Result<(), Reason> {
         let Conversion::Rate { one, .. } = &mut state.conversion else { return Err("no recorded vault".into()) };
         *one = number(entry, "shares_per_asset_unit")?;
-        state.max_deposit_assets = number(entry, "max_deposit")?;
-        state.max_redeem_shares = number(entry, "max_redeem")?;
+        state.limits.max_deposit_assets = number(entry, "max_deposit")?;
+        state.limits.max_redeem_shares = number(entry, "max_redeem")?;
         Ok(())
     }
 }
 
 impl VaultProtocol for Erc4626 {
     fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
-        state.after(at, before)?.rate(at)
+        state.after_trades(at, before)?.rate(at)
     }
 
     fn trade(
@@ -238,7 +245,7 @@ impl VaultProtocol for Erc4626 {
         before: Before<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
-        let state = state.after(at, before)?;
+        let state = state.after_trades(at, before)?;
         let swap = if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
         Ok(Traded { amount_out: swap?.0, gas_units: state.gas_units(trade.deposits) })
     }
@@ -260,7 +267,7 @@ impl VaultProtocol for Erc4626 {
     }
 
     fn is_vouched(&self, vault: Address, state: &Self::State) -> bool {
-        state.reserve.is_some() || self.is_listed(vault)
+        state.limits.reserve.is_some() || self.is_listed(vault)
     }
 
     fn is_listed(&self, vault: Address) -> bool {
@@ -268,23 +275,10 @@ impl VaultProtocol for Erc4626 {
     }
 
     fn unverified_reader(&self, vault: Address, asset: Address) -> Option<Box<dyn StateReader>> {
-        Some(Box::new(Unverified(VaultReader::of_holdings(vault, asset))))
-    }
-}
-
-/// Reads an unverified vault: its previews are believed where they follow from what lies in it, and nothing else is.
-struct Unverified(VaultReader);
-
-impl StateReader for Unverified {
-    fn start(&mut self) -> ReadProgress {
-        self.0.start()
-    }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let mut progress = self.0.feed(answers)?;
-        if let ReadProgress::Done(PoolState::Erc4626(state)) = &mut progress {
-            **state = state.closed();
-        }
-        Ok(progress)
+        let of = Of { vault, asset };
+        // its previews are believed where they follow from what lies in it, and nothing else is
+        let closed =
+            move |reading: &mut Reading| read(of, Form::Holdings, reading).map(|state| Box::new(state.closed()));
+        Some(reading::reader(vault, closed))
     }
 }

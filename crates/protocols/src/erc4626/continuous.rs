@@ -10,10 +10,12 @@ use crate::continuous::{MOST, PairCurve, fixed_rate, likely_room};
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
     let now = state.accrual.apply(state.conversion, at.timestamp)?;
     let shares_per_asset = now.shares_per_asset()?;
-    let payable = f64::from(state.max_withdraw_assets.min(now.holdings().unwrap_or(U256::MAX))) * shares_per_asset;
-    let redeemable = f64::from(state.max_redeem_shares.min(now.in_circulation().unwrap_or(U256::MAX))).min(payable);
+    let payable =
+        f64::from(state.limits.max_withdraw_assets.min(now.holdings().unwrap_or(U256::MAX))) * shares_per_asset;
+    let redeemable =
+        f64::from(state.limits.max_redeem_shares.min(now.in_circulation().unwrap_or(U256::MAX))).min(payable);
     let gas = |deposits| state.gas_units(deposits);
-    let room = f64::from(state.room(&now, at.timestamp)?).min(now.likely_most());
+    let room = f64::from(state.limits.room(&now, at.timestamp)?).min(now.likely_most());
     Some(fixed_rate(
         shares_per_asset,
         room,

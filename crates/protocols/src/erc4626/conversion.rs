@@ -4,6 +4,7 @@ use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
 use super::{WAD, mul_div};
+use crate::vault::mul_div_up;
 
 /// How shares follow from assets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,21 @@ pub enum Conversion {
 }
 
 impl Conversion {
+    /// In proportion to what the vault holds, without virtual amounts.
+    pub(super) const fn ratio(total_assets: U256, total_shares: U256) -> Self {
+        Self::Ratio { total_assets, total_shares, virtual_assets: U256::ZERO, virtual_shares: U256::ZERO }
+    }
+
+    /// The same with OpenZeppelin's one virtual asset and so many virtual shares, where it is a ratio.
+    pub(super) const fn with_virtual(self, shares: U256) -> Self {
+        match self {
+            Self::Ratio { total_assets, total_shares, .. } => {
+                Self::Ratio { total_assets, total_shares, virtual_assets: U256::ONE, virtual_shares: shares }
+            }
+            other => other,
+        }
+    }
+
     /// So many assets for so many shares. `None` where the contract's arithmetic reverts.
     pub(super) fn pair(&self) -> Option<(U256, U256)> {
         Some(match *self {
@@ -117,9 +133,7 @@ impl Conversion {
     fn inner_shares_for(&self, assets: U256, up: bool) -> Option<Option<U256>> {
         let Self::Wrapped { total_assets, inner_shares, inner_per_share } = *self else { return Some(None) };
         let (shares, held) = (inner_shares.checked_add(inner_per_share)?, total_assets.checked_add(U256::ONE)?);
-        let down = mul_div(assets, shares, held)?;
-        let exact = !up || assets.mul_mod(shares, held).is_zero();
-        Some(Some(if exact { down } else { down.checked_add(U256::ONE)? }))
+        if up { mul_div_up(assets, shares, held) } else { mul_div(assets, shares, held) }.map(Some)
     }
 
     fn changed(

@@ -4,7 +4,7 @@
 //! Measured on the local chain's vaults (OpenZeppelin's code for a ratio, Aave's own for its wrapped tokens, stand-ins for the rest of the list,
 //! which say at their heads what they leave out); `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts.
 
-use super::{Accrual, Conversion, Form, State};
+use super::{Accrual, Conversion, State};
 
 /// What a vault's calls cost, a deposit and a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Costs {
     pub preview: u64,
 }
 
-const fn costs(steps: [u64; 2], preview: u64) -> Costs {
+pub(super) const fn costs(steps: [u64; 2], preview: u64) -> Costs {
     Costs { steps, refunded: [0, 0], preview }
 }
 
@@ -26,7 +26,7 @@ const WORD_REFUNDED_GAS_UNITS: u64 = 19_900;
 
 impl Costs {
     /// With so many words that are written from zero and back.
-    const fn passing(self, words: [u64; 2]) -> Self {
+    pub(super) const fn passing(self, words: [u64; 2]) -> Self {
         Self { refunded: [words[0] * WORD_REFUNDED_GAS_UNITS, words[1] * WORD_REFUNDED_GAS_UNITS], ..self }
     }
 }
@@ -42,36 +42,10 @@ pub const LENT: Costs = costs([192_400, 178_300], 28_500);
 /// What a trade with one of Aave's wrapped tokens costs less after a preview in the same transaction.
 pub const LENT_PREVIEWED_GAS_UNITS: u64 = 14_000;
 
-impl Form {
-    const fn costs(self) -> Costs {
-        match self {
-            Self::Holdings => RATIO,
-            Self::MakerPot => RATE,
-            Self::EthenaStaking => REWARDED,
-            // everybody's interest is made and taken first, by way of the vault's own dai
-            Self::SkySavings => costs([109_500, 108_500], 22_000).passing([1, 1]),
-            Self::SparkSavings => costs([61_000, 55_300], 22_000),
-            // and the exchange with both joins: what passes is the exchange's dai inside and outside, and dollars of either kind
-            Self::SkyThroughPsm => costs([236_000, 234_000], 42_000).passing([5, 4]),
-            Self::FalconStaking => costs([53_100, 54_000], 24_800),
-            Self::FraxStaking => costs([42_000, 42_000], 11_500),
-            Self::FraxSavings => costs([54_300, 54_900], 19_300),
-            // a deposit passes the vault on its way
-            Self::ResolvWrapper => costs([85_000, 75_800], 30_200).passing([1, 0]),
-            Self::AaveSavings => costs([57_000, 58_700], 15_800),
-            Self::FrankencoinSavings => costs([97_000, 86_200], 27_800).passing([1, 0]),
-            Self::YearnVault => costs([62_700, 61_200], 22_000),
-        }
-    }
-}
-
 impl State {
     /// What a trade costs less after a preview in the same transaction; of all but Aave's wrapped tokens, whoever asks first counts that.
     pub const fn previewed_gas_units(&self) -> u64 {
-        match self.accrual {
-            Accrual::Linear { .. } => LENT_PREVIEWED_GAS_UNITS,
-            _ => 0,
-        }
+        if self.limits.reserve.is_some() { LENT_PREVIEWED_GAS_UNITS } else { 0 }
     }
 
     /// What a preview costs whoever asks.
@@ -93,8 +67,8 @@ impl State {
 
     const fn costs(&self) -> Costs {
         match (self.form, &self.conversion, &self.accrual) {
-            (Some(form), ..) => form.costs(),
-            (None, _, Accrual::Linear { .. }) => LENT,
+            (Some(form), ..) => form.parts().costs,
+            _ if self.limits.reserve.is_some() => LENT,
             (None, Conversion::Rate { .. }, _) => RATE,
             (None, _, Accrual::Vesting { .. } | Accrual::Streaming { .. }) => REWARDED,
             (None, ..) => RATIO,

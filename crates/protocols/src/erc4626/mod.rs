@@ -1,17 +1,17 @@
 //! ERC-4626 vaults: assets deposited for shares, shares redeemed for assets, each rounded down.
 //!
-//! The standard fixes the calls and not the arithmetic. The vaults that carry volume share a few forms, which
-//! [`Conversion`] and [`Accrual`] name.
+//! The standard fixes the calls and not the arithmetic. A vault is a [`Conversion`], an [`Accrual`] and [`Limits`], which round as they say; a
+//! listed one is a row of [`LISTED`].
 
 mod aave;
 mod accrual;
 mod cold;
 mod continuous;
 mod conversion;
-mod forms;
 pub mod gas;
+mod limits;
 mod listed;
-mod named;
+mod parts;
 mod reader;
 mod swap;
 
@@ -24,7 +24,9 @@ pub use aave::{AAVE_POOLS, Reserve};
 pub use accrual::Accrual;
 pub use cold::Erc4626;
 pub use conversion::Conversion;
-pub use listed::{Form, LISTED, Listed, MAKER_POT};
+pub use limits::{Cap, Limits};
+pub use listed::{Form, LISTED, Listed};
+pub use parts::MAKER_POT;
 
 /// One in ray, the scale of rates with 27 decimals.
 pub const RAY: U256 = crate::aave::RAY;
@@ -39,27 +41,10 @@ pub struct State {
     pub conversion: Conversion,
     /// What time adds to it.
     pub accrual: Accrual,
-    /// Most assets that a deposit may bring, `maxDeposit`.
-    pub max_deposit_assets: U256,
-    /// Most shares that can be redeemed, `maxRedeem`; zero for a vault that makes holders wait.
-    pub max_redeem_shares: U256,
-    /// Most assets that the vault can pay out at once.
-    pub max_withdraw_assets: U256,
-    /// Where the vault lends on, if it is one of Aave's wrapped tokens.
-    pub reserve: Option<Reserve>,
-    /// What bounds deposits beside `max_deposit_assets`, as interest uses it up.
-    pub cap: Option<Cap>,
-    /// The rules by which it was read, if it is a vault of the list: what its steps cost.
+    /// What bounds deposits and redemptions.
+    pub limits: Limits,
+    /// The form by which it was read, if by one: what its steps cost.
     pub form: Option<Form>,
-}
-
-/// What all assets of a vault may come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cap {
-    /// The most assets, what was earned included.
-    pub most_assets: U256,
-    /// Shares in circulation.
-    pub total_shares: U256,
 }
 
 /// The vault after a deposit or a redemption: the whole of its state, which is a few words.

@@ -6,12 +6,13 @@ use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 
-use super::{MORPHO_BLUE, MetaMorpho, continuous::pair_curve, gas, reader::MetaMorphoReader, warm::Lends};
+use super::{MORPHO_BLUE, MetaMorpho, continuous::pair_curve, gas, reader, warm::Lends};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
     SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
+    reading::reader_of,
     vault::{self, ASSET_COIN, Before, Does, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
@@ -135,7 +136,7 @@ impl Protocol for MorphoProtocol {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(MetaMorphoReader::new(pool))
+        reader_of(pool, reader::read)
     }
 
     fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {

@@ -50,17 +50,8 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
     };
     let limit = |field| params.u256_or(field, U256::MAX);
     let (max_deposit_assets, max_redeem_shares) = (limit("max_deposit")?, limit("max_redeem")?);
-    let max_withdraw_assets = U256::MAX;
-    let state = erc4626::State {
-        conversion,
-        accrual,
-        max_deposit_assets,
-        max_redeem_shares,
-        max_withdraw_assets,
-        reserve: None,
-        cap: None,
-        form: None,
-    };
+    let limits = erc4626::Limits { max_deposit_assets, max_redeem_shares, ..erc4626::Limits::NONE };
+    let state = erc4626::State { conversion, accrual, limits, form: None };
     Ok(Box::new(Vault { state, at: entry.block() }))
 }
 

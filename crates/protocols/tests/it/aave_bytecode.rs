@@ -71,7 +71,7 @@ impl World {
         aave::others(&mut self.chain, ASSET, what, amount);
         if turn.is_multiple_of(5) {
             let PoolState::Erc4626(state) = &self.read().state else { panic!("a vault") };
-            let reserve = state.reserve.unwrap();
+            let reserve = state.limits.reserve.unwrap();
             let whole = U256::from(10).pow(U256::from(18));
             let supplied = reserve.scaled_supply / whole + U256::ONE;
             let more = self.random.below(4);

@@ -5,8 +5,9 @@ use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
     Call, Discovered, PoolState, Product, ReadProgress, SwapError,
-    erc4626::{Accrual, Conversion, RAY, State, WAD},
+    erc4626::{Accrual, Conversion, Limits, RAY, State, WAD},
     lido::{self, StakeLimit},
+    vault::Rounding,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 
@@ -67,16 +68,7 @@ fn units(amount: u64) -> U256 {
 }
 
 fn vault(conversion: Conversion, accrual: Accrual) -> State {
-    State {
-        conversion,
-        accrual,
-        max_deposit_assets: U256::MAX,
-        max_redeem_shares: U256::MAX,
-        max_withdraw_assets: U256::MAX,
-        reserve: None,
-        cap: None,
-        form: None,
-    }
+    State { conversion, accrual, limits: Limits::NONE, form: None }
 }
 
 fn ratio(total_assets: U256, total_shares: U256) -> Conversion {
@@ -122,12 +114,11 @@ fn a_performance_fee_dilutes_by_its_share_of_the_gain() {
 #[test]
 fn limits_are_kept_and_used_up() {
     let limited = State {
-        max_deposit_assets: units(10),
-        max_redeem_shares: units(5),
+        limits: Limits { max_deposit_assets: units(10), max_redeem_shares: units(5), ..Limits::NONE },
         ..vault(ratio(units(100), units(100)), Accrual::None)
     };
     let (shares, after) = limited.deposit(&NOW, units(4)).unwrap();
-    assert_eq!((shares, after.max_deposit_assets), (units(4), units(6)));
+    assert_eq!((shares, after.limits.max_deposit_assets), (units(4), units(6)));
     let refused = SwapError::LimitExceeded { limit: units(6), amount: units(7) };
     assert_eq!(after.deposit(&NOW, units(7)), Err(refused));
     let (_, after) = after.redeem(&NOW, units(5)).unwrap();
@@ -312,7 +303,10 @@ proptest! {
             1 => Accrual::Compounding { per_second_ray: numbers.0, since: times.0 },
             2 => Accrual::Vesting { amount: numbers.0, since: times.0, duration_seconds: times.1 },
             3 => Accrual::Streaming { amount: numbers.0, since: times.0, until: times.1 },
-            4 => Accrual::Simple { per_second_ray: numbers.0, since: times.0 },
+            4 => Accrual::Simple {
+                interest_ray: numbers.0, period_seconds: times.1 % 2, since: times.0,
+                rounding: if now % 2 == 0 { Rounding::Down } else { Rounding::Nearest },
+            },
             5 => Accrual::Straight { per_year_bips: times.1, since: times.0, next: (now % 2 == 0).then_some((times.1, now)) },
             6 => Accrual::Ticking { ticks: times.0, since: times.1, per_second: now, mark: times.1, fee_millionths: u32::MAX },
             7 => Accrual::Unlocking { per_second: numbers.0, since: times.0, until: times.1, held: numbers.1 },

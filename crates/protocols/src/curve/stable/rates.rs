@@ -125,7 +125,7 @@ impl Rate {
         if before.own().next().is_none() {
             return Ok(None);
         }
-        let moved = share.of(&share.vault.after(at, before)?, at);
+        let moved = share.of(&share.vault.after_trades(at, before)?, at);
         moved.map(|rate| Some(Self::Fixed(rate))).map_err(|fault| fault.refusal(U256::ZERO))
     }
 

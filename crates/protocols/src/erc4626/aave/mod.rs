@@ -9,10 +9,10 @@ mod reader;
 use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
 
-use super::{Accrual, Conversion, RAY, State, mul_div};
-use crate::aave::Interest;
+use super::{RAY, mul_div};
+use crate::{aave::Interest, vault::mul_div_up};
 
-pub(super) use reader::WrappedReader;
+pub(super) use reader::{Behind, ask_behind, read};
 
 /// Aave's pools whose wrapped tokens are understood: the main one, and Prime. Source: Aave's address book, `AaveV3Ethereum.POOL`,
 /// `AaveV3EthereumLido.POOL`.
@@ -42,58 +42,35 @@ pub struct Reserve {
     pub taxed_debt_assets: U256,
     /// A year's interest on debt, in ray.
     pub borrow_rate_ray: U256,
+    /// When the reserve was updated last, unix seconds.
+    pub updated: u64,
 }
 
 impl Reserve {
     /// What the treasury has earned since the last update, in units of what was one at the beginning; rather too much than too little.
-    fn taxed(&self, income: U256, since: u64, now: u64) -> Option<U256> {
-        let interest = Interest { index: RAY, rate: self.borrow_rate_ray, since };
+    fn taxed(&self, income: U256, now: u64) -> Option<U256> {
+        let interest = Interest { index: RAY, rate: self.borrow_rate_ray, since: self.updated };
         let assets = mul_div(self.taxed_debt_assets, interest.owed(now)?, RAY)?;
-        let slack = if now == since { U256::ZERO } else { U256::from(TREASURY_SLACK) };
-        up(assets.checked_add(slack)?, RAY, income)
+        let slack = if now == self.updated { U256::ZERO } else { U256::from(TREASURY_SLACK) };
+        mul_div_up(assets.checked_add(slack)?, RAY, income)
     }
 
-    /// The most that a deposit brings. Source: `validateSupply`, `maxDeposit`.
-    fn room(&self, income: U256, since: u64, now: u64) -> Option<U256> {
+    /// The most that a deposit brings, where one at the beginning has become `income`. Source: `validateSupply`, `maxDeposit`.
+    pub(super) fn room(&self, income: U256, now: u64) -> Option<U256> {
         let Some(cap) = self.cap_assets else { return Some(U256::MAX) };
-        let supplied = self.scaled_supply.checked_add(self.taxed(income, since, now)?)?;
-        Some(cap.saturating_sub(up(supplied, income, RAY)?))
+        let supplied = self.scaled_supply.checked_add(self.taxed(income, now)?)?;
+        Some(cap.saturating_sub(mul_div_up(supplied, income, RAY)?))
     }
 
     /// After a trade that supplied so much: the treasury has its part, and no more of it comes in this second. What a withdrawal takes
     /// from under the cap is not counted.
-    fn after(&self, income: U256, since: u64, now: u64, supplied: U256) -> Option<Self> {
-        let more = self.taxed(income, since, now)?.checked_add(up(supplied, RAY, income)?)?;
-        Some(Self { scaled_supply: self.scaled_supply.checked_add(more)?, taxed_debt_assets: U256::ZERO, ..*self })
+    pub(super) fn after(&self, income: U256, now: u64, supplied: U256) -> Self {
+        let more = || self.taxed(income, now)?.checked_add(mul_div_up(supplied, RAY, income)?);
+        let scaled_supply = more().and_then(|more| self.scaled_supply.checked_add(more));
+        match scaled_supply {
+            Some(scaled_supply) => Self { scaled_supply, taxed_debt_assets: U256::ZERO, updated: now, ..*self },
+            // a cap that cannot be counted any more is one that is reached
+            None => Self { cap_assets: Some(U256::ZERO), scaled_supply: U256::ZERO, ..*self },
+        }
     }
-}
-
-impl State {
-    /// The most that the reserve lets a deposit bring at a time, at the rate of then.
-    pub(super) fn reserve_room(&self, now: &Conversion, timestamp: u64) -> Option<U256> {
-        let (Some(reserve), Accrual::Linear { since, .. }, Conversion::Rate { rate, .. }) =
-            (self.reserve, self.accrual, now)
-        else {
-            return Some(U256::MAX);
-        };
-        reserve.room(*rate, since, timestamp)
-    }
-
-    /// The reserve after a trade that supplied so much.
-    pub(super) fn reserve_after(&self, now: &Conversion, timestamp: u64, supplied: U256) -> Option<Reserve> {
-        let (Some(reserve), Accrual::Linear { since, .. }, Conversion::Rate { rate, .. }) =
-            (self.reserve, self.accrual, now)
-        else {
-            return self.reserve;
-        };
-        // a cap that cannot be counted any more is one that is reached
-        let full = Reserve { cap_assets: Some(U256::ZERO), scaled_supply: U256::ZERO, ..reserve };
-        Some(reserve.after(*rate, since, timestamp, supplied).unwrap_or(full))
-    }
-}
-
-/// `a · b / denominator`, rounded up.
-fn up(a: U256, b: U256, denominator: U256) -> Option<U256> {
-    let down = mul_div(a, b, denominator)?;
-    if a.mul_mod(b, denominator).is_zero() { Some(down) } else { down.checked_add(U256::ONE) }
 }

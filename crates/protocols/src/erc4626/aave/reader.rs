@@ -1,19 +1,15 @@
 //! Reads a wrapped token and its reserve: which pool and tokens those are once, everything else in one round that every block repeats.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
-use braid_primitives::ExecutionBlock;
 
 use super::{
-    super::{
-        Accrual, Conversion, State,
-        reader::{PROBE, assetCall, getCurrentBlockTimestampCall, previewDepositCall, previewRedeemCall},
-    },
-    AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve, up,
+    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::Of, reader::Previews},
+    AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve,
 };
 use crate::{
-    DecodeError, Discovered, PoolState, ReadProgress, StateReader,
-    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
+    reading::{Reading, Stop},
+    vault::{Rounding, mul_div_up},
 };
 
 sol! {
@@ -25,11 +21,8 @@ sol! {
     }
     function POOL() external view returns (address);
     function aToken() external view returns (address);
-    function paused() external view returns (bool);
-    function totalSupply() external view returns (uint256);
     function balanceOf(address owner) external view returns (uint256);
     function scaledBalanceOf(address owner) external view returns (uint256);
-    function scaledTotalSupply() external view returns (uint256);
     function getReserveData(address asset) external view returns (ReserveData);
     function getVirtualUnderlyingBalance(address asset) external view returns (uint128);
 }
@@ -45,161 +38,83 @@ const SUPPLY_CAP: usize = 116;
 /// A whole reserve factor, in hundredths of a percent.
 const WHOLE_FACTOR: u64 = 10_000;
 
+/// What there is of a reserve's token, in units of what was one at the beginning.
+const SCALED_SUPPLY: &str = "scaledTotalSupply()";
+
 /// The contracts behind a wrapped token.
 #[derive(Clone, Copy, Debug)]
-struct Behind {
-    pool: Address,
-    a_token: Address,
-    debt_token: Address,
+pub(in crate::erc4626) struct Behind {
+    pub(in crate::erc4626) pool: Address,
+    pub(in crate::erc4626) a_token: Address,
+    pub(in crate::erc4626) debt_token: Address,
 }
 
-/// Reads one wrapped token.
-#[derive(Clone, Debug)]
-pub(in crate::erc4626) struct WrappedReader {
-    wrapped: Address,
-    asset: Address,
-    behind: Option<Behind>,
-    asked: Vec<Question>,
+/// Who is behind: each pool is asked for the reserve of the asset at once.
+pub(in crate::erc4626) fn ask_behind(of: Of, reading: &mut Reading) -> Result<Behind, Stop> {
+    let (pool, a_token) = (reading.ask(of.vault, &POOLCall {}), reading.ask(of.vault, &aTokenCall {}));
+    let reserves = AAVE_POOLS.map(|pool| (pool, reading.try_ask(pool, &getReserveDataCall { asset: of.asset })));
+    let (pool, a_token) = (pool?, a_token?);
+    let reserve = reserves.into_iter().find(|(known, _)| *known == pool);
+    let unknown = reading.impossible("a pool of Aave's that is not known");
+    let Some((_, reserve)) = reserve else { return Err(unknown) };
+    let reserve = reserve?.ok_or(unknown)?;
+    if a_token.is_zero() || reserve.aToken != a_token {
+        return Err(reading.impossible("another token than its reserve's"));
+    }
+    Ok(Behind { pool, a_token, debt_token: reserve.variableDebtToken })
 }
 
-impl WrappedReader {
-    pub(in crate::erc4626) fn new(pool: &Discovered) -> Self {
-        let asset = pool.coins.first().copied().unwrap_or_default();
-        Self { wrapped: pool.key.contract, asset, behind: None, asked: Vec::new() }
+/// Everything else of a wrapped token.
+pub(in crate::erc4626) fn read(of: Of, behind: Behind, reading: &mut Reading) -> Result<State, Stop> {
+    let (Of { vault, asset }, Behind { pool, a_token, debt_token }) = (of, behind);
+    let previews = Previews::ask(of, None, reading);
+    let reserve = reading.ask(pool, &getReserveDataCall { asset });
+    let not_lent = reading.ask(pool, &getVirtualUnderlyingBalanceCall { asset });
+    let held = reading.ask(asset, &balanceOfCall { owner: a_token });
+    let scaled_balance = reading.ask(a_token, &scaledBalanceOfCall { owner: vault });
+    let (scaled_supply, scaled_debt) = (reading.word(a_token, SCALED_SUPPLY), reading.word(debt_token, SCALED_SUPPLY));
+    let [paused, total_shares] = reading.words(vault, ["paused()", "totalSupply()"])?;
+    let (previews, reserve) = (previews?, reserve?);
+    if (reserve.aToken, reserve.variableDebtToken) != (a_token, debt_token) {
+        return Err(reading.impossible("a reserve whose tokens changed"));
     }
-
-    /// A reader that knows the contracts behind from an earlier reading.
-    pub(in crate::erc4626) fn again(pool: &Discovered, was: &State) -> Self {
-        let behind = was.reserve.map(|of| Behind { pool: of.pool, a_token: of.a_token, debt_token: of.debt_token });
-        Self { behind, ..Self::new(pool) }
+    if scaled_balance? < total_shares {
+        return Err(reading.impossible("less in its reserve than its shares stand for"));
     }
-
-    fn odd(&self, what: &'static str) -> DecodeError {
-        impossible(self.wrapped, what)
-    }
-
-    /// Who is behind: each pool is asked for the reserve of the asset at once.
-    fn ask_behind(&self) -> Vec<Question> {
-        let mut asked = vec![ask(self.wrapped, &POOLCall {}), ask(self.wrapped, &aTokenCall {})];
-        asked.extend(AAVE_POOLS.map(|pool| ask(pool, &getReserveDataCall { asset: self.asset })));
-        asked
-    }
-
-    fn hear_behind(&self, answers: &mut Answers<'_>) -> Result<Behind, DecodeError> {
-        let (pool, a_token) = (answers.next::<POOLCall>()?, answers.next::<aTokenCall>()?);
-        let mut behind = None;
-        for known in AAVE_POOLS {
-            let reserve = answers.try_next::<getReserveDataCall>();
-            if let Some(reserve) = reserve.filter(|_| known == pool) {
-                behind = Some((reserve.aToken, reserve.variableDebtToken));
-            }
-        }
-        let (of_reserve, debt_token) = behind.ok_or(self.odd("a pool of Aave's that is not known"))?;
-        if a_token.is_zero() || of_reserve != a_token {
-            return Err(self.odd("another token than its reserve's"));
-        }
-        Ok(Behind { pool, a_token, debt_token })
-    }
-
-    fn ask_all(&self, behind: &Behind) -> Vec<Question> {
-        let Self { wrapped, asset, .. } = *self;
-        let Behind { pool, a_token, debt_token } = *behind;
-        vec![
-            ask(MULTICALL3, &getCurrentBlockTimestampCall {}),
-            ask(wrapped, &assetCall {}),
-            ask(wrapped, &pausedCall {}),
-            ask(wrapped, &totalSupplyCall {}),
-            ask(wrapped, &previewDepositCall { assets: PROBE }),
-            ask(wrapped, &previewRedeemCall { shares: PROBE }),
-            ask(pool, &getReserveDataCall { asset }),
-            ask(pool, &getVirtualUnderlyingBalanceCall { asset }),
-            ask(a_token, &scaledTotalSupplyCall {}),
-            ask(a_token, &scaledBalanceOfCall { owner: wrapped }),
-            ask(asset, &balanceOfCall { owner: a_token }),
-            ask(debt_token, &scaledTotalSupplyCall {}),
-        ]
-    }
-
-    fn hear_all(&self, behind: Behind, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
-        let timestamp = narrow(self.wrapped, answers.next::<getCurrentBlockTimestampCall>()?, "a time beyond 64 bits")?;
-        if answers.next::<assetCall>()? != self.asset {
-            return Err(self.odd("another asset than was announced"));
-        }
-        let open = !answers.next::<pausedCall>()?;
-        let total_shares = answers.next::<totalSupplyCall>()?;
-        let shares_for_probe = answers.next::<previewDepositCall>()?;
-        let assets_for_probe = answers.next::<previewRedeemCall>()?;
-        let reserve = answers.next::<getReserveDataCall>()?;
-        let lent_out = U256::from(answers.next::<getVirtualUnderlyingBalanceCall>()?);
-        let scaled_supply = answers.next::<scaledTotalSupplyCall>()?;
-        let scaled_balance = answers.next::<scaledBalanceOfCall>()?;
-        let held = answers.next::<balanceOfCall>()?;
-        let scaled_debt = answers.next::<scaledTotalSupplyCall>()?;
-        if (reserve.aToken, reserve.variableDebtToken) != (behind.a_token, behind.debt_token) {
-            return Err(self.odd("a reserve whose tokens changed"));
-        }
-        if scaled_balance < total_shares {
-            return Err(self.odd("less in its reserve than its shares stand for"));
-        }
-        let bits = |place: usize, count: usize| (reserve.configuration >> place) & ((U256::ONE << count) - U256::ONE);
-        let flag = |place: usize| reserve.configuration.bit(place);
-        let active = open && flag(IS_ACTIVE) && !flag(IS_PAUSED);
-        let whole = U256::from(10).checked_pow(bits(DECIMALS, 8));
-        let cap = whole.and_then(|whole| bits(SUPPLY_CAP, 36).checked_mul(whole));
-        let cap = cap.ok_or(self.odd("a cap beyond 256 bits"))?;
-        let debt = up(scaled_debt, U256::from(reserve.variableBorrowIndex), RAY);
-        let taxed = debt.and_then(|debt| up(debt, bits(RESERVE_FACTOR, 16), U256::from(WHOLE_FACTOR)));
-        let state = State {
-            conversion: Conversion::Rate { rate: U256::from(reserve.liquidityIndex), one: RAY },
-            accrual: Accrual::Linear {
-                per_year_ray: U256::from(reserve.currentLiquidityRate),
-                since: reserve.lastUpdateTimestamp.to(),
-            },
-            max_deposit_assets: if active && !flag(IS_FROZEN) { U256::ONE << MOST_DEPOSIT_BITS } else { U256::ZERO },
-            max_redeem_shares: if active { total_shares } else { U256::ZERO },
-            max_withdraw_assets: lent_out.min(held),
-            reserve: Some(Reserve {
-                pool: behind.pool,
-                a_token: behind.a_token,
-                debt_token: behind.debt_token,
-                cap_assets: Some(cap).filter(|cap| !cap.is_zero()),
-                scaled_supply: scaled_supply.saturating_add(U256::from(reserve.accruedToTreasury)),
-                taxed_debt_assets: taxed.ok_or(self.odd("a debt beyond 256 bits"))?,
-                borrow_rate_ray: U256::from(reserve.currentVariableBorrowRate),
-            }),
-            cap: None,
-            form: None,
-        };
-        let now = ExecutionBlock { number: 0, timestamp };
-        let agrees = state.preview_deposit(&now, PROBE) == Ok(shares_for_probe)
-            && state.preview_redeem(&now, PROBE) == Ok(assets_for_probe);
-        if agrees { Ok(state) } else { Err(self.odd("previews that do not follow from its reserve")) }
-    }
-
-    fn ask_next(&mut self, behind: &Behind) -> ReadProgress {
-        self.asked = self.ask_all(behind);
-        ReadProgress::Calls(calls(&self.asked))
-    }
-}
-
-impl StateReader for WrappedReader {
-    fn start(&mut self) -> ReadProgress {
-        if let Some(behind) = self.behind {
-            return self.ask_next(&behind);
-        }
-        self.asked = self.ask_behind();
-        ReadProgress::Calls(calls(&self.asked))
-    }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let asked = std::mem::take(&mut self.asked);
-        let mut answers = Answers::new(self.wrapped, &asked, answers)?;
-        let Some(behind) = self.behind else {
-            let behind = self.hear_behind(&mut answers)?;
-            self.behind = Some(behind);
-            return Ok(self.ask_next(&behind));
-        };
-        let state = self.hear_all(behind, &mut answers)?;
-        Ok(ReadProgress::Done(PoolState::Erc4626(Box::new(state))))
-    }
+    let bits = |place: usize, count: usize| (reserve.configuration >> place) & ((U256::ONE << count) - U256::ONE);
+    let flag = |place: usize| reserve.configuration.bit(place);
+    let active = paused.is_zero() && flag(IS_ACTIVE) && !flag(IS_PAUSED);
+    let whole = U256::from(10).checked_pow(bits(DECIMALS, 8));
+    let cap = whole.and_then(|whole| bits(SUPPLY_CAP, 36).checked_mul(whole));
+    let cap = cap.ok_or(reading.impossible("a cap beyond 256 bits"))?;
+    let debt = mul_div_up(scaled_debt?, U256::from(reserve.variableBorrowIndex), RAY);
+    let taxed = debt.and_then(|debt| mul_div_up(debt, bits(RESERVE_FACTOR, 16), U256::from(WHOLE_FACTOR)));
+    let updated = reserve.lastUpdateTimestamp.to();
+    let limits = Limits {
+        max_deposit_assets: if active && !flag(IS_FROZEN) { U256::ONE << MOST_DEPOSIT_BITS } else { U256::ZERO },
+        max_redeem_shares: if active { total_shares } else { U256::ZERO },
+        max_withdraw_assets: U256::from(not_lent?).min(held?),
+        counts_shares: true,
+        cap: None,
+        reserve: Some(Reserve {
+            pool,
+            a_token,
+            debt_token,
+            cap_assets: Some(cap).filter(|cap| !cap.is_zero()),
+            scaled_supply: scaled_supply?.saturating_add(U256::from(reserve.accruedToTreasury)),
+            taxed_debt_assets: taxed.ok_or(reading.impossible("a debt beyond 256 bits"))?,
+            borrow_rate_ray: U256::from(reserve.currentVariableBorrowRate),
+            updated,
+        }),
+    };
+    let conversion = Conversion::Rate { rate: U256::from(reserve.liquidityIndex), one: RAY };
+    let accrual = Accrual::Simple {
+        interest_ray: U256::from(reserve.currentLiquidityRate),
+        period_seconds: YEAR_SECONDS,
+        since: updated,
+        rounding: Rounding::Nearest,
+    };
+    let state = State { conversion, accrual, limits, form: None };
+    let unlike = reading.impossible("previews that do not follow from its reserve");
+    if previews.agree(&state) { Ok(state) } else { Err(unlike) }
 }

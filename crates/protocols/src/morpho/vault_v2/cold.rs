@@ -6,13 +6,14 @@ use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 
-use super::{Adapter, VaultV2, continuous::pair_curve, gas, reader::VaultV2Reader};
+use super::{Adapter, VaultV2, continuous::pair_curve, gas, reader};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
     SwapError,
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
+    reading::reader_of,
     vault::{self, ASSET_COIN, Before, Does, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
@@ -138,7 +139,7 @@ impl Protocol for VaultV2Protocol {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(VaultV2Reader::new(pool))
+        reader_of(pool, reader::read)
     }
 
     fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {

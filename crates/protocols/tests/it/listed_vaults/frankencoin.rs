@@ -65,11 +65,7 @@ fn frankencoins_recorded_state_gives_its_recorded_price() {
             mark: 1_404_230_719_379,
             fee_millionths: 0,
         },
-        max_deposit_assets: U256::MAX,
-        max_redeem_shares: U256::MAX,
-        max_withdraw_assets: U256::MAX,
-        reserve: None,
-        cap: None,
+        limits: erc4626::Limits::NONE,
         form: None,
     };
     let at = ExecutionBlock { number: 0, timestamp: 1_789_471_883 };

@@ -1,0 +1,228 @@
+//! Reads contracts with a function that asks as it goes. Whatever it cannot know yet stops it; it runs again from its beginning once the
+//! answers are there.
+//!
+//! Questions whose answers are only needed later go into one round: ask them all, then take each answer with `?`.
+
+use std::{collections::HashMap, sync::Arc};
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_sol_types::{SolCall, sol};
+
+use crate::{
+    Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
+    answers::{MULTICALL3, Question, ask, impossible, narrow},
+    storage::storageAtCall,
+};
+
+sol! {
+    function getCurrentBlockTimestamp() external view returns (uint256);
+}
+
+/// Why a reading stops.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    /// It needs an answer of the next round.
+    Unanswered,
+    /// The answers are not those of a pool of this product.
+    Refused(DecodeError),
+}
+
+impl From<DecodeError> for Stop {
+    fn from(error: DecodeError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// What was asked about a pool so far, and the answers.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pool: Address,
+    asked: Vec<Call>,
+    /// Answers to the first of `asked`; `None` is a call that reverted.
+    answers: Vec<Option<Bytes>>,
+    /// The position of each call in `asked`.
+    places: HashMap<(Address, Bytes), usize>,
+    product: Option<Product>,
+}
+
+impl Reading {
+    /// Refuses the pool for what its state cannot be.
+    pub(crate) const fn impossible(&self, what: &'static str) -> Stop {
+        Stop::Refused(impossible(self.pool, what))
+    }
+
+    /// Says which product the pool turned out to be.
+    pub(crate) const fn found(&mut self, product: Product) {
+        self.product = Some(product);
+    }
+
+    /// Returns the answer to a call as it came; `None` if it reverted. Asked twice, a call is made once.
+    pub(crate) fn call(&mut self, call: Call) -> Result<Option<Bytes>, Stop> {
+        let place = *self.places.entry((call.to, call.data.clone())).or_insert(self.asked.len());
+        if place == self.asked.len() {
+            self.asked.push(call);
+        }
+        self.answers.get(place).cloned().ok_or(Stop::Unanswered)
+    }
+
+    /// Returns an answer, decoded; `None` if the call reverted or answered something else.
+    pub(crate) fn try_ask<C: SolCall>(&mut self, to: Address, call: &C) -> Result<Option<C::Return>, Stop> {
+        let answer = self.call(ask(to, call).call)?;
+        Ok(answer.and_then(|answer| C::abi_decode_returns_validate(&answer).ok()))
+    }
+
+    /// Returns an answer, decoded; refuses the pool if the call reverted or answered something else.
+    pub(crate) fn ask<C: SolCall>(&mut self, to: Address, call: &C) -> Result<C::Return, Stop> {
+        let Question { call, name } = ask(to, call);
+        let answer = self.call(call)?;
+        let decoded = answer.as_ref().and_then(|answer| C::abi_decode_returns_validate(answer).ok());
+        decoded.ok_or_else(|| self.odd(name, answer.as_ref()))
+    }
+
+    /// Returns an answer that is a word.
+    pub(crate) fn question(&mut self, question: Question) -> Result<U256, Stop> {
+        let answer = self.call(question.call)?;
+        let word = answer.as_ref().and_then(|answer| U256::try_from_be_slice(answer.get(..32)?));
+        word.ok_or_else(|| self.odd(question.name, answer.as_ref()))
+    }
+
+    /// Returns what a view without arguments tells, whose answer is a word.
+    pub(crate) fn word(&mut self, to: Address, view: &'static str) -> Result<U256, Stop> {
+        self.question(ask_view(to, view))
+    }
+
+    /// Returns whether such a view answers, with a word at the least.
+    pub(crate) fn has(&mut self, to: Address, view: &'static str) -> Result<bool, Stop> {
+        Ok(self.call(ask_view(to, view).call)?.is_some_and(|answer| answer.len() >= 32))
+    }
+
+    /// Returns what several such views of one contract tell.
+    pub(crate) fn words<const N: usize>(&mut self, to: Address, views: [&'static str; N]) -> Result<[U256; N], Stop> {
+        let answers = views.map(|view| self.word(to, view));
+        let mut words = [U256::ZERO; N];
+        for (word, answer) in words.iter_mut().zip(answers) {
+            *word = answer?;
+        }
+        Ok(words)
+    }
+
+    fn odd(&self, call: &'static str, answer: Option<&Bytes>) -> Stop {
+        let got = match answer {
+            None => "a revert",
+            Some(answer) if answer.is_empty() => "nothing: there is no such contract",
+            Some(_) => "something else",
+        };
+        Stop::Refused(DecodeError::Call { pool: self.pool, call, got })
+    }
+
+    /// Returns a word of a contract's storage.
+    pub(crate) fn storage(&mut self, contract: Address, slot: U256) -> Result<U256, Stop> {
+        self.ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
+    }
+
+    /// Returns the block's time, unix seconds.
+    pub(crate) fn timestamp(&mut self) -> Result<u64, Stop> {
+        let seconds = self.ask(MULTICALL3, &getCurrentBlockTimestampCall {})?;
+        self.narrow(seconds)
+    }
+
+    /// Narrows a time or another number that has 64 bits.
+    pub(crate) fn narrow(&self, number: U256) -> Result<u64, Stop> {
+        Ok(narrow(self.pool, number, "a number beyond 64 bits")?)
+    }
+
+    /// Reads what another reader reads.
+    pub(crate) fn read_by(&mut self, mut reader: Box<dyn StateReader>) -> Result<PoolState, Stop> {
+        let mut progress = reader.start();
+        loop {
+            progress = match progress {
+                ReadProgress::Done(state) => return Ok(state),
+                ReadProgress::Calls(calls) => {
+                    let answers = all(calls.into_iter().map(|call| self.call(call)))?;
+                    reader.feed(&answers)?
+                }
+            };
+        }
+    }
+}
+
+/// Tells whether a word is an address.
+pub(crate) fn is(word: U256, address: Address) -> bool {
+    word == U256::from_be_bytes(address.into_word().0)
+}
+
+/// Asks a view without arguments.
+fn ask_view(to: Address, view: &'static str) -> Question {
+    let selector = keccak256(view).0.into_iter().take(4).collect();
+    Question { call: Call { to, data: selector }, name: view }
+}
+
+/// Returns all of several readings, each of which asks before any is waited for.
+pub(crate) fn all<T>(readings: impl IntoIterator<Item = Result<T, Stop>>) -> Result<Vec<T>, Stop> {
+    readings.into_iter().collect::<Vec<_>>().into_iter().collect()
+}
+
+/// A reader that runs a function until it has all that it asks for.
+struct Rerun<F> {
+    reading: Reading,
+    read: F,
+}
+
+/// Returns the reader of a pool by a function that depends on nothing but what it is answered.
+pub(crate) fn reader<S, F>(pool: Address, read: F) -> Box<dyn StateReader>
+where
+    S: Into<PoolState>,
+    F: Fn(&mut Reading) -> Result<S, Stop> + Send + 'static,
+{
+    let reading = Reading { pool, asked: Vec::new(), answers: Vec::new(), places: HashMap::new(), product: None };
+    Box::new(Rerun { reading, read: move |reading: &mut Reading| read(reading).map(Into::into) })
+}
+
+/// Returns the reader of a vault, of whose announcement the first coin is the asset.
+pub(crate) fn reader_of<S: 'static>(
+    pool: &Discovered,
+    read: fn(Address, Address, &mut Reading) -> Result<S, Stop>,
+) -> Box<dyn StateReader>
+where
+    PoolState: From<Arc<S>>,
+{
+    let (vault, asset) = (pool.key.contract, pool.coins.first().copied().unwrap_or_default());
+    reader(vault, move |reading| read(vault, asset, reading).map(Arc::new))
+}
+
+impl<F: Fn(&mut Reading) -> Result<PoolState, Stop>> Rerun<F> {
+    fn proceed(&mut self) -> Result<ReadProgress, DecodeError> {
+        match (self.read)(&mut self.reading) {
+            Ok(state) => Ok(ReadProgress::Done(state)),
+            Err(Stop::Unanswered) => Ok(ReadProgress::Calls(self.unanswered().to_vec())),
+            Err(Stop::Refused(error)) => Err(error),
+        }
+    }
+
+    fn unanswered(&self) -> &[Call] {
+        self.reading.asked.get(self.reading.answers.len()..).unwrap_or_default()
+    }
+}
+
+impl<F: Fn(&mut Reading) -> Result<PoolState, Stop> + Send> StateReader for Rerun<F> {
+    fn start(&mut self) -> ReadProgress {
+        self.reading.asked.clear();
+        self.reading.answers.clear();
+        self.reading.places.clear();
+        // what refuses a pool before anything was asked says so when the round of no calls is answered
+        self.proceed().unwrap_or(ReadProgress::Calls(Vec::new()))
+    }
+
+    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
+        let (expected, got) = (self.unanswered().len(), answers.len());
+        if expected != got {
+            return Err(DecodeError::AnswerCount { expected, got });
+        }
+        self.reading.answers.extend_from_slice(answers);
+        self.proceed()
+    }
+
+    fn product(&self) -> Option<Product> {
+        self.reading.product
+    }
+}
