@@ -210,7 +210,7 @@ impl Audit {
                 self.tokens.0.is_found_sound(address);
             }
             Conduct::Unknown(why) => {
-                tracing::debug!(token = %address, why, "a token could not be checked");
+                tracing::debug!(token = %address, why, "a token could not be verified");
                 self.tokens.0.is_not_known(address, why, block.number);
             }
             conduct => {
@@ -245,7 +245,7 @@ impl Audit {
                 1
             }
             Verdict::Unknown(why) => {
-                tracing::debug!(pool = %probe.pool, why, "a pool could not be checked");
+                tracing::debug!(pool = %probe.pool, why, "a pool could not be verified");
                 self.quarantine.put_off(probe.pool, block);
                 2
             }

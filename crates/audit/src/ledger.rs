@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most blocks between two tries of what could not be checked.
+/// Most blocks between two tries of what could not be verified.
 const LONGEST_WAIT_BLOCKS: u64 = 64;
 
 /// What is known.
@@ -23,7 +23,7 @@ impl<K> Default for Ledger<K> {
     }
 }
 
-/// What could not be checked.
+/// What could not be verified.
 #[derive(Debug)]
 struct Unknown {
     why: String,
@@ -42,7 +42,7 @@ impl<K: Eq + Hash> Ledger<K> {
         self.state().sound.contains(what)
     }
 
-    /// Whether what could not be checked should be tried at a block.
+    /// Whether what could not be verified should be tried at a block.
     pub(crate) fn is_due(&self, what: &K, block: u64) -> bool {
         self.state().unknown.get(what).is_none_or(|unknown| unknown.due_at <= block)
     }
@@ -72,7 +72,7 @@ impl<K: Eq + Hash> Ledger<K> {
         state.sound.remove(what);
     }
 
-    /// Notes that something could not be checked: it is tried again after 1, 2, 4, … blocks.
+    /// Notes that something could not be verified: it is tried again after 1, 2, 4, … blocks.
     pub(crate) fn is_not_known(&self, what: K, why: String, block: u64) {
         let mut state = self.state();
         let tries = state.unknown.get(&what).map_or(0, |unknown| unknown.tries);

@@ -80,7 +80,7 @@ impl Quarantine {
         state.save();
     }
 
-    /// Tries a pool that could not be checked again later.
+    /// Tries a pool that could not be verified again later.
     pub fn put_off(&self, pool: Address, block: u64) {
         if let Some(held) = self.state().held.get_mut(&pool) {
             held.wait(block);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_by_symbol_or_address_and_a_stranger_is_named() {
+    fn a_token_is_found_by_symbol_or_address_and_an_unknown_one_is_named() {
         assert_eq!(find("usdc").unwrap().symbol, "USDC");
         assert_eq!(find("0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap().symbol, "USDT");
         assert_eq!(find("NOPE").unwrap_err().to_string(), "the local chain has no token NOPE");

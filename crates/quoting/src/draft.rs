@@ -38,7 +38,7 @@ pub struct Aside {
     pub filter: PoolFilter,
     /// How many they are.
     pub pools: u32,
-    /// Tokens that could not be checked, and why.
+    /// Tokens that could not be verified, and why.
     pub unchecked: Vec<(Address, String)>,
 }
 

@@ -1,5 +1,5 @@
 //! A quote goes through no token that was not checked: those of its route that were not are checked while it waits, and left
-//! out where they are at fault or could not be checked in time.
+//! out where they are at fault or could not be verified in time.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
 /// A draft whose route goes through checked tokens alone: the one given where it does, else one of another route.
 ///
 /// # Errors
-/// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be checked; what a solve can end with.
+/// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be verified; what a solve can end with.
 pub(crate) async fn settle(mut draft: Draft, audit: &Arc<Audit>, solver: &Solver) -> Result<Draft, Problem> {
     let deadline = Instant::now() + audit.config.first_wait;
     let mut left_out: Vec<(Address, String)> = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) async fn settle(mut draft: Draft, audit: &Arc<Audit>, solver: &Solver
     Ok(draft)
 }
 
-/// Tokens of a request that could not be checked cannot be quoted.
+/// Tokens of a request that could not be verified cannot be quoted.
 fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Result<(), Problem> {
     let inputs = request.inputs.iter().map(|entry| entry.token).enumerate().map(|place| ("inputs", place));
     let outputs = request.outputs.iter().map(|entry| entry.token).enumerate().map(|place| ("outputs", place));

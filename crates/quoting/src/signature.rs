@@ -106,7 +106,7 @@ fn stands_by(answer: Bytes) -> Result<(), Problem> {
 }
 
 fn silent() -> Problem {
-    let detail = "the node does not answer, so that the signature could not be checked";
+    let detail = "the node does not answer, so that the signature could not be verified";
     Problem::new(Code::NotReady, detail).retry_after(2)
 }
 

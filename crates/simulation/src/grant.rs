@@ -74,11 +74,11 @@ pub fn grant(overlay: &mut Overlay<'_>, grant: &Grant) -> Result<Granted, RunErr
         Grant::Balance { token, owner, amount } if is_native_ether(token) => grant_ether(overlay, owner, amount),
         Grant::Balance { token, owner, amount } => {
             let ask = |owner| Bytes::from(balanceOfCall { owner }.abi_encode());
-            grant_word(overlay, token, [ask(owner), ask(STRANGER)], amount)
+            grant_word(overlay, token, [ask(owner), ask(SOMEBODY_ELSE)], amount)
         }
         Grant::Allowance { token, owner, spender, amount } => {
             let ask = |owner| Bytes::from(allowanceCall { owner, spender }.abi_encode());
-            grant_word(overlay, token, [ask(owner), ask(STRANGER)], amount)
+            grant_word(overlay, token, [ask(owner), ask(SOMEBODY_ELSE)], amount)
         }
     }
 }
@@ -106,21 +106,21 @@ fn grant_ether(overlay: &mut Overlay<'_>, owner: Address, amount: U256) -> Resul
 }
 
 /// Somebody who is not who is granted anything.
-const STRANGER: Address = Address::repeat_byte(0x57);
+const SOMEBODY_ELSE: Address = Address::repeat_byte(0x57);
 
-/// Overrides the word that decides the first question's answer. What is also read for the second, the same of a stranger, is everybody's: the
+/// Overrides the word that decides the first question's answer. What is also read for the second, the same of somebody else, is everybody's: the
 /// rate of a token that counts in shares is left alone.
 fn grant_word(
     overlay: &mut Overlay<'_>,
     token: Address,
-    [question, of_stranger]: [Bytes; 2],
+    [question, of_somebody_else]: [Bytes; 2],
     amount: U256,
 ) -> Result<Granted, RunError> {
     let Some(held) = answer(overlay, token, &question)? else { return Ok(Granted::NotFound) };
     if held >= amount {
         return Ok(Granted::NotNeeded);
     }
-    let everybodys = words_read(overlay, token, &of_stranger)?;
+    let everybodys = words_read(overlay, token, &of_somebody_else)?;
     let read = words_read(overlay, token, &question)?;
     for (account, slot) in read.into_iter().filter(|word| !everybodys.contains(word)) {
         let before = overlay.storage_ref(account, slot).map_err(RunError::Database)?;

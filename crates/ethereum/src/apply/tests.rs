@@ -189,7 +189,7 @@ fn nonsense_of_a_factory_is_counted_and_survived() {
 }
 
 #[test]
-fn a_stranger_is_noticed_and_changes_nothing() {
+fn an_unknown_emitter_is_noticed_and_changes_nothing() {
     let change = apply_logs(&catalog(), &market(1), &[sync(50, 3)]);
     assert_eq!(change.unknown, BTreeSet::from([address(50).into()]));
     assert!(change.changed.is_empty());

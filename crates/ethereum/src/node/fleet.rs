@@ -34,7 +34,7 @@ pub(super) const QUESTIONS_PER_HEDGE: usize = 10;
 /// Most such second questions at once, saved up in quiet times.
 const HEDGES_SAVED: usize = 10;
 
-/// A score below this is of a node that something is the matter with.
+/// A node below this score is unhealthy.
 const SOUND: u8 = 40;
 
 /// By how much another node must score better to be asked first instead.
@@ -135,7 +135,7 @@ impl Member {
         match (before, &now) {
             (Some(_), None) => tracing::info!(node = self.name, "the node is well again"),
             (before, Some(fault)) if before.map(NodeFault::name) != Some(fault.name()) => {
-                tracing::warn!(node = self.name, fault = fault.name(), why = %fault, "something is the matter with a node");
+                tracing::warn!(node = self.name, fault = fault.name(), why = %fault, "node unhealthy");
             }
             _ => {}
         }

@@ -141,7 +141,7 @@ impl Node {
         Err(failure)
     }
 
-    /// Whether something is the matter with the node that pushes heads, while nothing is with another one.
+    /// Tells whether the node that pushes heads is unhealthy while another one is not.
     pub(crate) fn is_outdone(&self, stream: &HeadStream) -> bool {
         let members = &self.inner.fleet.members;
         let faulty = members.get(stream.member).is_some_and(|member| member.fault().is_some());

@@ -244,8 +244,8 @@ fn a_vault_whose_rounds_are_of_two_blocks_is_read_again() {
 #[test]
 fn what_no_vault_says_does_not_follow_and_is_what_it_was_told() {
     // nobody vouches for the vault
-    let mut stranger = Boosted::new(Behind::Stranger, 101);
-    assert_eq!(followed(&stranger.fresh()), 0);
+    let mut unverified = Boosted::new(Behind::Unverified, 101);
+    assert_eq!(followed(&unverified.fresh()), 0);
     // its provider says something else of it: a word of storage
     let mut other = Boosted::new(Behind::MetaMorpho, 102);
     let says_a_word = Bytes::from_static(&[0x5f, 0x54, 0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3]);

@@ -55,7 +55,7 @@ fn differential(behind: Behind, seed: u64) {
     }
     println!("{behind:?}: {tally:?}");
     assert!(tally.served > trades() / 5 && tally.refused > 0, "{tally:?}");
-    assert!((tally.beyond > trades() / 20) == (behind != Behind::Stranger), "{tally:?}");
+    assert!((tally.beyond > trades() / 20) == (behind != Behind::Unverified), "{tally:?}");
 }
 
 fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
@@ -74,7 +74,7 @@ fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
         let model = pool.swap_after(&at, &before, coin_in, 1 - coin_in, amount);
         let said = model.as_ref().ok().map(|swap| swap.amount_out);
         let within = said.or(contract).is_none_or(|out| out <= held(&pool)[usize::from(1 - coin_in)]);
-        let closed = matches!(model, Err(SwapError::LimitExceeded { .. })) && world.behind == Behind::Stranger;
+        let closed = matches!(model, Err(SwapError::LimitExceeded { .. })) && world.behind == Behind::Unverified;
         let context = || format!("{:?} {coin_in} {amount} at {now}: {model:?} {pool:?} after {before:?}", world.behind);
         if !closed {
             assert_eq!(said, contract, "{}", context());
@@ -126,8 +126,8 @@ fn buffers_of_solmates_vault_pay_what_the_model_says() {
 
 /// A vault that no list and no factory knows serves as far as the buffer goes.
 #[test]
-fn buffers_of_a_stranger_pay_what_they_hold() {
-    differential(Behind::Stranger, 84);
+fn buffers_of_an_unverified_vault_pay_what_they_hold() {
+    differential(Behind::Unverified, 84);
 }
 
 #[test]

@@ -40,7 +40,7 @@ const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
 const PUFETH: Address = address!("D9A442856C234a39a81a089C06451EBAa4306a72");
 const SDAI: Address = address!("83F20F44975D03b1b09e64809B757c47f942BEeA");
 /// Vaults that are not.
-const STRANGER: Address = Address::repeat_byte(0x57);
+const UNVERIFIED: Address = Address::repeat_byte(0x57);
 const METAMORPHO: Address = Address::repeat_byte(0x4d);
 const VAULT_V2: Address = Address::repeat_byte(0x22);
 const WRAPPED: Address = Address::repeat_byte(0x3e);
@@ -54,7 +54,7 @@ pub const START: u64 = 1_700_000_000;
 pub enum Behind {
     OpenZeppelin { offset: u8 },
     Solmate,
-    Stranger,
+    Unverified,
     Savings,
     MetaMorpho,
     VaultV2,
@@ -66,7 +66,7 @@ impl Behind {
     pub const fn coins(self) -> [Address; 2] {
         match self {
             Self::OpenZeppelin { .. } | Self::Solmate => [WETH, PUFETH],
-            Self::Stranger => [WETH, STRANGER],
+            Self::Unverified => [WETH, UNVERIFIED],
             Self::Savings => [DAI, SDAI],
             Self::MetaMorpho => [DAI, METAMORPHO],
             Self::VaultV2 => [DAI, VAULT_V2],
@@ -99,7 +99,7 @@ impl World {
                 chain.place(share, "OzVaultWithOffset", &(asset, U256::from(offset)).abi_encode());
                 give_shares(&mut chain, share, [asset, OWNER], much, 0);
             }
-            Behind::Stranger => {
+            Behind::Unverified => {
                 chain.place(share, "OzVaultWithOffset", &(asset, U256::ZERO).abi_encode());
                 give_shares(&mut chain, share, [asset, OWNER], much, 0);
             }
@@ -187,7 +187,7 @@ impl World {
     pub fn live(&mut self) {
         let [asset, share] = self.behind.coins();
         match self.behind {
-            Behind::OpenZeppelin { .. } | Behind::Solmate | Behind::Stranger | Behind::VaultV2 => {
+            Behind::OpenZeppelin { .. } | Behind::Solmate | Behind::Unverified | Behind::VaultV2 => {
                 let held = self.chain.view(asset, &balanceOfCall { owner: share });
                 let gift = self.random.up_to(held / U256::from(50));
                 self.chain.set_balance(asset, share, held + gift);
