@@ -103,7 +103,7 @@ fn refuse_amount(r: &mut Reader, object: &Object<'_>) {
 
 /// Checks inputs and outputs against each other, as far as they could be read.
 fn check_entries(r: &mut Reader, object: &Object<'_>) {
-    let outputs = entries(object, "outputs", |r, item| OutputEntry::read(r, item));
+    let outputs = entries(object, "outputs", OutputEntry::read);
     let sold = entries(object, "inputs", |r, item| InputEntry::read(r, item).map(|entry| entry.token.address));
     let bought: Vec<_> = outputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
     for (side, tokens) in [("inputs", &sold), ("outputs", &bought)] {
