@@ -95,7 +95,7 @@ fn value_given(draft: &Draft) -> Option<f64> {
 
 /// What the partner's fee is worth, in ether; nothing where there is none.
 fn partner_fee_ether(draft: &Draft) -> Option<f64> {
-    let Some(fee) = draft.request.partner_fee else { return Some(0.0) };
+    let Some(fee) = draft.request.fee() else { return Some(0.0) };
     let value = |id: &TokenId, before: U256, after: U256| {
         prices::value_in_ether(&draft.published, *id, before.saturating_sub(after))
     };
@@ -118,7 +118,7 @@ fn values_got(draft: &Draft) -> Vec<Option<f64>> {
 
 /// What each output cost of the inputs' value, in ether.
 fn values_spent(draft: &Draft) -> Option<Vec<f64>> {
-    let fee = draft.request.partner_fee;
+    let fee = draft.request.fee();
     let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
     let given = inputs.map(|(id, entry)| {
         let value = prices::value_in_ether(&draft.published, *id, entry.amount)?;
@@ -170,7 +170,7 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
 }
 
 fn fee_config(draft: &Draft) -> FeeConfig {
-    let fee = draft.request.partner_fee;
+    let fee = draft.request.fee();
     FeeConfig {
         protocol_fee_bps: 0,
         partner_fee_bps: fee.map_or(0, |fee| fee.bps),

@@ -52,7 +52,7 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
     let market = &published.head.market;
     let (filter, unknown_protocols) = resolve::filter(market, &request, aside.filter.clone());
     let fees = costs::fees(&published.head, request.gas_priority);
-    let partner_fee = request.partner_fee;
+    let partner_fee = request.fee();
     let net_input = |amount: U256| partner_fee.map_or(amount, |fee| fee.after_input(amount));
     let question = braid_routing::Request {
         inputs: tokens.inputs.iter().zip(&request.inputs).map(|(id, entry)| (*id, net_input(entry.amount))).collect(),
@@ -123,7 +123,7 @@ fn order(request: &QuoteRequest, expected: &[U256], deadline: u64) -> Order {
             .collect(),
         recipient: request.recipient,
         deadline,
-        partner_fee: request.partner_fee,
+        partner_fee: request.fee(),
     }
 }
 

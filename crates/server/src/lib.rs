@@ -12,6 +12,7 @@ pub mod health;
 pub mod http;
 pub mod metrics;
 pub mod openapi;
+pub mod problems;
 pub mod serve;
 pub mod swap;
 

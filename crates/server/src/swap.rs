@@ -6,28 +6,26 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use braid_quoting::model::{BuildAnswer, QuoteAnswer};
-use braid_quoting::request::{BuildRequest, QuoteRequest, Rules, parse_quote_id};
+use braid_quoting::request::{BuildRequest, QuoteRequest, parse_quote_id};
 use braid_quoting::{Builder, Problem, Quoter, StoredQuotes};
 
 use crate::http::Data;
 use crate::http::auth::{MayBuild, MayQuote};
-use crate::http::body::JsonBody;
+use crate::http::body::Valid;
 use crate::http::problem::Refusal;
-use crate::openapi::requests::{BuildBody, QuoteBody};
-use crate::openapi::{BuildProblems, QuoteProblems, StoredProblems};
+use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 
 /// Makes a quote.
 ///
 /// # Errors
 /// Every problem that a quote can have.
 #[utoipa::path(post, operation_id = "quote", path = "/v1/quote", tag = "swap", summary = "Find a route", security(("api_key" = [])),
-    request_body = QuoteBody, responses((status = 200, description = "A quote.", body = Data<QuoteAnswer>), QuoteProblems))]
+    request_body = QuoteRequest, responses((status = 200, description = "A quote.", body = Data<QuoteAnswer>), QuoteProblems))]
 pub async fn quote(
     _: MayQuote,
     State(quoter): State<Arc<Quoter>>,
-    JsonBody(body): JsonBody,
+    Valid(request): Valid<QuoteRequest>,
 ) -> Result<Response, Refusal> {
-    let request = QuoteRequest::read(&body, &Rules::default())?;
     Ok(data(quoter.quote(request).await?.get()))
 }
 
@@ -52,13 +50,12 @@ pub async fn stored_quote(
 /// # Errors
 /// Every problem that a build can have.
 #[utoipa::path(post, operation_id = "build", path = "/v1/build", tag = "swap", summary = "Turn a quote into a transaction", security(("api_key" = [])),
-    request_body = BuildBody, responses((status = 200, description = "An unsigned transaction.", body = Data<BuildAnswer>), BuildProblems))]
+    request_body = BuildRequest, responses((status = 200, description = "An unsigned transaction.", body = Data<BuildAnswer>), BuildProblems))]
 pub async fn build(
     _: MayBuild,
     State(builder): State<Arc<Builder>>,
-    JsonBody(body): JsonBody,
+    Valid(request): Valid<BuildRequest>,
 ) -> Result<Data<BuildAnswer>, Refusal> {
-    let request = BuildRequest::read(&body)?;
     Ok(Data::new(builder.build(request).await?))
 }
 

@@ -36,9 +36,18 @@ impl Reader {
         self.errors.push(FieldError::new(pointer, code, detail));
     }
 
-    /// Whether no mistake was found so far.
-    pub fn is_clean(&self) -> bool {
-        self.errors.is_empty()
+    /// Passes on what was read of a value, or notes what is wrong with it.
+    pub fn accept<T, D: Into<String>>(
+        &mut self,
+        item: &Item<'_>,
+        read: Option<T>,
+        code: FieldCode,
+        detail: impl FnOnce() -> D,
+    ) -> Option<T> {
+        if read.is_none() {
+            self.wrong(&item.pointer, code, detail());
+        }
+        read
     }
 
     /// What was read, or the problem with every mistake.

@@ -98,25 +98,7 @@ impl FieldCode {
             Self::Permit2SignatureInvalid => Some(Code::Permit2SignatureInvalid),
             Self::OutputPriceUnavailable => Some(Code::OutputPriceUnavailable),
             Self::NoRouteFound => Some(Code::NoRouteFound),
-            Self::Required
-            | Self::InvalidType
-            | Self::UnknownField
-            | Self::DuplicateField
-            | Self::AddressInvalid
-            | Self::AddressChecksumInvalid
-            | Self::AddressForbidden
-            | Self::ChainUnsupported
-            | Self::AmountInvalid
-            | Self::OutOfRange
-            | Self::RatioSumInvalid
-            | Self::LengthInvalid
-            | Self::TokenDuplicate
-            | Self::TokenOnBothSides
-            | Self::ValueUnknown
-            | Self::ExactOutputUnsupported
-            | Self::QuoteIdInvalid
-            | Self::HexInvalid
-            | Self::DeadlineInvalid => None,
+            _ => None,
         }
     }
 }

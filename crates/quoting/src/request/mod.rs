@@ -1,12 +1,29 @@
-//! What clients send, validated: all mistakes of a request are reported at once.
+//! What clients send: each request is declared once, and from that follow how it is read, with all mistakes reported at once, and
+//! what the document says of it.
 
+mod accounts;
 mod build;
-mod fields;
+mod describe;
+pub mod kind;
+mod parse;
 #[cfg(test)]
 mod properties;
 mod quote;
 
-pub use braid_execution::PartnerFee;
-pub use build::{BUILD_FIELDS, BuildRequest, parse_quote_id};
-pub use fields::{AskedToken, Rules};
-pub use quote::{InputEntry, MAX_ENTRIES, OutputEntry, QUOTE_FIELDS, QuoteRequest};
+pub use accounts::{AllowanceEntry, AllowancesRequest, BalancesRequest};
+pub use build::BuildRequest;
+pub use describe::Body;
+pub use parse::{AskedToken, parse_quote_id};
+pub use quote::{InputEntry, MAX_ENTRIES, OutputEntry, PartnerFeeRequest, QuoteRequest};
+
+/// The names of all requests' schemas.
+pub const NAMES: [&str; 8] = [
+    QuoteRequest::NAME,
+    InputEntry::NAME,
+    OutputEntry::NAME,
+    PartnerFeeRequest::NAME,
+    BuildRequest::NAME,
+    BalancesRequest::NAME,
+    AllowancesRequest::NAME,
+    AllowanceEntry::NAME,
+];

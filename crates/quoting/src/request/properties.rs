@@ -1,15 +1,14 @@
 //! Whatever a client sends is a request or a client's problem with a pointer: never a panic, never a fault of the service.
 
-use braid_primitives::{Address, address};
+use braid_primitives::Address;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{BUILD_FIELDS, BuildRequest, QUOTE_FIELDS, QuoteRequest, Rules, parse_quote_id};
+use super::{Body as _, BuildRequest, QuoteRequest, parse_quote_id};
 use crate::json::{Json, parse};
 use crate::problem::{Code, FieldCode, Problem};
 
-const RULES: Rules = Rules { proxy: address!("00000000000000000000000000000000000000cc") };
 const USDC: &str = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const WETH: &str = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 const ID: &str = "0190163d-8694-739b-aea5-966c26f8ad91";
@@ -24,7 +23,7 @@ fn request() -> Value {
 }
 
 fn read(body: &Value) -> Result<QuoteRequest, Problem> {
-    QuoteRequest::read(&parse(body.to_string().as_bytes()).unwrap(), &RULES)
+    QuoteRequest::parse(&parse(body.to_string().as_bytes()).unwrap())
 }
 
 /// The request with one value replaced.
@@ -36,13 +35,13 @@ fn with(pointer: &str, value: Value) -> Value {
 
 fn build(signature: &str) -> Result<BuildRequest, Problem> {
     let body = json!({"quote_id": ID, "permit2_signature": signature}).to_string();
-    BuildRequest::read(&parse(body.as_bytes()).unwrap())
+    BuildRequest::parse(&parse(body.as_bytes()).unwrap())
 }
 
 /// Names that the contract has somewhere, and one that it has nowhere.
 fn names() -> impl Strategy<Value = String> {
     let inner = ["chain_id", "address", "amount", "ratio_bps", "partner_fee_bps", "partner_recipient", "surprise"];
-    let known: Vec<&str> = QUOTE_FIELDS.iter().chain(BUILD_FIELDS).chain(&inner).copied().collect();
+    let known: Vec<&str> = QuoteRequest::FIELDS.iter().chain(BuildRequest::FIELDS).chain(&inner).copied().collect();
     prop::sample::select(known).prop_map(str::to_owned)
 }
 
@@ -76,10 +75,10 @@ fn is_the_clients(problem: &Problem) -> Result<(), TestCaseError> {
 proptest! {
     #[test]
     fn any_json_is_a_request_or_the_clients_problem(tree in trees()) {
-        if let Err(problem) = QuoteRequest::read(&tree, &RULES) {
+        if let Err(problem) = QuoteRequest::parse(&tree) {
             is_the_clients(&problem)?;
         }
-        if let Err(problem) = BuildRequest::read(&tree) {
+        if let Err(problem) = BuildRequest::parse(&tree) {
             is_the_clients(&problem)?;
         }
     }
@@ -92,7 +91,7 @@ proptest! {
         let right = match &value {
             Value::Number(number) => (at == "/outputs/0/ratio_bps" && number.as_i64() == Some(10_000))
                 || (at == "/inputs/0/chain_id" && number.as_i64() == Some(1)),
-            Value::String(text) => at == "/inputs/0/amount" && super::fields::parse_amount(text).is_some(),
+            Value::String(text) => at == "/inputs/0/amount" && super::parse::parse_amount(text).is_some(),
             _ => false,
         };
         match read(&with(at, value)) {

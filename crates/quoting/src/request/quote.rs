@@ -1,11 +1,15 @@
 //! The quote request.
 
-use braid_execution::{MAX_PARTNER_FEE_BPS, PartnerFee};
+use braid_execution::PartnerFee;
 use braid_primitives::{Address, BPS, GasTier, U256};
 
-use super::{AskedToken, Rules};
-use crate::json::{Item, Json, Object, Reader};
-use crate::problem::{FieldCode, Problem};
+use super::describe::{Body as _, request};
+use super::kind::{
+    Account, Amount, AnyAddress, Chain, FeeBps, Flag, Integer, Kind as _, List, Text, Tier, Token, nested,
+};
+use super::parse::AskedToken;
+use crate::json::{Item, Object, Reader};
+use crate::problem::FieldCode;
 
 /// Most inputs, and most outputs, of one quote.
 pub const MAX_ENTRIES: usize = 6;
@@ -13,176 +17,95 @@ pub const MAX_ENTRIES: usize = 6;
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
 
-/// The fields that a quote request may have.
-pub const QUOTE_FIELDS: &[&str] = &[
-    "inputs",
-    "outputs",
-    "taker",
-    "slippage_tolerance_bps",
-    "recipient",
-    "max_hops",
-    "exclude_protocols",
-    "include_protocols",
-    "exclude_pools",
-    "gas_priority",
-    "simulate",
-    "check_allowances",
-    "include_permit2",
-    "include_usd_pricing",
-    "explain",
-    "partner_fee",
-];
+request! {
+    /// What to swap.
+    pub struct QuoteRequest as "QuoteBody" {
+        /// Tokens to sell, all different.
+        pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required;
+        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000.
+        pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
+        /// Who holds the inputs and sends the transaction.
+        pub taker: Address = Account, required;
+        /// Who receives the outputs. Default: the taker.
+        pub recipient: Address = Account, like(taker);
+        /// Largest acceptable slippage, in basis points. Default 100.
+        pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
+        /// Longest chain of steps from an input to an output. Default 4.
+        pub max_hops: u8 = Integer(1..=8_u8), default(4);
+        /// Ids or family names of protocols to leave out; unknown ones are told in `issues`.
+        pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
+        /// Ids or family names of the only protocols to use.
+        pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
+        /// Addresses of pools to leave out.
+        pub exclude_pools: Vec<Address> = List(AnyAddress, 0..=MAX_FILTERS), default(Vec::new());
+        /// `slow`, `standard` (default), `fast` or `urgent`.
+        pub gas_priority: GasTier = Tier, default(GasTier::Standard);
+        /// Simulate the transaction. Default false.
+        pub simulate: bool = Flag, default(false);
+        /// Read the taker's balances and allowances. Default true.
+        pub check_allowances: bool = Flag, default(true);
+        /// Make Permit2 typed data. Default true.
+        pub include_permit2: bool = Flag, default(true);
+        /// Give dollar values. Default false.
+        pub include_usd_pricing: bool = Flag, default(false);
+        /// Explain the route. Default false.
+        pub explain: bool = Flag, default(false);
+        /// A fee for the integrator. Default none.
+        pub partner_fee: Option<PartnerFeeRequest> = nested::<PartnerFeeRequest>(), optional;
+    }
 
-/// A token to sell and how much of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InputEntry {
-    /// The token.
-    pub token: AskedToken,
-    /// Atomic units, above zero.
-    pub amount: U256,
-}
+    /// A token to sell.
+    pub struct InputEntry as "InputBody" {
+        /// Always 1.
+        pub chain_id: u64 = Chain, required;
+        /// Token; `0xEeee…EEeE` or the zero address for ether.
+        "address" => pub token: AskedToken = Token, required;
+        /// Atomic units, decimal, above zero.
+        pub amount: U256 = Amount, required;
+    }
 
-/// A token to buy and its share of the output's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputEntry {
-    /// The token.
-    pub token: AskedToken,
-    /// Basis points, 1 to 10000; all entries sum to 10000.
-    pub ratio_bps: u16,
-}
+    /// A token to buy.
+    pub struct OutputEntry as "OutputBody", which knows "amount" {
+        /// Always 1.
+        pub chain_id: u64 = Chain, required;
+        /// Token; `0xEeee…EEeE` or the zero address for ether.
+        "address" => pub token: AskedToken = Token, required, then refuse_amount;
+        /// Share of the total output value, in basis points.
+        pub ratio_bps: u16 = Integer(1..=10_000_u16), required;
+    }
 
-/// A quote request that keeps every rule which needs no market to check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuoteRequest {
-    /// 1 to 6 distinct tokens.
-    pub inputs: Vec<InputEntry>,
-    /// 1 to 6 distinct tokens, none of them an input.
-    pub outputs: Vec<OutputEntry>,
-    /// Who holds the inputs and sends the transaction.
-    pub taker: Address,
-    /// Who receives the outputs.
-    pub recipient: Address,
-    /// Basis points, 0 to 5000.
-    pub slippage_tolerance_bps: u16,
-    /// Longest chain of steps, 1 to 8.
-    pub max_hops: u8,
-    /// Names of protocols or families to leave out; may be unknown.
-    pub exclude_protocols: Vec<String>,
-    /// Names of the only protocols or families to use, if given.
-    pub include_protocols: Option<Vec<String>>,
-    /// Pools to leave out.
-    pub exclude_pools: Vec<Address>,
-    /// The tier that prices gas.
-    pub gas_priority: GasTier,
-    /// Whether a simulation is asked for.
-    pub simulate: bool,
-    /// Whether to read the taker's balances and allowances.
-    pub check_allowances: bool,
-    /// Whether to make Permit2 typed data.
-    pub include_permit2: bool,
-    /// Whether to give dollar values.
-    pub include_usd_pricing: bool,
-    /// Whether to explain the route.
-    pub explain: bool,
-    /// The integrator's fee.
-    pub partner_fee: Option<PartnerFee>,
+    /// A fee for the integrator, paid in the same transaction.
+    pub struct PartnerFeeRequest as "PartnerFeeBody" {
+        /// Basis points.
+        "partner_fee_bps" => pub bps: u16 = FeeBps, required;
+        /// Who gets it.
+        "partner_recipient" => pub recipient: Address = Account, required;
+        /// Taken from each output instead of from each input. Default false.
+        "partner_fee_on_output" => pub on_output: bool = Flag, default(false);
+    }
 }
 
 impl QuoteRequest {
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// A problem that names every wrong field.
-    pub fn read(body: &Json, rules: &Rules) -> Result<Self, Problem> {
-        let mut reader = Reader::default();
-        let request = reader.object(body, "", QUOTE_FIELDS).and_then(|object| read(&mut reader, &object, rules));
-        reader.finish(request)
+    /// The fee as the proxy takes it.
+    pub fn fee(&self) -> Option<PartnerFee> {
+        let fee = self.partner_fee.as_ref()?;
+        Some(PartnerFee { bps: fee.bps, recipient: fee.recipient, on_output: fee.on_output })
     }
 }
 
-fn read(r: &mut Reader, object: &Object<'_>, rules: &Rules) -> Option<QuoteRequest> {
-    // every field is read before any is given up on, so that all mistakes are found
-    let inputs = entries(r, object, "inputs", input);
-    let outputs = entries(r, object, "outputs", output);
-    check_tokens(r, inputs.as_deref(), outputs.as_deref());
-    check_ratios(r, outputs.as_deref());
-    let taker = r.required(object, "taker").and_then(|item| r.account(&item, rules));
-    let recipient = optional(object, "recipient", taker, |item| r.account(&item, rules).map(Some));
-    let slippage_tolerance_bps = optional(object, "slippage_tolerance_bps", 100, |item| r.integer(&item, 0, 5_000));
-    let max_hops = optional(object, "max_hops", 4, |item| r.integer(&item, 1, 8));
-    let exclude_protocols = optional(object, "exclude_protocols", Vec::new(), |item| names(r, &item));
-    let include_protocols = optional(object, "include_protocols", None, |item| names(r, &item).map(Some));
-    let exclude_pools = optional(object, "exclude_pools", Vec::new(), |item| addresses(r, &item));
-    let gas_priority = optional(object, "gas_priority", GasTier::Standard, |item| tier(r, &item));
-    let simulate = optional(object, "simulate", false, |item| r.flag(&item));
-    let check_allowances = optional(object, "check_allowances", true, |item| r.flag(&item));
-    let include_permit2 = optional(object, "include_permit2", true, |item| r.flag(&item));
-    let include_usd_pricing = optional(object, "include_usd_pricing", false, |item| r.flag(&item));
-    let explain = optional(object, "explain", false, |item| r.flag(&item));
-    let partner_fee = optional(object, "partner_fee", None, |item| partner_fee(r, &item, rules).map(Some));
-    Some(QuoteRequest {
-        inputs: inputs?.into_iter().collect::<Option<_>>()?,
-        outputs: outputs?.into_iter().collect::<Option<_>>()?,
-        taker: taker?,
-        recipient: recipient??,
-        slippage_tolerance_bps: slippage_tolerance_bps?,
-        max_hops: max_hops?,
-        exclude_protocols: exclude_protocols?,
-        include_protocols: include_protocols?,
-        exclude_pools: exclude_pools?,
-        gas_priority: gas_priority?,
-        simulate: simulate?,
-        check_allowances: check_allowances?,
-        include_permit2: include_permit2?,
-        include_usd_pricing: include_usd_pricing?,
-        explain: explain?,
-        partner_fee: partner_fee?,
-    })
-}
-
-/// The field's value, or the default where it is absent; `None` where it is wrong.
-fn optional<T>(object: &Object<'_>, name: &str, default: T, read: impl FnOnce(Item<'_>) -> Option<T>) -> Option<T> {
-    match object.get(name) {
-        Some(item) => read(item),
-        None => Some(default),
-    }
-}
-
-/// The entries of `inputs` or `outputs`; an entry that is wrong is `None`, so that the others can still be checked.
-fn entries<T>(
-    r: &mut Reader,
-    object: &Object<'_>,
-    name: &str,
-    read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>,
-) -> Option<Vec<Option<T>>> {
-    let list = r.required(object, name)?;
-    let items = r.list(&list, 1, MAX_ENTRIES)?;
-    Some(items.iter().map(|item| read(r, item)).collect())
-}
-
-fn input(r: &mut Reader, item: &Item<'_>) -> Option<InputEntry> {
-    let object = r.object(item.value, &item.pointer, &["chain_id", "address", "amount"])?;
-    let chain = r.chain(&object);
-    let address = r.required(&object, "address").and_then(|item| r.address(&item));
-    let amount = r.required(&object, "amount").and_then(|item| r.amount(&item));
-    chain.and(Some(InputEntry { token: AskedToken::new(address?), amount: amount? }))
-}
-
-fn output(r: &mut Reader, item: &Item<'_>) -> Option<OutputEntry> {
-    let object = r.object(item.value, &item.pointer, &["chain_id", "address", "ratio_bps", "amount"])?;
-    let chain = r.chain(&object);
-    let address = r.required(&object, "address").and_then(|item| r.address(&item));
+/// Exact outputs have a code of their own.
+fn refuse_amount(r: &mut Reader, object: &Object<'_>) {
     if let Some(amount) = object.get("amount") {
         let detail = "an output with an exact amount is not part of v1; give ratio_bps";
         r.wrong(&amount.pointer, FieldCode::ExactOutputUnsupported, detail);
     }
-    let ratio_bps = r.required(&object, "ratio_bps").and_then(|item| r.integer(&item, 1, i128::from(BPS)));
-    chain.and(Some(OutputEntry { token: AskedToken::new(address?), ratio_bps: ratio_bps? }))
 }
 
-fn check_tokens(r: &mut Reader, inputs: Option<&[Option<InputEntry>]>, outputs: Option<&[Option<OutputEntry>]>) {
-    let sold: Vec<_> = inputs.unwrap_or(&[]).iter().map(|entry| entry.map(|e| e.token.address)).collect();
-    let bought: Vec<_> = outputs.unwrap_or(&[]).iter().map(|entry| entry.map(|e| e.token.address)).collect();
+/// Checks inputs and outputs against each other, as far as they could be read.
+fn check_entries(r: &mut Reader, object: &Object<'_>) {
+    let outputs = entries(object, "outputs", OutputEntry::read);
+    let sold = entries(object, "inputs", |r, item| InputEntry::read(r, item).map(|entry| entry.token.address));
+    let bought: Vec<_> = outputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
     for (side, tokens) in [("inputs", &sold), ("outputs", &bought)] {
         for (index, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_some()) {
             let pointer = format!("/{side}/{index}/address");
@@ -193,51 +116,17 @@ fn check_tokens(r: &mut Reader, inputs: Option<&[Option<InputEntry>]>, outputs: 
             }
         }
     }
-}
-
-fn check_ratios(r: &mut Reader, outputs: Option<&[Option<OutputEntry>]>) {
-    let Some(outputs) = outputs.filter(|list| !list.is_empty()) else { return };
-    let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| entry.map(|e| u64::from(e.ratio_bps))).collect();
-    let Some(sum) = ratios.map(|ratios| ratios.iter().sum::<u64>()) else { return };
-    if sum != BPS {
+    let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| entry.as_ref().map(|e| u64::from(e.ratio_bps))).collect();
+    if let Some(sum) = ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| ratios.iter().sum::<u64>())
+        && sum != BPS
+    {
         r.wrong("/outputs", FieldCode::RatioSumInvalid, format!("ratio_bps must sum to {BPS}, got {sum}"));
     }
 }
 
-fn tier(r: &mut Reader, item: &Item<'_>) -> Option<GasTier> {
-    let found = GasTier::from_name(r.text(item)?);
-    if found.is_none() {
-        r.wrong(&item.pointer, FieldCode::ValueUnknown, "expected slow, standard, fast or urgent");
-    }
-    found
-}
-
-fn names(r: &mut Reader, item: &Item<'_>) -> Option<Vec<String>> {
-    let items = r.list(item, 0, MAX_FILTERS)?;
-    items.iter().map(|item| r.text(item).map(str::to_owned)).collect()
-}
-
-fn addresses(r: &mut Reader, item: &Item<'_>) -> Option<Vec<Address>> {
-    let items = r.list(item, 0, MAX_FILTERS)?;
-    items.iter().map(|item| r.address(item)).collect()
-}
-
-fn partner_fee(r: &mut Reader, item: &Item<'_>, rules: &Rules) -> Option<PartnerFee> {
-    let known = ["partner_fee_bps", "partner_recipient", "partner_fee_on_output"];
-    let object = r.object(item.value, &item.pointer, &known)?;
-    let bps = r.required(&object, "partner_fee_bps").and_then(|item| fee_bps(r, &item));
-    let recipient = r.required(&object, "partner_recipient").and_then(|item| r.account(&item, rules));
-    let on_output = optional(&object, "partner_fee_on_output", false, |item| r.flag(&item));
-    Some(PartnerFee { bps: bps?, recipient: recipient?, on_output: on_output? })
-}
-
-fn fee_bps(r: &mut Reader, item: &Item<'_>) -> Option<u16> {
-    let cap = i128::from(MAX_PARTNER_FEE_BPS);
-    match item.value {
-        Json::Integer(bps) if *bps > cap => {
-            r.wrong(&item.pointer, FieldCode::PartnerFeeExceedsCap, format!("expected 1 to {cap}, got {bps}"));
-            None
-        }
-        _ => r.integer(item, 1, cap),
-    }
+/// The entries of a list, those that are wrong as `None`. Their mistakes were noted when they were first read.
+fn entries<T>(object: &Object<'_>, name: &str, read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>) -> Vec<Option<T>> {
+    let mut again = Reader::default();
+    let items = object.get(name).and_then(|list| again.list(&list, 1, MAX_ENTRIES)).unwrap_or_default();
+    items.iter().map(|item| read(&mut again, item)).collect()
 }

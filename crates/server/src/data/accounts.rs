@@ -8,22 +8,17 @@ use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::Call;
 use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::Markets;
-use braid_quoting::json::{Item, Object, Reader};
 use braid_quoting::model::Amount;
-use braid_quoting::request::AskedToken;
+use braid_quoting::request::{AllowancesRequest, BalancesRequest};
 use braid_quoting::{Code, Problem};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::http::body::JsonBody;
+use crate::http::body::Valid;
 use crate::http::problem::Refusal;
-use crate::openapi::ReadProblems;
-use crate::openapi::requests::{AllowancesBody, BalancesBody};
-
-/// Most entries in one call.
-const MAX_ENTRIES: usize = 100;
+use crate::problems::ReadProblems;
 
 /// What an account holds, by token; a read that failed is absent.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
@@ -43,22 +38,15 @@ pub struct Allowances {
 ///
 /// # Errors
 /// Every problem that such a request can have; `NOT_READY` where the node does not answer.
-#[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", request_body = BalancesBody,
+#[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", request_body = BalancesRequest,
     responses((status = 200, description = "What an account holds.", body = Data<Balances>), ReadProblems))]
 pub async fn balances(
     _: MayRead,
     State(markets): State<Markets>,
     State(accounts): State<Accounts>,
-    JsonBody(body): JsonBody,
+    Valid(request): Valid<BalancesRequest>,
 ) -> Result<Data<Balances>, Refusal> {
-    let mut r = Reader::default();
-    let object = r.object(&body, "", &["chain_id", "owner", "tokens"]);
-    let asked = object.and_then(|object| {
-        let owner = owner(&mut r, &object);
-        let tokens = entries(&mut r, &object, "tokens", |r, item| r.address(item).map(AskedToken::new));
-        owner.zip(tokens)
-    });
-    let (owner, tokens) = r.finish(asked)?;
+    let BalancesRequest { owner, tokens, .. } = request;
     let erc20 = tokens.iter().filter(|token| token.address != NATIVE_ETHER);
     let calls = erc20.map(|token| Call { to: token.address, data: balance_calldata(owner) }).collect();
     let wants_ether = tokens.iter().any(|token| token.address == NATIVE_ETHER);
@@ -78,57 +66,25 @@ pub async fn balances(
 ///
 /// # Errors
 /// As [`balances`].
-#[utoipa::path(post, path = "/v1/allowances", tag = "market", summary = "Allowances", request_body = AllowancesBody,
+#[utoipa::path(post, path = "/v1/allowances", tag = "market", summary = "Allowances", request_body = AllowancesRequest,
     responses((status = 200, description = "What an account allows.", body = Data<Allowances>), ReadProblems))]
 pub async fn allowances(
     _: MayRead,
     State(markets): State<Markets>,
     State(accounts): State<Accounts>,
-    JsonBody(body): JsonBody,
+    Valid(request): Valid<AllowancesRequest>,
 ) -> Result<Data<Allowances>, Refusal> {
-    let mut r = Reader::default();
-    let object = r.object(&body, "", &["chain_id", "owner", "allowances"]);
-    let asked = object.and_then(|object| {
-        let owner = owner(&mut r, &object);
-        let pairs = entries(&mut r, &object, "allowances", pair);
-        owner.zip(pairs)
-    });
-    let (owner, pairs) = r.finish(asked)?;
-    let calls = pairs.iter().map(|(token, spender)| Call { to: *token, data: allowance_calldata(owner, *spender) });
+    let AllowancesRequest { owner, allowances: asked, .. } = request;
+    let calls = asked.iter().map(|entry| Call { to: entry.token, data: allowance_calldata(owner, entry.spender) });
     let (words, _) = read(&markets, &accounts, calls.collect(), None).await?;
     let mut answer = Allowances::default();
-    for ((token, spender), word) in pairs.into_iter().zip(words) {
+    for (entry, word) in asked.into_iter().zip(words) {
         if let Some(amount) = word {
-            let key = format!("{}:{}", token.to_checksum(None), spender.to_checksum(None));
+            let key = format!("{}:{}", entry.token.to_checksum(None), entry.spender.to_checksum(None));
             answer.allowances.insert(key, amount.into());
         }
     }
     Ok(Data::new(answer))
-}
-
-fn owner(r: &mut Reader, object: &Object<'_>) -> Option<Address> {
-    let chain = r.chain(object);
-    let owner = r.required(object, "owner").and_then(|item| r.address(&item));
-    chain.and(owner)
-}
-
-fn entries<T>(
-    r: &mut Reader,
-    object: &Object<'_>,
-    name: &str,
-    read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>,
-) -> Option<Vec<T>> {
-    let list = r.required(object, name)?;
-    let items = r.list(&list, 1, MAX_ENTRIES)?;
-    let read: Vec<Option<T>> = items.iter().map(|item| read(r, item)).collect();
-    read.into_iter().collect()
-}
-
-fn pair(r: &mut Reader, item: &Item<'_>) -> Option<(Address, Address)> {
-    let object = r.object(item.value, &item.pointer, &["token", "spender"])?;
-    let token = r.required(&object, "token").and_then(|item| r.address(&item));
-    let spender = r.required(&object, "spender").and_then(|item| r.address(&item));
-    token.zip(spender)
 }
 
 /// Makes calls at the newest market's block, and reads an account's ether.

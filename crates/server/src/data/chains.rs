@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::openapi::ReadProblems;
+use crate::problems::ReadProblems;
 
 /// A chain that is served.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -14,7 +14,7 @@ use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
-use crate::openapi::ReadProblems;
+use crate::problems::ReadProblems;
 
 /// What gas costs in the next block.
 #[derive(Clone, Debug, Serialize, ToSchema)]

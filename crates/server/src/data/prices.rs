@@ -7,6 +7,7 @@ use braid_quoting::feed::Markets;
 use braid_quoting::json::{Item, Json, Reader};
 use braid_quoting::model::BlockRef;
 use braid_quoting::request::AskedToken;
+use braid_quoting::request::kind::{Kind as _, Token};
 use braid_quoting::{FieldCode, prices};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -15,7 +16,7 @@ use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
-use crate::openapi::ReadProblems;
+use crate::problems::ReadProblems;
 
 /// Most addresses in one call.
 const MAX_ADDRESSES: usize = 100;
@@ -72,7 +73,7 @@ fn addresses(r: &mut Reader, query: &Query) -> Option<Vec<AskedToken>> {
     }
     let read = |(index, part): (usize, &&str)| {
         let value = Json::Text((*part).to_owned());
-        r.address(&Item { value: &value, pointer: format!("/addresses/{index}") }).map(AskedToken::new)
+        Token.read(r, &Item { value: &value, pointer: format!("/addresses/{index}") })
     };
     let read: Vec<Option<AskedToken>> = parts.iter().enumerate().map(read).collect();
     read.into_iter().collect()

@@ -12,7 +12,7 @@ use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
-use crate::openapi::ReadProblems;
+use crate::problems::ReadProblems;
 
 /// A family of products.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -2,9 +2,9 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use braid_primitives::CHAIN_ID;
 use braid_quoting::json::{Item, Json, Reader};
-use braid_quoting::{Code, FieldCode, Problem};
+use braid_quoting::request::kind::{Chain, Kind as _};
+use braid_quoting::{Code, Problem};
 
 use crate::http::problem::Refusal;
 
@@ -39,6 +39,11 @@ impl Query {
             .collect()
     }
 
+    /// A parameter as JSON: a number where it is written as one.
+    fn number(&self, name: &str) -> Option<Json> {
+        self.get(name).map(|text| text.parse().map_or_else(|_| Json::Text(text.into()), Json::Integer))
+    }
+
     /// A whole number within bounds, or the default where it is absent.
     pub(crate) fn integer<T: TryFrom<i128>>(
         &self,
@@ -48,19 +53,13 @@ impl Query {
         min: i128,
         max: i128,
     ) -> Option<T> {
-        let Some(text) = self.get(name) else { return Some(default) };
-        let pointer = format!("/{name}");
-        let value = text.parse().map_or_else(|_| Json::Text(text.into()), Json::Integer);
-        r.integer(&Item { value: &value, pointer }, min, max)
+        self.number(name)
+            .map_or(Some(default), |value| r.integer(&Item { value: &value, pointer: format!("/{name}") }, min, max))
     }
 
     /// The chain, which may be left out and must be the one that is served.
     pub(crate) fn chain(&self, r: &mut Reader) -> Option<()> {
-        let chain: i128 = self.integer(r, "chain_id", i128::from(CHAIN_ID), i128::MIN, i128::MAX)?;
-        if chain == i128::from(CHAIN_ID) {
-            return Some(());
-        }
-        r.wrong("/chain_id", FieldCode::ChainUnsupported, format!("only chain {CHAIN_ID} is supported, got {chain}"));
-        None
+        let Some(value) = self.number("chain_id") else { return Some(()) };
+        Chain.read(r, &Item { value: &value, pointer: "/chain_id".into() }).map(|_| ())
     }
 }

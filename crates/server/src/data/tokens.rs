@@ -13,7 +13,7 @@ use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
-use crate::openapi::ReadProblems;
+use crate::problems::ReadProblems;
 
 /// Tokens on one page.
 const DEFAULT_LIMIT: usize = 50;

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::{FromRef, FromRequest};
 use axum::http::{HeaderMap, Request, header};
 use braid_quoting::json::{self, Json};
-use braid_quoting::{Code, Problem};
+use braid_quoting::{Code, Problem, request};
 use http_body_util::BodyExt as _;
 
 use super::problem::Refusal;
@@ -13,18 +13,19 @@ use super::problem::Refusal;
 #[derive(Clone, Copy, Debug)]
 pub struct BodyLimit(pub usize);
 
-/// A request's body as JSON.
+/// A request that keeps its rules, from its JSON body.
 #[derive(Debug)]
-pub struct JsonBody(pub Json);
+pub struct Valid<T>(pub T);
 
-impl<S: Send + Sync> FromRequest<S> for JsonBody
+impl<S: Send + Sync, T: request::Body> FromRequest<S> for Valid<T>
 where
     BodyLimit: FromRef<S>,
 {
     type Rejection = Refusal;
 
     async fn from_request(request: Request<Body>, state: &S) -> Result<Self, Refusal> {
-        Ok(Self(read_json(request, BodyLimit::from_ref(state).0).await?))
+        let body = read_json(request, BodyLimit::from_ref(state).0).await?;
+        Ok(Self(T::parse(&body)?))
     }
 }
 

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn only_waiting_helps_where_retryable() {
-        for code in Code::ALL {
+        for code in Code::ALL.iter().copied() {
             let waits = status(code).is_server_error() || status(code) == StatusCode::TOO_MANY_REQUESTS;
             assert_eq!(code.meaning().retryable, waits, "{}", code.meaning().name);
             assert_eq!(code.is_unavailable(), status(code) == StatusCode::SERVICE_UNAVAILABLE);

@@ -1,8 +1,6 @@
 //! The contract as an OpenAPI 3.1 document, generated from the types that write the answers.
 
 mod examples;
-mod problems;
-pub mod requests;
 
 use std::sync::LazyLock;
 
@@ -13,8 +11,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{Modify, OpenApi};
 
-pub use problems::{BuildProblems, ProblemBody, ProblemRepeated, QuoteProblems, ReadProblems, StoredProblems};
-
+use crate::problems::{ProblemBody, ProblemRepeated};
 use crate::{data, health, swap};
 use examples::Shown;
 
@@ -66,7 +63,9 @@ impl Modify for AlwaysPresent {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let schemas = document.components.iter_mut().flat_map(|components| &mut components.schemas);
         for (name, schema) in schemas {
-            if let (false, RefOr::T(Schema::Object(object))) = (requests::NAMES.contains(&name.as_str()), schema) {
+            if let (false, RefOr::T(Schema::Object(object))) =
+                (braid_quoting::request::NAMES.contains(&name.as_str()), schema)
+            {
                 object.required = object.properties.keys().cloned().collect();
             }
         }

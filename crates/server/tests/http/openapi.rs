@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_primitives::WETH;
-use braid_quoting::request::{BUILD_FIELDS, QUOTE_FIELDS};
+use braid_quoting::request::{Body as _, BuildRequest, QuoteRequest};
 use braid_server::openapi;
 use serde_json::{Value, json};
 
@@ -123,8 +123,8 @@ async fn answers_are_what_the_document_says() {
 fn requests_have_the_fields_that_validation_knows() {
     let document = document();
     let set = |fields: &[&str]| fields.iter().map(|field| (*field).to_owned()).collect::<BTreeSet<_>>();
-    assert_eq!(properties(&document, "QuoteBody"), set(QUOTE_FIELDS));
-    assert_eq!(properties(&document, "BuildBody"), set(BUILD_FIELDS));
+    assert_eq!(properties(&document, "QuoteBody"), set(QuoteRequest::FIELDS));
+    assert_eq!(properties(&document, "BuildBody"), set(BuildRequest::FIELDS));
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ fn every_call_and_every_problem_has_an_example_that_fits() {
         }
     }
     // these meet clients outside of any documented call
-    for code in braid_quoting::Code::ALL.map(|code| code.meaning().name) {
+    for code in braid_quoting::Code::ALL.iter().map(|code| code.meaning().name) {
         let elsewhere = ["NOT_FOUND", "METHOD_NOT_ALLOWED"].contains(&code);
         assert!(elsewhere || problems.contains(code), "no call shows {code}");
     }

@@ -121,9 +121,9 @@ impl Service {
         self.task.take().unwrap().await.unwrap().unwrap();
         let Self { app, dir, .. } = self;
         // the last connection lets go of the stores a moment after it is closed
-        let (quotes, keys) = (Arc::downgrade(&app.stored.store), Arc::downgrade(&app.access));
+        let (quotes, keys) = (Arc::clone(&app.stored.store), Arc::clone(&app.access));
         drop(app);
-        while quotes.strong_count() + keys.strong_count() > 0 {
+        while Arc::strong_count(&quotes) + Arc::strong_count(&keys) > 2 {
             tokio::task::yield_now().await;
         }
         dir

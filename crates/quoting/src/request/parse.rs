@@ -1,23 +1,7 @@
-//! Readers of the field types that several requests share.
+//! Reading values from text.
 
-use braid_primitives::{Address, CHAIN_ID, NATIVE_ETHER, U256, is_native_ether};
-
-use crate::json::{Item, Object, Reader};
-use crate::problem::FieldCode;
-
-/// What validation must know besides the request.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// The execution proxy: it can be neither taker nor recipient.
-    pub proxy: Address,
-}
-
-impl Default for Rules {
-    /// The rules where the proxy stands at its one address.
-    fn default() -> Self {
-        Self { proxy: braid_execution::proxy::address() }
-    }
-}
+use braid_primitives::{Address, NATIVE_ETHER, U256, is_native_ether};
+use uuid::Uuid;
 
 /// A token as the client named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +22,7 @@ impl AskedToken {
 
 /// Why text is not an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AddressError {
+pub(super) enum AddressError {
     /// Not 0x and 40 hex digits.
     Shape,
     /// Mixed case without the right checksum.
@@ -46,7 +30,7 @@ pub(crate) enum AddressError {
 }
 
 /// Reads an address: one case throughout, or mixed case with the checksum of EIP-55.
-pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
+pub(super) fn parse_address(text: &str) -> Result<Address, AddressError> {
     let digits = text.strip_prefix("0x").ok_or(AddressError::Shape)?;
     if digits.len() != 40 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(AddressError::Shape);
@@ -61,7 +45,7 @@ pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
 }
 
 /// Reads a positive decimal integer below 2^256 without sign, leading zero, point or exponent.
-pub(crate) fn parse_amount(text: &str) -> Option<U256> {
+pub(super) fn parse_amount(text: &str) -> Option<U256> {
     // 2^256 - 1 has 78 digits
     let plain = !text.is_empty() && text.len() <= 78 && text.bytes().all(|byte| byte.is_ascii_digit());
     if !plain || text.starts_with('0') {
@@ -70,59 +54,9 @@ pub(crate) fn parse_amount(text: &str) -> Option<U256> {
     U256::from_str_radix(text, 10).ok()
 }
 
-impl Reader {
-    /// An address.
-    pub fn address(&mut self, item: &Item<'_>) -> Option<Address> {
-        let text = self.text(item)?;
-        match parse_address(text) {
-            Ok(address) => Some(address),
-            Err(AddressError::Shape) => {
-                self.wrong(&item.pointer, FieldCode::AddressInvalid, "expected 0x and 40 hex digits");
-                None
-            }
-            Err(AddressError::Checksum) => {
-                let detail = "the mixed case is not the EIP-55 checksum; use the checksum or lower case";
-                self.wrong(&item.pointer, FieldCode::AddressChecksumInvalid, detail);
-                None
-            }
-        }
-    }
-
-    /// The address of someone who can hold tokens: not zero, not the ether placeholder, not the proxy.
-    pub(crate) fn account(&mut self, item: &Item<'_>, rules: &Rules) -> Option<Address> {
-        let address = self.address(item)?;
-        let forbidden = match address {
-            Address::ZERO => "the zero address",
-            NATIVE_ETHER => "the placeholder of native ether",
-            other if other == rules.proxy => "the execution proxy",
-            _ => return Some(address),
-        };
-        self.wrong(&item.pointer, FieldCode::AddressForbidden, format!("{forbidden} cannot stand here"));
-        None
-    }
-
-    /// An amount in atomic units.
-    pub(crate) fn amount(&mut self, item: &Item<'_>) -> Option<U256> {
-        let amount = parse_amount(self.text(item)?);
-        if amount.is_none() {
-            let detail =
-                "expected a decimal integer from 1 to 2^256 - 1, without sign, leading zero, point or exponent";
-            self.wrong(&item.pointer, FieldCode::AmountInvalid, detail);
-        }
-        amount
-    }
-
-    /// The chain of an entry, which must be the one that is served.
-    pub fn chain(&mut self, object: &Object<'_>) -> Option<()> {
-        let item = self.required(object, "chain_id")?;
-        let chain: i128 = self.integer(&item, i128::MIN, i128::MAX)?;
-        if chain != i128::from(CHAIN_ID) {
-            let detail = format!("only chain {CHAIN_ID} is supported, got {chain}");
-            self.wrong(&item.pointer, FieldCode::ChainUnsupported, detail);
-            return None;
-        }
-        Some(())
-    }
+/// Reads a UUID in its usual form, with dashes.
+pub fn parse_quote_id(text: &str) -> Option<Uuid> {
+    (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
 }
 
 #[cfg(test)]

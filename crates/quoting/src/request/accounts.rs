@@ -1,0 +1,40 @@
+//! The requests for balances and allowances.
+
+use braid_primitives::Address;
+
+use super::describe::request;
+use super::kind::{AnyAddress, Chain, Kind as _, List, Token, nested};
+use super::parse::AskedToken;
+
+/// Most entries in one call.
+const MAX_ENTRIES: usize = 100;
+
+request! {
+    /// Whose balances to read.
+    pub struct BalancesRequest as "BalancesBody" {
+        /// Always 1.
+        pub chain_id: u64 = Chain, required;
+        /// The account.
+        pub owner: Address = AnyAddress, required;
+        /// Token addresses.
+        pub tokens: Vec<AskedToken> = List(Token, 1..=MAX_ENTRIES), required;
+    }
+
+    /// Whose allowances to read.
+    pub struct AllowancesRequest as "AllowancesBody" {
+        /// Always 1.
+        pub chain_id: u64 = Chain, required;
+        /// The account.
+        pub owner: Address = AnyAddress, required;
+        /// What to read.
+        pub allowances: Vec<AllowanceEntry> = List(nested::<AllowanceEntry>(), 1..=MAX_ENTRIES), required;
+    }
+
+    /// A token and who may take it.
+    pub struct AllowanceEntry as "AllowanceBody" {
+        /// Token.
+        pub token: Address = AnyAddress, required;
+        /// Who may take it.
+        pub spender: Address = AnyAddress, required;
+    }
+}

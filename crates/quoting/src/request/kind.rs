@@ -1,0 +1,215 @@
+//! The kinds of values that fields have: each says how it is read and how the document describes it.
+
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+
+use braid_execution::{MAX_PARTNER_FEE_BPS, proxy};
+use braid_primitives::{Address, Bytes, CHAIN_ID, GasTier, NATIVE_ETHER, U256};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::{Ref, RefOr};
+use uuid::Uuid;
+
+use super::describe::Body;
+use super::parse::{AddressError, AskedToken, parse_address, parse_amount, parse_quote_id};
+use crate::json::{Item, Json, Reader};
+use crate::problem::FieldCode;
+
+/// A kind of value.
+pub trait Kind {
+    /// What is read.
+    type Value;
+
+    /// Reads a value that is not `null`; `None` where it is wrong, with every mistake noted.
+    fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<Self::Value>;
+
+    /// Describes the values.
+    fn schema(&self) -> RefOr<Schema>;
+
+    /// Adds the schemas that [`schema`](Self::schema) refers to.
+    fn add_schemas(&self, _: &mut Vec<(String, RefOr<Schema>)>) {}
+}
+
+/// Longest signature that is read, in bytes: room for contract wallets with many owners.
+const MAX_SIGNATURE_BYTES: usize = 8_192;
+
+fn text(pattern: &str) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).into()
+}
+
+fn address() -> RefOr<Schema> {
+    text("^0x[0-9a-fA-F]{40}$")
+}
+
+/// Declares kinds without parameters: what is read, the description, and the reading.
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $name:ident -> $value:ty, $schema:expr, |$r:ident, $item:ident| $read:expr;)+) => {$(
+        $(#[doc = $doc])+
+        pub struct $name;
+
+        impl Kind for $name {
+            type Value = $value;
+
+            fn read(&self, $r: &mut Reader, $item: &Item<'_>) -> Option<$value> {
+                $read
+            }
+
+            fn schema(&self) -> RefOr<Schema> {
+                $schema
+            }
+        }
+    )+};
+}
+
+kinds! {
+    /// `true` or `false`.
+    Flag -> bool, ObjectBuilder::new().schema_type(Type::Boolean).into(), |r, item| r.flag(item);
+
+    /// A string.
+    Text -> String, ObjectBuilder::new().schema_type(Type::String).into(), |r, item| r.text(item).map(str::to_owned);
+
+    /// The chain, which must be the one that is served.
+    Chain -> u64, Integer(CHAIN_ID..=CHAIN_ID).schema(), |r, item| {
+        let chain: i128 = r.integer(item, i128::MIN, i128::MAX)?;
+        let served = chain == i128::from(CHAIN_ID);
+        let detail = || format!("only chain {CHAIN_ID} is supported, got {chain}");
+        r.accept(item, served.then_some(CHAIN_ID), FieldCode::ChainUnsupported, detail)
+    };
+
+    /// Any address.
+    AnyAddress -> Address, address(), |r, item| {
+        let (code, detail) = match parse_address(r.text(item)?) {
+            Ok(address) => return Some(address),
+            Err(AddressError::Shape) => (FieldCode::AddressInvalid, "expected 0x and 40 hex digits"),
+            Err(AddressError::Checksum) => {
+                let detail = "the mixed case is not the EIP-55 checksum; use the checksum or lower case";
+                (FieldCode::AddressChecksumInvalid, detail)
+            }
+        };
+        r.accept(item, None, code, || detail)
+    };
+
+    /// The address of a token; ether has two.
+    Token -> AskedToken, address(), |r, item| AnyAddress.read(r, item).map(AskedToken::new);
+
+    /// The address of someone who can hold tokens: not zero, not the ether placeholder, not the proxy.
+    Account -> Address, address(), |r, item| {
+        let address = AnyAddress.read(r, item)?;
+        let forbidden = match address {
+            Address::ZERO => "the zero address",
+            NATIVE_ETHER => "the placeholder of native ether",
+            other if other == proxy::address() => "the execution proxy",
+            _ => return Some(address),
+        };
+        r.accept(item, None, FieldCode::AddressForbidden, || format!("{forbidden} cannot stand here"))
+    };
+
+    /// An amount in atomic units.
+    Amount -> U256, text("^[1-9][0-9]{0,77}$"), |r, item| {
+        let amount = parse_amount(r.text(item)?);
+        let detail = "expected a decimal integer from 1 to 2^256 - 1, without sign, leading zero, point or exponent";
+        r.accept(item, amount, FieldCode::AmountInvalid, || detail)
+    };
+
+    /// The name of a gas tier.
+    Tier -> GasTier, text("^(slow|standard|fast|urgent)$"), |r, item| {
+        let tier = GasTier::from_name(r.text(item)?);
+        r.accept(item, tier, FieldCode::ValueUnknown, || "expected slow, standard, fast or urgent")
+    };
+
+    /// A partner's fee in basis points.
+    FeeBps -> u16, Integer(1..=MAX_PARTNER_FEE_BPS).schema(), |r, item| match item.value {
+        Json::Integer(bps) if *bps > i128::from(MAX_PARTNER_FEE_BPS) => {
+            let detail = || format!("expected 1 to {MAX_PARTNER_FEE_BPS}, got {bps}");
+            r.accept(item, None, FieldCode::PartnerFeeExceedsCap, detail)
+        }
+        _ => Integer(1..=MAX_PARTNER_FEE_BPS).read(r, item),
+    };
+
+    /// The id of a quote.
+    QuoteId -> Uuid, {
+        let format = SchemaFormat::KnownFormat(KnownFormat::Uuid);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+    }, |r, item| {
+        let id = parse_quote_id(r.text(item)?);
+        r.accept(item, id, FieldCode::QuoteIdInvalid, || "expected the quote_id of a quote, a UUID")
+    };
+
+    /// A signature.
+    Signature -> Bytes, text("^0x([0-9a-fA-F]{2})+$"), |r, item| {
+        let text = r.text(item)?;
+        let plain = text.starts_with("0x") && text.len() <= 2 + 2 * MAX_SIGNATURE_BYTES;
+        let bytes = if plain { text.parse::<Bytes>().ok() } else { None };
+        let detail = || format!("expected 0x and the hex digits of 1 to {MAX_SIGNATURE_BYTES} bytes");
+        r.accept(item, bytes.filter(|bytes| !bytes.is_empty()), FieldCode::HexInvalid, detail)
+    };
+}
+
+/// A whole number within bounds.
+pub struct Integer<T>(pub RangeInclusive<T>);
+
+impl<T: Copy + TryFrom<i128> + Into<u64>> Kind for Integer<T> {
+    type Value = T;
+
+    fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<T> {
+        let [min, max] = [self.0.start(), self.0.end()].map(|bound| i128::from((*bound).into()));
+        r.integer(item, min, max)
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        // what the type does not hold is out of bounds anyway
+        let bound = |bound: &T| usize::try_from((*bound).into()).ok().filter(|bound| *bound != usize::MAX);
+        let format = if size_of::<T>() < size_of::<u64>() { KnownFormat::Int32 } else { KnownFormat::Int64 };
+        let integer = ObjectBuilder::new().schema_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(format)));
+        integer.minimum(bound(self.0.start())).maximum(bound(self.0.end())).into()
+    }
+}
+
+/// So many entries of a kind.
+pub struct List<K>(pub K, pub RangeInclusive<usize>);
+
+impl<K: Kind> Kind for List<K> {
+    type Value = Vec<K::Value>;
+
+    fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<Vec<K::Value>> {
+        let items = r.list(item, *self.1.start(), *self.1.end())?;
+        // every entry is read, so that all mistakes are found
+        let entries: Vec<_> = items.iter().map(|item| self.0.read(r, item)).collect();
+        entries.into_iter().collect()
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        let least = Some(*self.1.start()).filter(|least| *least > 0);
+        let list = ArrayBuilder::new().items(self.0.schema());
+        RefOr::T(list.min_items(least).max_items(Some(*self.1.end())).into())
+    }
+
+    fn add_schemas(&self, schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        self.0.add_schemas(schemas);
+    }
+}
+
+/// An object of its own.
+pub struct Nested<T>(PhantomData<T>);
+
+/// An object of its own.
+pub const fn nested<T>() -> Nested<T> {
+    Nested(PhantomData)
+}
+
+impl<T: Body + ToSchema> Kind for Nested<T> {
+    type Value = T;
+
+    fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<T> {
+        T::read(r, item)
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        Ref::from_schema_name(T::NAME).into()
+    }
+
+    fn add_schemas(&self, schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::NAME.into(), T::schema()));
+        T::schemas(schemas);
+    }
+}
