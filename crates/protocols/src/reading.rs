@@ -5,13 +5,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_primitives::{Address, Bytes, U256, keccak256};
 use alloy_sol_types::{SolCall, sol};
 
 use crate::{
     Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
     answers::{MULTICALL3, Question, ask, impossible, narrow},
-    storage::storageAtCall,
+    storage::ask_word,
 };
 
 sol! {
@@ -91,6 +91,12 @@ impl Reading {
         self.question(ask_view(to, view))
     }
 
+    /// Returns what such a view tells; `None` if the call reverted or answered something else.
+    pub(crate) fn try_word(&mut self, to: Address, view: &'static str) -> Result<Option<U256>, Stop> {
+        let answer = self.call(ask_view(to, view).call)?;
+        Ok(answer.and_then(|answer| U256::try_from_be_slice(answer.get(..32)?)))
+    }
+
     /// Returns whether such a view answers, with a word at the least.
     pub(crate) fn has(&mut self, to: Address, view: &'static str) -> Result<bool, Stop> {
         Ok(self.call(ask_view(to, view).call)?.is_some_and(|answer| answer.len() >= 32))
@@ -117,7 +123,7 @@ impl Reading {
 
     /// Returns a word of a contract's storage.
     pub(crate) fn storage(&mut self, contract: Address, slot: U256) -> Result<U256, Stop> {
-        self.ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
+        self.question(ask_word(contract, slot))
     }
 
     /// Returns the block's time, unix seconds.
