@@ -57,13 +57,6 @@ impl<'a> Answers<'a> {
         answer.and_then(|answer| C::abi_decode_returns_validate(answer).ok())
     }
 
-    /// The next so many answers as they came, for whoever asked them.
-    pub(crate) fn raw(&mut self, count: usize) -> Vec<Option<Bytes>> {
-        let own = self.answers.iter().skip(self.next).take(count).cloned().collect();
-        self.next = self.next.saturating_add(count);
-        own
-    }
-
     /// The next answer, decoded.
     ///
     /// # Errors

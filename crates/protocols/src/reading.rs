@@ -5,13 +5,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_primitives::{Address, Bytes, U256, keccak256};
 use alloy_sol_types::{SolCall, sol};
 
 use crate::{
     Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
     answers::{MULTICALL3, Question, ask, impossible, narrow},
-    storage::storageAtCall,
+    storage::ask_word,
 };
 
 sol! {
@@ -91,6 +91,12 @@ impl Reading {
         self.question(ask_view(to, view))
     }
 
+    /// Returns what such a view tells; `None` if the call reverted or answered something else.
+    pub(crate) fn try_word(&mut self, to: Address, view: &'static str) -> Result<Option<U256>, Stop> {
+        let answer = self.call(ask_view(to, view).call)?;
+        Ok(answer.and_then(|answer| U256::try_from_be_slice(answer.get(..32)?)))
+    }
+
     /// Returns whether such a view answers, with a word at the least.
     pub(crate) fn has(&mut self, to: Address, view: &'static str) -> Result<bool, Stop> {
         Ok(self.call(ask_view(to, view).call)?.is_some_and(|answer| answer.len() >= 32))
@@ -117,7 +123,7 @@ impl Reading {
 
     /// Returns a word of a contract's storage.
     pub(crate) fn storage(&mut self, contract: Address, slot: U256) -> Result<U256, Stop> {
-        self.ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
+        self.question(ask_word(contract, slot))
     }
 
     /// Returns the block's time, unix seconds.
@@ -224,5 +230,59 @@ impl<F: Fn(&mut Reading) -> Result<PoolState, Stop> + Send> StateReader for Reru
 
     fn product(&self) -> Option<Product> {
         self.reading.product
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POOL: Address = Address::repeat_byte(1);
+    const OTHER: Address = Address::repeat_byte(2);
+
+    fn word(number: u64) -> Option<Bytes> {
+        Some(U256::from(number).to_be_bytes_vec().into())
+    }
+
+    /// The calls of a round.
+    fn asked(progress: ReadProgress) -> Vec<Call> {
+        let ReadProgress::Calls(calls) = progress else { panic!("a state") };
+        calls
+    }
+
+    fn lido(reading: &mut Reading) -> Result<crate::lido::State, Stop> {
+        let (first, again) = (reading.word(POOL, "first()"), reading.word(POOL, "first()"));
+        let second = reading.try_word(OTHER, "second()");
+        let (ether, shares) = (first?.saturating_add(again?), second?.ok_or(reading.impossible("no second"))?);
+        if ether > shares {
+            reading.word(OTHER, "third()")?;
+        }
+        let stake_limit = crate::lido::StakeLimit::Unlimited;
+        Ok(crate::lido::State { total_pooled_ether_wei: ether, total_shares: shares, stake_limit, stopped: false })
+    }
+
+    #[test]
+    fn what_is_not_waited_for_is_one_round_and_a_question_is_put_once() {
+        let mut reader = reader(POOL, lido);
+        assert_eq!(asked(reader.start()).iter().map(|call| call.to).collect::<Vec<_>>(), [POOL, OTHER]);
+        assert_eq!(asked(reader.feed(&[word(5), word(7)]).unwrap()).len(), 1, "only what is new");
+        let ReadProgress::Done(PoolState::Lido(state)) = reader.feed(&[word(1)]).unwrap() else { panic!("a round") };
+        assert_eq!([state.total_pooled_ether_wei, state.total_shares], [10, 7].map(U256::from));
+        assert_eq!(asked(reader.start()).len(), 2, "from the beginning");
+    }
+
+    #[test]
+    fn what_is_odd_refuses_the_pool_and_says_which_question() {
+        let mut odd = reader(POOL, lido);
+        drop(odd.start());
+        let refused = odd.feed(&[None, word(1)]).unwrap_err();
+        assert_eq!(refused, DecodeError::Call { pool: POOL, call: "first()", got: "a revert" });
+        let mut short = reader(POOL, lido);
+        drop(short.start());
+        assert_eq!(short.feed(&[word(1)]).unwrap_err(), DecodeError::AnswerCount { expected: 2, got: 1 });
+        let mut nested = reader(POOL, |reading| reading.read_by(reader(OTHER, lido)));
+        drop(nested.start());
+        let refused = nested.feed(&[word(1), None]).unwrap_err();
+        assert_eq!(refused, DecodeError::State { pool: OTHER, what: "no second" });
     }
 }

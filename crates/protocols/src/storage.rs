@@ -14,11 +14,6 @@ sol! {
     function storageAt(bytes32 slotReadByBraid) external view returns (uint256 word);
 }
 
-/// Asks for a word of a contract's storage, at one of the first slots.
-pub(crate) fn ask_storage(contract: Address, slot: u64) -> Question {
-    ask_word(contract, U256::from(slot))
-}
-
 /// Asks for a word of a contract's storage.
 pub(crate) fn ask_word(contract: Address, slot: U256) -> Question {
     ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
@@ -38,7 +33,7 @@ mod tests {
 
     #[test]
     fn a_question_tells_its_slot_and_a_call_none() {
-        let question = ask_storage(Address::repeat_byte(1), 8);
+        let question = ask_word(Address::repeat_byte(1), U256::from(8));
         assert_eq!(slot_of(&question.call), Some(B256::from(U256::from(8))));
         let call = Call { to: Address::ZERO, data: Bytes::from_static(&[1, 2, 3, 4]) };
         assert_eq!(slot_of(&call), None);

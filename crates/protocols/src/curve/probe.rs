@@ -1,7 +1,7 @@
 //! Holds a pool that nobody looked at against its own views: one that says something else than we do is left out, whatever it
 //! claims to be.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolCall, sol};
 use braid_primitives::ExecutionBlock;
 
@@ -11,13 +11,12 @@ use super::{
     stable::{MetaGeneration, ProductRule},
 };
 use crate::{
-    Call, DecodeError, Discovered, PoolState, ReadProgress, StateReader, SwapError, answers::MULTICALL3,
-    answers::impossible,
+    Call, Discovered, PoolState, StateReader, SwapError,
+    answers::MULTICALL3,
+    reading::{self, Reading, Stop, all},
 };
 
 sol! {
-    function getCurrentBlockTimestamp() external view returns (uint256);
-    function getBlockNumber() external view returns (uint256);
     function get_dy(int128 i, int128 j, uint256 dx) external view returns (uint256);
     function get_dy_underlying(int128 i, int128 j, uint256 dx) external view returns (uint256);
     interface Crypto { function get_dy(uint256 i, uint256 j, uint256 dx) external view returns (uint256); }
@@ -25,13 +24,26 @@ sol! {
 
 /// A reader that believes a pool only if its views say what the model says.
 pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
-    Box::new(Probing { pool: pool.key.contract, own: partners::reader(pool, None), read: None })
+    let pool = pool.clone();
+    reading::reader(pool.key.contract, move |reading| read(&pool, reading))
 }
 
-struct Probing {
-    pool: Address,
-    own: Box<dyn StateReader>,
-    read: Option<(State, Vec<Probe>)>,
+fn read(pool: &Discovered, reading: &mut Reading) -> Result<PoolState, Stop> {
+    let read = reading.read_by(partners::reader(pool, None))?;
+    let PoolState::Curve(state) = &read else { return Ok(read) };
+    let probes = probes(state).ok_or(reading.impossible("next to nothing in it"))?;
+    let crypto = matches!(state.model, Model::Crypto(_));
+    let (timestamp, number) = (reading.timestamp(), reading.word(MULTICALL3, "getBlockNumber()"));
+    let views = all(probes.iter().map(|probe| reading.call(probe.call(pool.key.contract, crypto))))?;
+    let at = ExecutionBlock { number: number?.saturating_to(), timestamp: timestamp? };
+    for (probe, view) in probes.iter().zip(views) {
+        let said = view.and_then(|view| U256::try_from_be_slice(view.get(..32)?));
+        let said = said.ok_or(reading.impossible("a view of what it pays that answers nothing"))?;
+        if probe.expected(state, &at) != Ok(said) {
+            return Err(reading.impossible("its own view says that it pays something else"));
+        }
+    }
+    Ok(read)
 }
 
 /// A question of what the pool would pay.
@@ -105,51 +117,5 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
             all.extend(underlying.into_iter().filter(|probe| !guesses || probe.coin_in == 0));
             Some(all)
         }
-    }
-}
-
-impl Probing {
-    fn go_on(&mut self, progress: ReadProgress) -> Result<ReadProgress, DecodeError> {
-        let state = match progress {
-            ReadProgress::Done(PoolState::Curve(state)) => state,
-            other => return Ok(other),
-        };
-        let probes = probes(&state).ok_or(impossible(self.pool, "next to nothing in it"))?;
-        let crypto = matches!(state.model, Model::Crypto(_));
-        let clock = [getCurrentBlockTimestampCall {}.abi_encode(), getBlockNumberCall {}.abi_encode()];
-        let mut calls: Vec<Call> = clock.map(|data| Call { to: MULTICALL3, data: data.into() }).into();
-        calls.extend(probes.iter().map(|probe| probe.call(self.pool, crypto)));
-        self.read = Some((std::sync::Arc::unwrap_or_clone(state), probes));
-        Ok(ReadProgress::Calls(calls))
-    }
-}
-
-impl StateReader for Probing {
-    fn start(&mut self) -> ReadProgress {
-        self.own.start()
-    }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let Some((state, probes)) = self.read.take() else {
-            let progress = self.own.feed(answers)?;
-            return self.go_on(progress);
-        };
-        if answers.len() != probes.len() + 2 {
-            return Err(DecodeError::AnswerCount { expected: probes.len() + 2, got: answers.len() });
-        }
-        let word = |answer: &Option<Bytes>| U256::try_from_be_slice(answer.as_ref()?.get(..32)?);
-        let (clock, views) = answers.split_at(2);
-        let [timestamp, number] = [0, 1].map(|place| clock.get(place).and_then(word));
-        let (Some(timestamp), Some(number)) = (timestamp, number) else {
-            return Err(impossible(self.pool, "no time of the block"));
-        };
-        let at = ExecutionBlock { number: number.saturating_to(), timestamp: timestamp.saturating_to() };
-        for (probe, view) in probes.iter().zip(views) {
-            let said = word(view).ok_or(impossible(self.pool, "a view of what it pays that answers nothing"))?;
-            if probe.expected(&state, &at) != Ok(said) {
-                return Err(impossible(self.pool, "its own view says that it pays something else"));
-            }
-        }
-        Ok(ReadProgress::Done(PoolState::Curve(state.into())))
     }
 }

@@ -5,8 +5,8 @@ use alloy_sol_types::{SolEvent, SolValue, sol};
 
 use super::layer::Token;
 use crate::{
-    DecodeError,
-    answers::{Answers, Question, ask, impossible},
+    answers::MULTICALL3,
+    reading::{Reading, Stop},
 };
 
 sol! {
@@ -33,12 +33,10 @@ sol! {
     function decimals() external view returns (uint8);
     function balanceOf(address owner) external view returns (uint256);
     function getEthBalance(address owner) external view returns (uint256);
-    function getCurrentBlockTimestamp() external view returns (uint256);
 }
 
 /// The liquidity layer on mainnet. Source: Fluid's deployment list.
 pub const LIQUIDITY: Address = address!("52Aa899454998Be5b000Ad077a46Bbe360F4e497");
-pub(super) use crate::answers::MULTICALL3;
 /// Native ether, as Fluid writes it.
 pub(super) const ETHER: Address = address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
 
@@ -87,62 +85,44 @@ pub(super) fn slot(number: u64) -> B256 {
     B256::from(U256::from(number))
 }
 
-/// Asks for a word of a contract's storage.
-pub(super) fn ask_word(contract: Address, slot: B256) -> Question {
-    ask(contract, &readFromStorageCall { slot })
+/// A word of a contract's storage.
+pub(super) fn word(contract: Address, slot: B256, reading: &mut Reading) -> Result<U256, Stop> {
+    reading.ask(contract, &readFromStorageCall { slot })
 }
 
-/// Asks whether the layer is paused.
-pub(super) fn ask_status() -> Question {
-    ask_word(LIQUIDITY, slot(STATUS))
+/// Whether the layer is paused.
+pub(super) fn paused(reading: &mut Reading) -> Result<bool, Stop> {
+    Ok(word(LIQUIDITY, slot(STATUS), reading)? == U256::from(PAUSED))
 }
 
-pub(super) fn paused(answers: &mut Answers<'_>) -> Result<bool, DecodeError> {
-    Ok(answers.next::<readFromStorageCall>()? == U256::from(PAUSED))
-}
-
-/// Asks what a protocol has of a token in the layer, and its decimals where they are not known; [`token`] takes the answers.
-pub(super) fn ask_token(token: Address, user: Address, decimals: Option<u8>) -> Vec<Question> {
-    let of_user = |number| ask_word(LIQUIDITY, mapped(mapped(slot(number), user), token));
-    let of_token = |number| ask_word(LIQUIDITY, mapped(slot(number), token));
-    let mut asked = vec![
-        of_token(EXCHANGE_PRICES),
-        of_token(TOTAL_AMOUNTS),
-        of_token(CONFIGS),
-        of_user(USER_SUPPLY),
-        of_user(USER_BORROW),
-    ];
-    if token == ETHER {
-        asked.push(ask(MULTICALL3, &getEthBalanceCall { owner: LIQUIDITY }));
-    } else {
-        asked.push(ask(token, &balanceOfCall { owner: LIQUIDITY }));
-        asked.extend(decimals.is_none().then(|| ask(token, &decimalsCall {})));
-    }
-    asked
-}
-
-/// A token in the layer, and its decimals.
+/// What a protocol has of a token in the layer, and the token's decimals, which are asked where they are not known.
 pub(super) fn token(
-    pool: Address,
     token: Address,
+    user: Address,
     decimals: Option<u8>,
-    answers: &mut Answers<'_>,
-) -> Result<(Token, u8), DecodeError> {
-    let mut word = || answers.next::<readFromStorageCall>();
-    let (exchange_prices, total_amounts, configs) = (word()?, word()?, word()?);
-    let (supply, borrow) = (word()?, word()?);
-    let held = if token == ETHER { answers.next::<getEthBalanceCall>()? } else { answers.next::<balanceOfCall>()? };
+    reading: &mut Reading,
+) -> Result<(Token, u8), Stop> {
+    let [exchange_prices, total_amounts, configs] =
+        [EXCHANGE_PRICES, TOTAL_AMOUNTS, CONFIGS].map(|number| word(LIQUIDITY, mapped(slot(number), token), reading));
+    let [supply, borrow] =
+        [USER_SUPPLY, USER_BORROW].map(|number| word(LIQUIDITY, mapped(mapped(slot(number), user), token), reading));
+    let held = if token == ETHER {
+        reading.ask(MULTICALL3, &getEthBalanceCall { owner: LIQUIDITY })
+    } else {
+        reading.ask(token, &balanceOfCall { owner: LIQUIDITY })
+    };
     let decimals = match decimals {
         Some(known) => known,
         None if token == ETHER => 18,
-        None => answers.next::<decimalsCall>()?,
+        None => reading.ask(token, &decimalsCall {})?,
     };
     if !(6..=18).contains(&decimals) {
-        return Err(impossible(pool, "decimals that the liquidity layer does not list"));
+        return Err(reading.impossible("decimals that the liquidity layer does not list"));
     }
+    let (exchange_prices, configs) = (exchange_prices?, configs?);
     // the flag says whether the token has a limit of its own
     let own = exchange_prices.bit(249);
-    let limit = if own { u16::try_from(configs & U256::from(0x3fff)).unwrap_or(10_000) } else { 10_000 };
-    let token = Token { exchange_prices, total_amounts, max_utilization: limit, supply, borrow, held };
-    Ok((token, decimals))
+    let max_utilization = if own { u16::try_from(configs & U256::from(0x3fff)).unwrap_or(10_000) } else { 10_000 };
+    let (total_amounts, supply, borrow, held) = (total_amounts?, supply?, borrow?, held?);
+    Ok((Token { exchange_prices, total_amounts, max_utilization, supply, borrow, held }, decimals))
 }

@@ -4,10 +4,10 @@ use alloy_primitives::{Address, B256, Log, U256, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::{ExecutionBlock, NATIVE_ETHER};
 
-use super::{State, continuous::pair_curve, reader::LidoReader, step::step_code};
+use super::{State, continuous::pair_curve, reader, step::step_code};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, SharesPaid, StateReader, StepCode, Swap,
-    SwapError, continuous::PairCurve,
+    SwapError, continuous::PairCurve, reading,
 };
 
 /// stETH. Source: Lido's deployed contracts.
@@ -107,7 +107,8 @@ impl Protocol for Lido {
     }
 
     fn reader(&self, _pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(LidoReader::new(self.pool))
+        let pool = self.pool;
+        reading::reader(pool, move |reading| reader::read(pool, reading))
     }
 
     fn swap(

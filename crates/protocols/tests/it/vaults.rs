@@ -88,6 +88,19 @@ fn savings_compound_every_second() {
 }
 
 #[test]
+fn simple_interest_is_rounded_as_its_contract_rounds() {
+    let (rate, interest_ray) = (RAY + RAY / U256::from(2), U256::ONE);
+    let worth = |rounding, period_seconds, now| {
+        let accrual = Accrual::Simple { interest_ray, period_seconds, since: 100, rounding };
+        vault(Conversion::Rate { rate, one: RAY }, accrual).redeem(&at(now), RAY).unwrap().0 - rate
+    };
+    // one and a half more after a period, and nothing for a part of one
+    assert_eq!(worth(Rounding::Down, 10, 110), U256::from(1));
+    assert_eq!(worth(Rounding::Nearest, 10, 110), U256::from(2));
+    assert_eq!(worth(Rounding::Nearest, 10, 109), U256::ZERO);
+}
+
+#[test]
 fn a_vested_reward_is_there_at_the_end_and_not_before() {
     let vesting = Accrual::Vesting { amount: units(80), since: 1_000, duration_seconds: 800 };
     let vault = vault(ratio(units(180), units(100)), vesting);

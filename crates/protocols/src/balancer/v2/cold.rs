@@ -10,7 +10,7 @@ use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 use serde_json::Value;
 
-use super::{After, State, continuous::pair_curve, gas, reader::PoolReader, recorded, step::step_code};
+use super::{After, State, continuous::pair_curve, gas, reader, recorded, step::step_code};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
     Touched,
@@ -133,11 +133,11 @@ impl Protocol for BalancerV2 {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PoolReader::new(pool))
+        reader::reader(pool)
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        Box::new(PoolReader::again(pool, self.product, was))
+        reader::again(pool, self.product, was)
     }
 
     fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {

@@ -6,9 +6,9 @@ use braid_primitives::ExecutionBlock;
 use serde_json::Value;
 
 use super::{
-    After, State,
+    After, State, Storage,
     continuous::pair_curve,
-    reader::{CentreReader, DexReader},
+    reader::{read, read_centre},
     recorded,
     step::step_code,
 };
@@ -18,6 +18,7 @@ use crate::{
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
+    reading as asking,
     recorded::{Reason, TokensOf},
 };
 
@@ -79,6 +80,11 @@ static SOURCES: [Source; 1] = [Source {
 #[derive(Clone, Copy, Debug)]
 pub struct DexT1;
 
+fn reader(pool: &Discovered, was: Option<Box<Storage>>) -> Box<dyn StateReader> {
+    let (pool, tokens) = (pool.key.contract, coins(pool));
+    asking::reader(pool, move |reading| Ok(State::Storage(read(pool, tokens, was.as_deref(), reading)?.into())))
+}
+
 impl Protocol for DexT1 {
     type State = State;
     type After = After;
@@ -129,19 +135,18 @@ impl Protocol for DexT1 {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(DexReader::new(pool.key.contract, coins(pool), None))
+        reader(pool, None)
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        let was = if let State::Storage(storage) = was { Some(storage.clone()) } else { None };
-        Box::new(DexReader::new(pool.key.contract, coins(pool), was))
+        reader(pool, if let State::Storage(storage) = was { Some(storage.clone()) } else { None })
     }
 
     fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        match was {
-            State::Storage(storage) => Box::new(CentreReader::new(pool.key.contract, storage.clone())),
-            State::Snapshot(_) => self.reader_again(pool, was),
-        }
+        let State::Storage(storage) = was else { return self.reader_again(pool, was) };
+        let storage = storage.clone();
+        let read = move |reading: &mut asking::Reading| Ok(State::Storage(read_centre(&storage, reading)?.into()));
+        asking::reader(pool.key.contract, read)
     }
 
     fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {

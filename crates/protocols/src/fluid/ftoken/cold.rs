@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 
-use super::{State, continuous::pair_curve, gas, reader::FTokenReader};
+use super::{State, continuous::pair_curve, gas, reader};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
     SwapError, Touched,
@@ -96,8 +96,8 @@ impl Protocol for FToken {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        let asset = pool.coins.first().copied().unwrap_or_default();
-        Box::new(FTokenReader::new(pool.key.contract, asset))
+        let (share, asset) = (pool.key.contract, pool.coins.first().copied().unwrap_or_default());
+        crate::reading::reader(share, move |reading| reader::read(share, asset, reading).map(Box::new))
     }
 
     fn swap(

@@ -1,103 +1,52 @@
 //! Reads a share in one round, and compares what it says of its price. The prices that it stored last have no view: its storage
 //! is read.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
 use braid_primitives::WETH;
 
 use super::{PRICE_ONE, State};
 use crate::{
-    DecodeError, PoolState, ReadProgress, StateReader,
-    answers::{Answers, Question, ask, calls, impossible, narrow},
     fluid::{
         arith::small_bits,
-        reading::{ETHER, LIQUIDITY, MULTICALL3, ask_status, ask_token, getCurrentBlockTimestampCall, paused, token},
+        reading::{ETHER, LIQUIDITY, paused, token},
     },
-    storage::{ask_storage, storageAtCall},
+    reading::{Reading, Stop, is},
 };
 
 sol! {
-    function asset() external view returns (address);
-    function totalSupply() external view returns (uint256);
     function getData() external view returns (address liquidity, address lendingFactory, address rewardsRateModel, address permit2, address rebalancer, bool rewardsActive, uint256 liquidityBalance, uint256 liquidityExchangePrice, uint256 tokenExchangePrice);
 }
 
 /// The slot of `_liquidityExchangePrice`, `_tokenExchangePrice`, `_lastUpdateTimestamp`, `_status`, `_rewardsActive`. Source: the
 /// share's `Variables`.
-const PRICES: u64 = 8;
+const PRICES: U256 = U256::from_limbs([8, 0, 0, 0]);
 
 /// Reads one share.
-#[derive(Clone, Debug)]
-pub(super) struct FTokenReader {
-    share: Address,
-    asset: Address,
-    asked: Vec<Question>,
-}
-
-impl FTokenReader {
-    pub(super) const fn new(share: Address, asset: Address) -> Self {
-        Self { share, asset, asked: Vec::new() }
+pub(super) fn read(share: Address, asset: Address, reading: &mut Reading) -> Result<State, Stop> {
+    // of wrapped ether, ether lies in the layer
+    let stored = if asset == WETH { ETHER } else { asset };
+    let itself = reading.words(share, ["asset()", "totalSupply()"]);
+    let (data, prices) = (reading.ask(share, &getDataCall {}), reading.storage(share, PRICES));
+    let (now, layer_paused) = (reading.timestamp(), paused(reading));
+    let (layer, _) = token(stored, share, None, reading)?;
+    let ([asset_said, total_shares], data, prices) = (itself?, data?, prices?);
+    if !is(asset_said, asset) {
+        return Err(reading.impossible("another asset than was announced"));
     }
-
-    /// Of wrapped ether, ether lies in the layer.
-    fn stored(&self) -> Address {
-        if self.asset == WETH { ETHER } else { self.asset }
+    if data.liquidity != LIQUIDITY {
+        return Err(reading.impossible("another liquidity layer"));
     }
-
-    fn state(&self, answers: &mut Answers<'_>) -> Result<State, DecodeError> {
-        let share = self.share;
-        let odd = |what| Err(impossible(share, what));
-        if answers.next::<assetCall>()? != self.asset {
-            return odd("another asset than was announced");
-        }
-        let total_shares = answers.next::<totalSupplyCall>()?;
-        let data = answers.next::<getDataCall>()?;
-        let word = answers.next::<storageAtCall>()?;
-        let now: u64 = narrow(share, answers.next::<getCurrentBlockTimestampCall>()?, "a time beyond 64 bits")?;
-        let layer_paused = paused(answers)?;
-        let (layer, _) = token(share, self.stored(), None, answers)?;
-        if data.liquidity != LIQUIDITY {
-            return odd("another liquidity layer");
-        }
-        if data.rewardsActive {
-            return odd("rewards, which are not covered");
-        }
-        let state = State {
-            stored: self.stored(),
-            layer,
-            layer_paused,
-            token_price: small_bits(word, 64, 64),
-            layer_price: small_bits(word, 0, 64),
-            total_shares,
-        };
-        if U256::from(state.token_price) < PRICE_ONE || U256::from(state.layer_price) < PRICE_ONE {
-            return odd("prices below one");
-        }
-        if state.price(now) != Ok(data.tokenExchangePrice) {
-            return odd("a price that does not follow from the layer's");
-        }
-        Ok(state)
+    if data.rewardsActive {
+        return Err(reading.impossible("rewards, which are not covered"));
     }
-}
-
-impl StateReader for FTokenReader {
-    fn start(&mut self) -> ReadProgress {
-        let share = self.share;
-        self.asked = vec![
-            ask(share, &assetCall {}),
-            ask(share, &totalSupplyCall {}),
-            ask(share, &getDataCall {}),
-            ask_storage(share, PRICES),
-            ask(MULTICALL3, &getCurrentBlockTimestampCall {}),
-            ask_status(),
-        ];
-        self.asked.extend(ask_token(self.stored(), share, None));
-        ReadProgress::Calls(calls(&self.asked))
+    let (token_price, layer_price) = (small_bits(prices, 64, 64), small_bits(prices, 0, 64));
+    let state = State { stored, layer, layer_paused: layer_paused?, token_price, layer_price, total_shares };
+    if U256::from(state.token_price) < PRICE_ONE || U256::from(state.layer_price) < PRICE_ONE {
+        return Err(reading.impossible("prices below one"));
     }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let asked = std::mem::take(&mut self.asked);
-        let mut answers = Answers::new(self.share, &asked, answers)?;
-        Ok(ReadProgress::Done(PoolState::FluidFToken(Box::new(self.state(&mut answers)?))))
+    if state.price(now?) != Ok(data.tokenExchangePrice) {
+        return Err(reading.impossible("a price that does not follow from the layer's"));
     }
+    Ok(state)
 }
