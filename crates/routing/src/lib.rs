@@ -5,27 +5,47 @@
 //! arithmetic (`docs/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+// What is asked and answered, and the constants between.
 mod arrival;
-mod basket;
-mod bound;
-mod candidates;
 pub mod error;
-mod exact;
 pub mod machine;
-mod path;
-mod plan;
-pub mod prepare;
-mod problem;
-mod relax;
 pub mod request;
-mod round;
 pub mod route;
-mod simple_route;
-mod solve;
-#[cfg(test)]
-mod testing;
 mod tuning;
 mod witness;
+
+// The stages, each of which imports only from those above it. Once per block: reference prices, the graph, standing arbitrage.
+pub mod prepare;
+
+// One request in floating point: what tokens can hold and be worth.
+mod problem;
+
+// Candidates: single chains, and simple splits of them.
+mod path;
+
+mod candidates;
+
+// Upper bounds at given prices.
+mod bound;
+
+// The prices at which the bound is least.
+mod relax;
+
+// From prices to pools that are used or not.
+mod round;
+
+// In integers.
+mod plan;
+
+mod exact;
+
+// All of it.
+mod solve;
+
+mod simple_route;
+
+#[cfg(test)]
+mod testing;
 
 pub use arrival::arrives;
 pub use error::SolveError;

@@ -1,10 +1,10 @@
 //! Routes of simple plans, replayed by the same exact arithmetic as any other.
 
 pub use crate::candidates::simple::SimplePlan;
+use crate::exact::candidate::best_run;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
-use crate::solve::Single;
-use crate::{Prepared, Request, Route};
+use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Route};
 
 impl SimplePlan {
     /// Returns the plan's route; `None` where it finds none, for a basket, and without a reference price.
@@ -16,12 +16,14 @@ impl SimplePlan {
         if crate::prepare::node(*input) == crate::prepare::node(*output) {
             return None;
         }
-        let problem = Problem::single(prepared, request, *input, *amount, *output);
+        let problem = Problem::new(prepared, request).ok()?;
         let mut potentials = Potentials::new(&problem, 1.0);
         if potentials.worth[problem.source] <= 0.0 {
             potentials = Potentials::new(&problem, 0.0);
         }
         let flows = self.flows(&problem, &potentials)?;
-        Single::new(prepared, request, problem).mended_replay(&flows)
+        let route = best_run(&problem, request, &flows, None)?.route;
+        let is_within = route.gas_units() <= MAX_ROUTE_GAS_UNITS && route.steps.len() <= usize::from(request.max_steps);
+        is_within.then_some(route)
     }
 }

@@ -66,5 +66,5 @@ pub(crate) fn problem(prepared: &Prepared, from: TokenId, amount: U256, to: Toke
         max_steps: 40,
         at: prepared.market().block().next(),
     };
-    Problem::single(prepared, &request, from, amount, to)
+    Problem::new(prepared, &request).unwrap()
 }

@@ -142,9 +142,8 @@ impl Tuning {
     /// at those that pay their way took two fifths off a recorded market's median time.
     pub(crate) const REOPEN_TRADE_SHARE: f64 = 1e-6;
     pub(crate) const REOPEN_GAP_SHARE: f64 = 0.05;
-    /// The same for baskets, and most of them that are. No record.
-    pub(crate) const BASKET_REOPEN_GAP_SHARE: f64 = 0.2;
-    pub(crate) const BASKET_REOPENED: usize = 24;
+    /// Most such pools that a basket looks at again. No record.
+    pub(crate) const REOPENED_OF_SEVERAL: usize = 24;
     /// Share of the trade that they have to promise, in a market that is not large, for simple plans to be tried as well. Trials of a chain
     /// alone left eleven routes of a grid beyond the certificate in September 2023.
     pub(crate) const REOPEN_SIMPLE_SHARE: f64 = 2e-4;
@@ -238,8 +237,6 @@ impl Tuning {
 impl Tuning {
     /// Exact runs of one plan, at most: a run mends what a pool refused, or moves a basket's shares. No record.
     pub(crate) const EXACT_RUNS: usize = 16;
-    /// The same for a pair. No record.
-    pub(crate) const PAIR_EXACT_RUNS: usize = 12;
     /// Deviation of an output's share that is good enough: a hundredth of a basis point.
     pub(crate) const SHARE_PRECISION: f64 = 1e-6;
     /// Runs without gain after which shares are left as they are. No record.

@@ -6,11 +6,11 @@
 
 use crate::path::best_paths_within;
 use crate::prepare::index32;
-use crate::problem::potentials::Potentials;
+use crate::problem::potentials::{Potentials, worths_at};
+use crate::problem::reachable::reachable;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem, Terms};
 
-use crate::problem::reach::{Reach, reference, worths};
 use crate::tuning::Tuning;
 
 /// Planned flows, and what outputs keep of what reaches them.
@@ -21,11 +21,12 @@ pub(crate) struct Plan {
 }
 
 /// Every first plan that finds its chains; each amount goes in `parts` equal parts.
-pub(crate) fn plans(problem: &Problem<'_>, reach: &Reach, parts: u16) -> Vec<Plan> {
-    let assigned = cells(problem, reach).and_then(|cells| Builder::new(problem, reach).assignment(&cells, parts));
-    let proportional = || Builder::new(problem, reach).assignment(&proportional(problem, reach), parts);
+pub(crate) fn plans(problem: &Problem<'_>, potentials: &Potentials, parts: u16) -> Vec<Plan> {
+    let assigned =
+        cells(problem, potentials).and_then(|cells| Builder::new(problem, potentials).assignment(&cells, parts));
+    let proportional = || Builder::new(problem, potentials).assignment(&proportional(problem, potentials), parts);
     let assigned = assigned.or_else(proportional);
-    let stars = hubs(problem, reach).into_iter().filter_map(|hub| Builder::new(problem, reach).star(hub, parts));
+    let stars = hubs(problem).into_iter().filter_map(|hub| Builder::new(problem, potentials).star(hub, parts));
     assigned.into_iter().chain(stars).collect()
 }
 
@@ -39,24 +40,25 @@ struct Cell {
 }
 
 /// What share of the whole value each input is, and each output has to be.
-fn shares(problem: &Problem<'_>, reach: &Reach) -> (Vec<f64>, Vec<f64>) {
+fn shares(problem: &Problem<'_>, potentials: &Potentials) -> (Vec<f64>, Vec<f64>) {
     let terms = &problem.terms;
-    let total = terms.supplied_value(&reach.worth);
-    let supply = terms.supplies.iter().map(|(token, amount)| amount * reach.worth[*token as usize] / total).collect();
-    let demand = terms.weights.iter().map(|(token, weight)| weight * reference(problem, *token)).collect();
+    let total = terms.supplied_value(&potentials.worth);
+    let supply =
+        terms.supplies.iter().map(|(token, amount)| amount * potentials.worth[*token as usize] / total).collect();
+    let demand = terms.weights.iter().map(|(token, weight)| weight * problem.reference(*token)).collect();
     (supply, demand)
 }
 
 /// Gives inputs to outputs, the best paying pairs first; a pair of which one side has nowhere else to go comes before them.
 /// `None` if something is left over that cannot be paired.
-fn cells(problem: &Problem<'_>, reach: &Reach) -> Option<Vec<Cell>> {
+fn cells(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Cell>> {
     let terms = &problem.terms;
-    let (supply, demand) = shares(problem, reach);
+    let (supply, demand) = shares(problem, potentials);
     let (mut left, mut open) = (supply.clone(), demand);
     let quality = |input: usize, output: usize| {
         let (token, _) = terms.supplies[input];
         let same = terms.weights[output].0 == token;
-        let paid = reach.towards[output][token as usize] / reach.worth[token as usize];
+        let paid = potentials.towards(output)[token as usize] / potentials.worth[token as usize];
         if same { 2.0 } else { paid }
     };
     let mut cells: Vec<Cell> = Vec::new();
@@ -86,11 +88,11 @@ fn cells(problem: &Problem<'_>, reach: &Reach) -> Option<Vec<Cell>> {
 }
 
 /// Every input to every output that it reaches, by the outputs' shares.
-fn proportional(problem: &Problem<'_>, reach: &Reach) -> Vec<Cell> {
-    let (_, demand) = shares(problem, reach);
+fn proportional(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Cell> {
+    let (_, demand) = shares(problem, potentials);
     let mut cells = Vec::new();
     for (input, (token, _)) in problem.terms.supplies.iter().enumerate() {
-        let reaches = |output: &usize| reach.towards[*output][*token as usize] > 0.0;
+        let reaches = |output: &usize| potentials.towards(*output)[*token as usize] > 0.0;
         let outputs: Vec<usize> = (0..demand.len()).filter(reaches).collect();
         let sum: f64 = outputs.iter().map(|output| demand[*output]).sum();
         cells.extend(outputs.iter().map(|output| Cell { input, output: *output, share: demand[*output] / sum }));
@@ -98,25 +100,25 @@ fn proportional(problem: &Problem<'_>, reach: &Reach) -> Vec<Cell> {
     cells
 }
 
-fn hubs(problem: &Problem<'_>, reach: &Reach) -> Vec<usize> {
+fn hubs(problem: &Problem<'_>) -> Vec<usize> {
     if problem.hops < 2 {
         return Vec::new();
     }
-    let prepared = problem.prepared;
+    let (prepared, alive) = (problem.prepared, reachable(problem));
     let tokens = prepared.deepest_first().iter().map(|token| *token as usize);
-    tokens.filter(|token| reach.alive[*token] && prepared.graph().is_inner(*token)).take(Tuning::PLAN_HUBS).collect()
+    tokens.filter(|token| alive[*token] && prepared.graph().is_inner(*token)).take(Tuning::PLAN_HUBS).collect()
 }
 
 struct Builder<'a, 'p> {
     problem: &'a Problem<'p>,
-    reach: &'a Reach,
+    potentials: &'a Potentials,
     support: Support,
     kept: Vec<(u32, f64)>,
 }
 
 impl<'a, 'p> Builder<'a, 'p> {
-    fn new(problem: &'a Problem<'p>, reach: &'a Reach) -> Self {
-        Self { problem, reach, support: Support::default(), kept: Vec::new() }
+    fn new(problem: &'a Problem<'p>, potentials: &'a Potentials) -> Self {
+        Self { problem, potentials, support: Support::default(), kept: Vec::new() }
     }
 
     fn assignment(mut self, cells: &[Cell], parts: u16) -> Option<Plan> {
@@ -126,7 +128,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             .map(|cell| {
                 let (source, amount) = terms.supplies[cell.input];
                 let (target, _) = terms.weights[cell.output];
-                let worth = self.reach.towards[cell.output].clone();
+                let worth = self.potentials.towards(cell.output).to_vec();
                 let leg = self.leg(source as usize, target as usize, worth, self.problem.hops);
                 (leg, amount * cell.share)
             })
@@ -142,10 +144,10 @@ impl<'a, 'p> Builder<'a, 'p> {
 
     fn star(mut self, hub: usize, parts: u16) -> Option<Plan> {
         let terms = &self.problem.terms;
-        let (_, demand) = shares(self.problem, self.reach);
-        let price = self.reach.worth[hub];
+        let (_, demand) = shares(self.problem, self.potentials);
+        let price = self.potentials.worth[hub];
         let (hops_in, hops_out) = (self.problem.hops.div_ceil(2), self.problem.hops / 2);
-        let towards = worths(self.problem, hub, price, hops_in);
+        let towards = worths_at(self.problem, hub, price, hops_in);
         let inwards: Vec<(Leg<'_>, f64)> = terms
             .supplies
             .iter()
@@ -154,9 +156,12 @@ impl<'a, 'p> Builder<'a, 'p> {
         let outwards: Vec<(Leg<'_>, f64)> = terms
             .weights
             .iter()
-            .zip(&self.reach.towards)
             .zip(&demand)
-            .map(|(((token, _), worth), share)| (self.leg(hub, *token as usize, worth.clone(), hops_out), *share))
+            .enumerate()
+            .map(|(output, ((token, _), share))| {
+                let worth = self.potentials.towards(output).to_vec();
+                (self.leg(hub, *token as usize, worth, hops_out), *share)
+            })
             .collect();
         for _ in 0..parts {
             let mut arrived = 0.0;
@@ -174,7 +179,7 @@ impl<'a, 'p> Builder<'a, 'p> {
     fn leg(&self, source: usize, target: usize, worth: Vec<f64>, hops: usize) -> Leg<'p> {
         let price_out = worth[target];
         let problem = Problem { source, target, terms: Terms::default(), price_out, hops, ..self.problem.clone() };
-        Leg { problem, potentials: Potentials::of_parts(self.reach.cap.clone(), worth) }
+        Leg { problem, potentials: Potentials::of_parts(self.potentials.cap.clone(), worth) }
     }
 
     /// Adds the best chain for an amount; what arrives of it, about. `None` where there is none that fits.

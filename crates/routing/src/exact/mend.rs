@@ -1,17 +1,7 @@
-//! What is done about a plan that does not run as it is: a pool refuses its amount, or the steps use too much gas.
+//! What is done about a plan of which a pool refuses its amount.
 
-use crate::MAX_ROUTE_GAS_UNITS;
-use crate::problem::{Flow, Problem};
+use crate::problem::Flow;
 use crate::tuning::Tuning;
-
-/// The problem as if gas were dearer, by and by. Bounds on it say nothing of the problem itself, and are not noted.
-pub(crate) fn dearer<'p>(problem: &Problem<'p>, bound: f64) -> impl Iterator<Item = Problem<'p>> {
-    Tuning::DEARER_GAS_SHARES.into_iter().map(move |share| {
-        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-        let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
-        Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
-    })
-}
 
 /// Moves what a flow cannot take of what is there for it to the other flows out of the same token; `None` if there is no other. A plan
 /// for an amount that swamps the market may speak of less than is there: all flows out of the token are taken up to that first.

@@ -78,6 +78,11 @@ impl Standing {
         self.prices[token]
     }
 
+    /// The same of every token.
+    pub(crate) fn prices(&self) -> &[f64] {
+        &self.prices
+    }
+
     /// What a pool earns at those prices, wei.
     pub(crate) fn profit(&self, pair: usize) -> f64 {
         self.profit[pair]

@@ -1,10 +1,8 @@
 //! One request over one prepared market, in floating point.
 
 pub(crate) mod potentials;
-pub(crate) mod reach;
 pub(crate) mod reachable;
 pub(crate) mod support;
-pub(crate) mod terms;
 
 use std::sync::Arc;
 
@@ -12,10 +10,10 @@ use braid_market::Tokens;
 use braid_primitives::PoolId;
 use braid_protocols::continuous::{Direction, PairCurve};
 
-use crate::prepare::Arrow;
 use crate::prepare::active::ActiveTokens;
+use crate::prepare::{Arrow, index32, node};
 use crate::witness::Recorder;
-use crate::{PoolFilter, Prepared};
+use crate::{PoolFilter, Prepared, Request, SolveError};
 
 /// Stands for no token where a token is named: ether has no pools of its own in the graph, wrapped ether has them.
 pub(crate) const NOWHERE: usize = Tokens::ETHER.index();
@@ -79,6 +77,64 @@ pub(crate) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
+    /// The problem of a request. Ether and wrapped ether are one node: what is asked of both is asked of it.
+    ///
+    /// # Errors
+    /// [`SolveError::NoReferencePrice`] where several outputs are asked for and one has no price to share values by.
+    pub(crate) fn new(prepared: &'a Prepared, request: &Request) -> Result<Self, SolveError> {
+        let several = request.outputs.len() > 1;
+        let unpriced = |token| several && prepared.reference_price(token).is_none();
+        if let Some((token, _)) = request.outputs.iter().find(|(token, _)| unpriced(*token)) {
+            return Err(SolveError::NoReferencePrice(*token));
+        }
+        let mut terms = Terms::default();
+        for (token, amount) in &request.inputs {
+            add(&mut terms.supplies, index32(node(*token)), f64::from(*amount));
+        }
+        let mut priced = true;
+        for (token, ratio_bps) in &request.outputs {
+            let price = prepared.wei_per_unit(node(*token));
+            priced &= price.is_some();
+            let share = f64::from(*ratio_bps) / 10_000.0;
+            add(&mut terms.weights, index32(node(*token)), share / price.unwrap_or(1.0));
+        }
+        let lone = |list: &[(u32, f64)]| if let [(token, _)] = list { *token as usize } else { NOWHERE };
+        let (source, target) = (lone(&terms.supplies), lone(&terms.weights));
+        let is_pair = source != NOWHERE && target != NOWHERE;
+        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+        let gas_price = request.gas_price_wei as f64;
+        Ok(Self {
+            prepared,
+            source,
+            target,
+            amount: terms.supplies.first().filter(|_| is_pair).map_or(0.0, |(_, amount)| *amount),
+            price_out: if is_pair { prepared.wei_per_unit(target).unwrap_or(1.0) } else { 0.0 },
+            terms,
+            // Without a price gas cannot be weighed against the output: it counts as free.
+            gas_price: if priced { gas_price } else { 0.0 },
+            hops: usize::from(request.max_hops),
+            closed: closed_pairs(prepared, &request.filter),
+            active: None,
+            recorder: None,
+        })
+    }
+
+    /// Whether there is one input and one output, so that nothing flows into the one or out of the other.
+    #[inline]
+    pub(crate) fn is_pair(&self) -> bool {
+        self.source != NOWHERE && self.target != NOWHERE
+    }
+
+    /// An output's value per atomic unit, in the problem's unit of value.
+    pub(crate) fn reference(&self, output: u32) -> f64 {
+        self.prepared.wei_per_unit(output as usize).unwrap_or(1.0)
+    }
+
+    /// What a unit of the problem's value is worth at the prices of all tokens.
+    pub(crate) fn unit_price(&self, price: &[f64]) -> f64 {
+        if self.is_pair() { price[self.target] / self.price_out } else { self.terms.unit_price(price) }
+    }
+
     #[inline]
     pub(crate) fn is_open(&self, pair: u32) -> bool {
         self.closed.is_empty() || !self.closed[pair as usize]
@@ -132,8 +188,15 @@ impl<'a> Problem<'a> {
     }
 }
 
+fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {
+    match list.iter_mut().find(|(known, _)| *known == token) {
+        Some((_, sum)) => *sum += amount,
+        None => list.push((token, amount)),
+    }
+}
+
 /// The pairs that a filter closes, by id; empty when it closes none.
-pub(crate) fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
+fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
     if filter.allows_all() {
         return Vec::new();
     }

@@ -7,7 +7,8 @@
 //!   way has to earn its gas (`worth`).
 //!
 //! At prices `worth` no pool earns more than its gas, hence `worth(input) · amount` bounds the value of every route through
-//! tokens that are active; of every route at all where all are.
+//! tokens that are active; of every route at all where all are. With several inputs a route can hold what marginal rates make of
+//! all of them; with several outputs a token is worth what it is at the best of them, gas left out, and bounds nothing.
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
@@ -18,6 +19,8 @@ use crate::tuning::Tuning;
 pub(crate) struct Potentials {
     pub(crate) cap: Vec<f64>,
     pub(crate) worth: Vec<f64>,
+    /// What a unit of each token is worth at each of several outputs; empty for a pair, where `worth` says it.
+    towards: Vec<Vec<f64>>,
     /// Fewest pools from each token to the output, of those that are worth something; empty where that is not known.
     hops_left: Vec<u16>,
     gas_share: f64,
@@ -27,14 +30,36 @@ impl Potentials {
     /// `gas_share` scales the gas that pools have to earn: below 1 the worths stay bounds, and stay positive for a trade
     /// that is worth less than its gas.
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
-        let cap = caps(problem, problem.amount, Through::Active);
+        if !problem.is_pair() {
+            return Self::of_several(problem);
+        }
+        let cap = caps(problem, problem.source, problem.amount, Through::Active);
         let (worth, hops_left) = worths(problem, &cap, gas_share);
-        Self { cap, worth, hops_left, gas_share }
+        Self { cap, worth, towards: Vec::new(), hops_left, gas_share }
+    }
+
+    fn of_several(problem: &Problem<'_>) -> Self {
+        let mut cap = vec![0.0; problem.prepared.graph().token_count()];
+        for (input, amount) in &problem.terms.supplies {
+            let held = caps(problem, *input as usize, *amount, Through::All);
+            cap.iter_mut().zip(held).for_each(|(sum, held)| *sum += held);
+        }
+        let outputs = problem.terms.weights.iter().map(|(output, _)| *output);
+        let towards =
+            outputs.map(|output| worths_at(problem, output as usize, problem.reference(output), problem.hops));
+        let towards: Vec<Vec<f64>> = towards.collect();
+        let worth = (0..cap.len()).map(|token| towards.iter().map(|worth| worth[token]).fold(0.0, f64::max)).collect();
+        Self { cap, worth, towards, hops_left: Vec::new(), gas_share: 0.0 }
+    }
+
+    /// What a unit of each token is worth at an output, by its position among the weights.
+    pub(crate) fn towards(&self, output: usize) -> &[f64] {
+        self.towards.get(output).unwrap_or(&self.worth)
     }
 
     /// Of caps and worths worked out elsewhere, the latter without gas.
     pub(crate) fn of_parts(cap: Vec<f64>, worth: Vec<f64>) -> Self {
-        Self { cap, worth, hops_left: Vec::new(), gas_share: 0.0 }
+        Self { cap, worth, towards: Vec::new(), hops_left: Vec::new(), gas_share: 0.0 }
     }
 
     /// Whether a token can lead to the output by at most so many pools.
@@ -53,12 +78,12 @@ impl Potentials {
         self.worth[problem.source] * problem.amount
     }
 
-    /// Tightens the caps by what the first pools lose to slippage, whatever route is taken.
-    pub(crate) fn with_first_slippage(problem: &Problem<'_>, gas_share: f64) -> Self {
-        let mut cap = caps(problem, effective_amount(problem), Through::All);
+    /// Of a pair, with the caps tightened by what the first pools lose to slippage, whatever route is taken.
+    pub(crate) fn with_first_slippage(problem: &Problem<'_>) -> Self {
+        let mut cap = caps(problem, problem.source, effective_amount(problem), Through::All);
         cap[problem.source] = problem.amount * Tuning::OUTWARD;
-        let (worth, hops_left) = worths(problem, &cap, gas_share);
-        Self { cap, worth, hops_left, gas_share }
+        let (worth, hops_left) = worths(problem, &cap, 1.0);
+        Self { cap, worth, towards: Vec::new(), hops_left, gas_share: 1.0 }
     }
 
     /// Tightens the caps to a value that no route better than the one known can hold, at the given prices; then the worths.
@@ -75,15 +100,18 @@ impl Potentials {
                 *cap = most;
             }
         }
-        if tighter {
+        if tighter && problem.is_pair() {
             (self.worth, self.hops_left) = worths(problem, &self.cap, self.gas_share);
         }
         tighter
     }
 
-    /// Prices to start from: between the worths and the dearest prices that go with the input's worth, where irrelevant
-    /// pools are well inside their bands.
+    /// Prices to start from: for a pair between the worths and the dearest prices that go with the input's worth, where irrelevant
+    /// pools are well inside their bands; for several ends those without arbitrage.
     pub(crate) fn start_prices(&self, problem: &Problem<'_>) -> Vec<f64> {
+        if !problem.is_pair() {
+            return self.standing_prices(problem);
+        }
         let mut price = costs(problem, &self.cap, self.worth[problem.source]);
         let scale = (price[problem.target] / problem.price_out).max(1.0);
         for (price, worth) in price.iter_mut().zip(&self.worth) {
@@ -98,16 +126,30 @@ impl Potentials {
         price[problem.target] = problem.price_out;
         price
     }
+
+    /// Prices without arbitrage, and where there are none what marginal rates say; scaled so that the basket costs one.
+    fn standing_prices(&self, problem: &Problem<'_>) -> Vec<f64> {
+        let standing = problem.prepared.standing();
+        let known = |token: usize| Some(standing.price(token)).filter(|price| *price > 0.0);
+        let all = problem.terms.weights.iter().all(|(token, _)| known(*token as usize).is_some());
+        let price = |token: usize| known(token).filter(|_| all).unwrap_or(self.worth[token]);
+        let mut prices: Vec<f64> = (0..self.worth.len()).map(price).collect();
+        let unit = problem.terms.unit_price(&prices);
+        if unit > 0.0 && unit.is_finite() {
+            prices.iter_mut().for_each(|price| *price /= unit);
+        }
+        prices
+    }
 }
 
-/// The most of each token that any route can hold, when the input is worth no more than `amount` of it at marginal rates.
-fn caps(problem: &Problem<'_>, amount: f64, through: Through) -> Vec<f64> {
-    let (source, target) = (problem.source, problem.target);
+/// The most of each token that an amount of an input can become at marginal rates.
+fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> Vec<f64> {
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
-    cap[source] = amount * Tuning::OUTWARD;
-    sweep(problem, through, [source, target], |x, arrow| {
+    cap[input] = amount * Tuning::OUTWARD;
+    let way = Way { start: input, ends: &problem.terms.weights, lone: problem.target };
+    sweep(problem, through, problem.hops, way, |x, arrow| {
         let reached = cap[x] * arrow.spot * Tuning::OUTWARD;
-        let better = reached > cap[arrow.to as usize] && arrow.to as usize != source && problem.is_open(arrow.pair);
+        let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
             cap[arrow.to as usize] = reached;
         }
@@ -147,7 +189,8 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
-    sweep(problem, Through::Active, [source, target], |x, arrow| {
+    let way = Way { start: source, ends: &problem.terms.weights, lone: target };
+    sweep(problem, Through::Active, problem.hops, way, |x, arrow| {
         let (here, to) = (cost[x], arrow.to as usize);
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
@@ -176,7 +219,8 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
-    let rounds = sweep(problem, Through::Active, [target, source], |x, arrow| {
+    let way = Way { start: target, ends: &problem.terms.supplies, lone: source };
+    let rounds = sweep(problem, Through::Active, problem.hops, way, |x, arrow| {
         let (here, from) = (worth[x], arrow.to as usize);
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
             return false;
@@ -200,34 +244,61 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<
     (worth, rounds)
 }
 
+/// What a unit of each token is worth at a token of value `price`, at marginal rates.
+pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: usize) -> Vec<f64> {
+    let mut worth = vec![0.0; problem.prepared.graph().token_count()];
+    worth[output] = price;
+    let way = Way { start: output, ends: &problem.terms.supplies, lone: problem.source };
+    sweep(problem, Through::Active, hops, way, |x, arrow| {
+        let from = arrow.to as usize;
+        let rate = worth[x] * arrow.back * Tuning::OUTWARD;
+        let better = rate > worth[from] && from != output && from != problem.target && problem.is_open(arrow.pair);
+        if better {
+            worth[from] = rate;
+        }
+        better
+    });
+    worth
+}
+
 /// Which tokens a sweep passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Through {
+enum Through {
     All,
     Active,
 }
 
-/// Relaxes arrows round by round from the first token, through inner tokens, until the second. `relax` says whether the token
-/// at the arrow's other side improved. The last round leads to the second token only: from any other none is left to go on.
-/// Gives the round in which each token between the two improved first, counted from one.
+/// From where to where a sweep goes.
+struct Way<'a> {
+    start: usize,
+    /// Inputs or outputs at the other side, with their amounts.
+    ends: &'a [(u32, f64)],
+    /// The lone one of them, which nothing passes through.
+    lone: usize,
+}
+
+/// Relaxes arrows round by round from the first token, through inner tokens, to the ends. `relax` says whether the token at the
+/// arrow's other side improved. The last round of a pair leads to its end only: from any other token none is left to go on.
+/// Gives the round in which each token on the way improved first, counted from one.
 fn sweep(
     problem: &Problem<'_>,
     through: Through,
-    [start, end]: [usize; 2],
+    hops: usize,
+    way: Way<'_>,
     mut relax: impl FnMut(usize, &Arrow) -> bool,
 ) -> Vec<u16> {
     let graph = problem.prepared.graph();
     // The round before which each token improved last.
     let mut fresh = vec![usize::MAX; graph.token_count()];
-    fresh[start] = 0;
+    fresh[way.start] = 0;
     let mut first = vec![u16::MAX; fresh.len()];
-    let (mut frontier, mut next) = (vec![start], Vec::new());
-    for (number, round) in (1_u16..).zip(0..problem.hops) {
-        let is_last = round + 1 == problem.hops;
+    let (mut frontier, mut next) = (vec![way.start], Vec::new());
+    for (number, round) in (1_u16..).zip(0..hops) {
+        let is_last = problem.is_pair() && round + 1 == hops;
         for &x in frontier.iter().filter(|_| !is_last) {
             let mut relax = |arrow: &Arrow| {
                 let to = arrow.to as usize;
-                if relax(x, arrow) && to != end && fresh[to] != round + 1 {
+                if relax(x, arrow) && to != way.lone && fresh[to] != round + 1 {
                     fresh[to] = round + 1;
                     first[to] = first[to].min(number);
                     next.push(to);
@@ -238,12 +309,14 @@ fn sweep(
                 Through::Active => problem.ways(x).for_each(&mut relax),
             }
         }
-        if is_last || !graph.is_inner(end) {
-            // Arrows into the end are found from its side.
+        for end in way.ends.iter().map(|(end, _)| *end as usize).filter(|end| is_last || !graph.is_inner(*end)) {
+            // Arrows into an end are found from its side.
             for arrow in graph.arrows(end) {
                 let x = arrow.to as usize;
-                if fresh[x] == round {
-                    relax(x, &arrow.reversed(end));
+                let is_fresh = fresh[x] == round || (fresh[x] == round + 1 && frontier.contains(&x));
+                if is_fresh && relax(x, &arrow.reversed(end)) && end != way.lone && fresh[end] != round + 1 {
+                    fresh[end] = round + 1;
+                    next.push(end);
                 }
             }
         }

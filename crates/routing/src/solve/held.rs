@@ -1,11 +1,11 @@
 //! How much value a route can hold: a cap on what any pool of it takes.
 
-use super::Single;
+use super::Solver;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::tuning::Tuning;
 
-impl Single<'_> {
+impl Solver<'_> {
     /// Tightens the caps by what a route better than `net` can hold.
     pub(super) fn tighten(&self, universe: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
         let standing = self.prepared.standing();
@@ -18,17 +18,16 @@ impl Single<'_> {
     /// which a first bound on the value held narrows down for the next.
     fn held_value(&self, universe: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
         let standing = self.prepared.standing();
-        let price_out = standing.price(universe.target);
-        let price_in = standing.price(universe.source);
-        if price_out <= 0.0 || price_in <= 0.0 || universe.gas_price <= 0.0 {
+        let is_priced = universe.terms.ends().into_iter().all(|end| standing.price(end) > 0.0);
+        if !is_priced || universe.gas_price <= 0.0 {
             return None;
         }
-        let scale = price_out / universe.price_out;
-        let value_in = price_in * universe.amount;
+        let scale = universe.unit_price(standing.prices());
+        let value_in = universe.terms.supplied_value(standing.prices());
         let slack = (value_in - net * scale).max(0.0);
         let mut held = f64::INFINITY;
-        let mut ratio = 0.0_f64;
-        // Pools that pay for their own gas, and more.
+        let (mut ratio, mut profits) = (0.0_f64, 0.0);
+        // Pools that pay for their own gas, and more: with several ends their profits count whole.
         let mut rich: Vec<(u32, [usize; 2], f64)> = Vec::new();
         for &pair in standing.earning() {
             let profit = standing.profit(pair as usize);
@@ -38,12 +37,14 @@ impl Single<'_> {
             let gas = universe.curve(pair).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
             if profit < Tuning::LEAN_GAS_SHARE * gas {
                 ratio = ratio.max(profit / (gas - profit));
+            } else if !universe.is_pair() {
+                profits += profit;
             } else {
                 rich.push((pair, ends, gas));
             }
         }
         for _ in 0..Tuning::HELD_NARROWINGS {
-            let (mut free, mut ratio) = (0.0, ratio);
+            let (mut free, mut ratio) = (profits, ratio);
             for (pair, [from, to], gas) in &rich {
                 let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
                 let Some((_, direction)) = universe.direction(*pair, side) else { continue };

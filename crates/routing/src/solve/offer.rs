@@ -1,69 +1,40 @@
-//! From flows to exact routes within the limits of a transaction, the best of which is kept.
+//! Exact routes within the limits of a transaction, the best of which is kept.
 
-use super::{Candidate, Single};
-use crate::exact::mend::{dearer, shift};
-use crate::path;
-use crate::plan::{self, PlanError};
-use crate::problem::potentials::Potentials;
-use crate::problem::support::Support;
+use super::Solver;
+use crate::MAX_ROUTE_GAS_UNITS;
+use crate::exact::candidate::{Candidate, best_run, completed};
+use crate::plan;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
-use crate::{MAX_ROUTE_GAS_UNITS, Route};
 
-impl Single<'_> {
-    /// Keeps the exact route of a flow if it is better than what there is.
+impl Solver<'_> {
+    /// Keeps the exact route of a flow if it is better than what there is. What it leaves of a token flows on as in the best route.
     pub(super) fn offer(&self, best: &mut Option<Candidate>, flows: &[Flow]) {
         if flows.is_empty() {
             return;
         }
-        let Some(route) = self.mended_replay(flows) else { return };
-        let net = self.net(&route);
-        if best.as_ref().is_none_or(|known| net > known.net) {
-            *best = Some(Candidate { route, net });
-        }
+        let flows = completed(&self.problem, flows, &self.flows_of(best.as_ref()));
+        self.offer_kept(best, &flows, None);
     }
 
-    pub(crate) fn net(&self, route: &Route) -> f64 {
-        let out = route.amounts_out.iter().map(|amount| f64::from(*amount)).sum::<f64>();
-        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-        let gas = route.gas_units() as f64 * self.problem.gas_price;
-        out * self.problem.price_out - gas
-    }
-
-    /// Replays a flow; where a pool refuses its amount, the others at that token take the difference.
-    pub(crate) fn mended_replay(&self, flows: &[Flow]) -> Option<Route> {
-        let mut flows = flows.to_vec();
-        for _ in 0..Tuning::PAIR_EXACT_RUNS {
-            match plan::replay(self.prepared, self.request, &flows, &[]) {
-                Ok(route) if self.is_within_limits(&route) => return Some(route),
-                Err(PlanError::Refused { flow, offered, at_most }) => shift(&mut flows, &flow, offered, at_most)?,
-                Ok(_) | Err(_) => return None,
-            }
-        }
-        None
-    }
-
-    fn is_within_limits(&self, route: &Route) -> bool {
-        if route.gas_units() > MAX_ROUTE_GAS_UNITS {
+    /// The same of a plan that says what outputs keep of what reaches them.
+    pub(super) fn offer_kept(&self, best: &mut Option<Candidate>, flows: &[Flow], kept: Option<&[(u32, f64)]>) {
+        let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return };
+        if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
             self.too_much_gas.set(true);
-            return false;
+            return;
         }
-        route.steps.len() <= usize::from(self.request.max_steps)
+        let is_short = found.route.steps.len() <= usize::from(self.request.max_steps);
+        if is_short && best.as_ref().is_none_or(|known| found.net > known.net) {
+            *best = Some(found);
+        }
     }
 
     /// Looks again as if gas were dearer, until a route keeps within the gas that a transaction may use.
     pub(super) fn save_gas(&self, universe: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) {
         for universe in dearer(universe, bound) {
             self.too_much_gas.set(false);
-            for chain in path::best_paths(
-                &universe,
-                &Potentials::new(&universe, 1.0),
-                universe.amount,
-                &Support::default(),
-                Tuning::FIRST_CHAINS,
-            ) {
-                self.offer(best, &chain.flows);
-            }
+            self.offer_chains(&universe, best);
             self.split(&universe, best);
             if !self.too_much_gas.get() {
                 return;
@@ -71,8 +42,17 @@ impl Single<'_> {
         }
     }
 
-    /// The flow that a route runs.
-    pub(super) fn flows_of(&self, route: &Route) -> Vec<Flow> {
-        plan::flows_of(self.prepared, route)
+    /// The flow that the best route runs.
+    pub(super) fn flows_of(&self, best: Option<&Candidate>) -> Vec<Flow> {
+        best.map_or_else(Vec::new, |found| plan::flows_of(self.prepared, &found.route))
     }
+}
+
+/// The problem as if gas were dearer, by and by. Bounds on it say nothing of the problem itself, and are not noted.
+fn dearer<'p>(problem: &Problem<'p>, bound: f64) -> impl Iterator<Item = Problem<'p>> {
+    Tuning::DEARER_GAS_SHARES.into_iter().map(move |share| {
+        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+        let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
+        Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
+    })
 }

@@ -1,9 +1,10 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
-use super::{Candidate, Single};
+use super::Solver;
 use crate::bound::board::PriceBoard;
 use crate::bound::evaluate;
 use crate::bound::few::{self, Worth};
+use crate::exact::candidate::Candidate;
 use crate::plan;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
@@ -14,23 +15,23 @@ use crate::tuning::Tuning;
 
 /// What a split left: a bound, and the prices and potentials that go with it.
 pub(super) struct Split<'p> {
-    bound: f64,
-    prices: Vec<f64>,
-    potentials: Potentials,
+    pub(super) bound: f64,
+    pub(super) prices: Vec<f64>,
+    pub(super) potentials: Potentials,
     /// What the bound can be narrowed down with, and a split over more pools can start from.
-    rest: Option<Rest<'p>>,
+    pub(super) rest: Option<Rest<'p>>,
 }
 
 /// A flow search as it was left, and what it found out about bounds.
-struct Rest<'p> {
+pub(super) struct Rest<'p> {
     alive: Vec<bool>,
     start: Vec<f64>,
     newton: Newton,
-    tightest: (f64, PriceBoard),
+    pub(super) tightest: (f64, PriceBoard),
     relaxed: Option<Relaxed<'p>>,
 }
 
-impl Single<'_> {
+impl Solver<'_> {
     /// A bound for a trade that is worth less than its gas.
     pub(super) fn below_gas(&self, universe: &Problem<'_>, best: Option<&Candidate>) -> f64 {
         let mut potentials = Potentials::new(universe, 0.0);
@@ -39,7 +40,7 @@ impl Single<'_> {
         let Some(found) = best else { return potentials.bound(universe) };
         self.tighten(universe, &mut potentials, found.net);
         let mut bound = potentials.bound(universe);
-        let chain = self.flows_of(&found.route);
+        let chain = self.flows_of(best);
         let caps = &potentials.cap;
         // Prices along the chain know of the gas that every pool on the way costs; those without arbitrage, of stale pools.
         let boards = [few::chain_prices(universe, &alive, &chain), few::standing_prices(universe, &alive)];
@@ -63,88 +64,8 @@ impl Single<'_> {
         few.map_or(bound, |few| few.min(bound))
     }
 
-    /// Splits over the universe; then, if pools that were set aside would earn their gas at the prices found, looks for a
-    /// better flow with those. Gives the universe that the best flow needs, and a bound over it.
-    pub(super) fn split_and_reopen<'u>(
-        &'u self,
-        universe: Problem<'u>,
-        best: &mut Option<Candidate>,
-    ) -> (Problem<'u>, f64) {
-        let mut first = self.split(&universe, best);
-        let mut reopened = self.reopened(&universe, &first.prices, &first.potentials.cap, best.as_ref());
-        let sum: f64 = reopened.iter().map(|(earned, _)| earned).sum();
-        let small = self.prepared.pair_count() <= Tuning::LARGE_MARKET_PAIRS;
-        let whole = first.bound;
-        let promises = |gap: f64| sum > (Tuning::REOPEN_TRADE_SHARE * whole).max(Tuning::REOPEN_GAP_SHARE * gap);
-        let would_pay = |gap: f64| small && sum > gap.max(Tuning::REOPEN_SIMPLE_SHARE * whole);
-        let gap = whole - best.as_ref().map_or(0.0, |found| found.net);
-        // Those that come near to earning their gas may do so in a route of few pools: they are tried too, and say how little
-        // the bound may promise.
-        let tightest = first.rest.as_ref().map(|rest| &rest.tightest).filter(|(dual, _)| dual.is_finite());
-        let (dual, prices) = tightest.map_or((whole, &first.prices), |(dual, board)| (*dual, &board.price));
-        let near = self.near(&universe, prices, &first.potentials.cap, dual, best.as_ref());
-        let with_near = near.iter().map(|(lacking, _)| dual - lacking).fold(f64::NEG_INFINITY, f64::max).min(whole);
-        let after = self.near(&universe, &first.prices, &first.potentials.cap, whole, best.as_ref());
-        reopened.extend(near.iter().chain(&after).map(|(_, pair)| (0.0, *pair)));
-        let at_once = promises(gap) || !near.is_empty() || !after.is_empty();
-        if at_once {
-            let through = self.flow_through(&universe, &first, &reopened, best.as_ref());
-            self.offer(best, &through.flows);
-            if !self.covers(&universe, best.as_ref()) {
-                self.excluded_would_pay.set(would_pay(gap));
-                return self.covered_through(universe, &first, through, best);
-            }
-        }
-        let known = best.as_ref().map_or(0.0, |found| found.net);
-        let least = with_near.min(known + Tuning::UNCLEAR_GAP * whole);
-        let bound = self.narrowed(&universe, &mut first, best.as_ref()).max(least);
-        let gap = bound - known;
-        self.excluded_would_pay.set(would_pay(gap));
-        if at_once || !promises(gap) {
-            return (universe, bound);
-        }
-        let through = self.flow_through(&universe, &first, &reopened, best.as_ref());
-        self.offer(best, &through.flows);
-        if self.covers(&universe, best.as_ref()) {
-            return (universe, bound);
-        }
-        self.covered_through(universe, &first, through, best)
-    }
-
-    /// As [`Single::covered`] for a universe that lacks pools of a flow through few tokens, after a split over it.
-    fn covered_through<'u>(
-        &'u self,
-        universe: Problem<'u>,
-        first: &Split<'u>,
-        through: Among<'u>,
-        best: &mut Option<Candidate>,
-    ) -> (Problem<'u>, f64) {
-        let wider = self.widened(universe, best.as_ref());
-        let mut split = self.split_again(&wider, first, through, best);
-        let bound = self.narrowed(&wider, &mut split, best.as_ref());
-        (wider, bound)
-    }
-
-    /// A flow over the tokens of the best route and of excluded pools that would pay, with these open.
-    fn flow_through<'u>(
-        &self,
-        universe: &Problem<'u>,
-        first: &Split<'_>,
-        reopened: &[(f64, u32)],
-        best: Option<&Candidate>,
-    ) -> Among<'u> {
-        let mut wider = universe.clone();
-        for (_, pair) in reopened {
-            wider.closed[*pair as usize] = false;
-        }
-        let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        let ends = reopened.iter().flat_map(|(_, pair)| self.prepared.graph().ends(*pair));
-        let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]).chain(ends);
-        self.search(&wider, &first.potentials, &[], &first.prices, first.bound).among(tokens, &chain)
-    }
-
     /// A search for a flow of about such a value, from prices near its.
-    fn search<'s, 'p>(
+    pub(super) fn search<'s, 'p>(
         &self,
         problem: &'s Problem<'p>,
         potentials: &'s Potentials,
@@ -159,22 +80,39 @@ impl Single<'_> {
             start,
             scale: value.max(problem.gas_price),
             ceiling: f64::INFINITY,
-            max_pools: plan::most_pools(self.prepared, self.request),
+            max_pools: self.most_pools(),
             newton: Newton::default(),
             local: vec![u32::MAX; start.len()],
         }
     }
 
+    /// Most pools of a flow. Some may be added for inputs that a flow leaves where they are.
+    fn most_pools(&self) -> usize {
+        let spare = if self.problem.is_pair() { 0 } else { self.problem.terms.supplies.len() };
+        plan::most_pools(self.prepared, self.request).saturating_sub(spare).max(1)
+    }
+
+    /// What tokens can hold and are worth over fewer pools; for several ends what they are over all open ones, which is no less.
+    fn potentials_over(&self, universe: &Problem<'_>) -> Potentials {
+        if universe.is_pair() { Potentials::with_first_slippage(universe) } else { self.potentials.clone() }
+    }
+
+    /// The value of the whole trade, where a bound is known.
+    pub(super) fn scale(&self, bound: f64) -> f64 {
+        if self.problem.is_pair() { bound } else { self.supplied_value() }
+    }
+
     /// Looks for a better flow over the universe, and for a bound on every route over it.
     pub(super) fn split<'p>(&self, universe: &Problem<'p>, best: &mut Option<Candidate>) -> Split<'p> {
-        let mut potentials = Potentials::with_first_slippage(universe, 1.0);
-        if potentials.worth[universe.source] <= 0.0 && universe.active.is_some() {
+        let mut potentials = self.potentials_over(universe);
+        let is_pair = universe.is_pair();
+        if is_pair && potentials.worth[universe.source] <= 0.0 && universe.active.is_some() {
             let all = Problem { active: None, ..universe.clone() };
             return self.split(&all, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
-        // Where all tokens are active the potentials are a bound by themselves.
-        let first = if universe.active.is_none() { potentials.bound(universe) } else { f64::INFINITY };
+        // Where all tokens are active the potentials of a pair are a bound by themselves.
+        let first = if is_pair && universe.active.is_none() { potentials.bound(universe) } else { f64::INFINITY };
         if self.is_close(first, best) {
             self.note(universe, &potentials);
             self.tighten(universe, &mut potentials, net);
@@ -185,12 +123,16 @@ impl Single<'_> {
         let alive = reachable(universe);
         let mut start = potentials.start_prices(universe);
         let mut board = PriceBoard::new(start.len());
-        for (token, price) in start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
-            board.set(token, *price);
+        if is_pair {
+            let priced = start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0);
+            priced.for_each(|(token, price)| board.set(token, *price));
+        } else {
+            universe.terms.ends().into_iter().for_each(|end| board.set(end, start[end]));
         }
         board.fill(universe, &alive, &start);
         let mut dual = evaluate::evaluate(universe, &alive, &potentials.cap, &board, f64::INFINITY).bound;
-        if dual - net > Tuning::DISTRUST_GAP * dual.abs()
+        if is_pair
+            && dual - net > Tuning::DISTRUST_GAP * dual.abs()
             && let Some(standing) = few::standing_prices(universe, &alive)
         {
             let evaluated = evaluate::evaluate(universe, &alive, &potentials.cap, &standing, f64::INFINITY).bound;
@@ -204,8 +146,8 @@ impl Single<'_> {
         if self.is_close(bound, best) {
             return Split { bound, prices: board.price, potentials, rest: None };
         }
-        let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        if Tuning::COUNTING_GAS_UNITS * universe.gas_price > Tuning::COUNTING_GAP_SHARE * (bound - net) {
+        let chain = self.flows_of(best.as_ref());
+        if is_pair && Tuning::COUNTING_GAS_UNITS * universe.gas_price > Tuning::COUNTING_GAP_SHARE * (bound - net) {
             let worth = Worth::of_board(universe, dual, &board, &potentials.cap);
             let boards: Vec<PriceBoard> = few::chain_prices(universe, &alive, &chain).into_iter().collect();
             let few = few::bound(universe, worth, &alive, &boards, net);
@@ -214,8 +156,10 @@ impl Single<'_> {
                 return Split { bound, prices: board.price, potentials, rest: None };
             }
         }
-        self.settle_guesses(universe, &mut start);
-        let mut search = self.search(universe, &potentials, &alive, &start, bound);
+        if is_pair {
+            self.settle_guesses(universe, &mut start);
+        }
+        let mut search = self.search(universe, &potentials, &alive, &start, self.scale(bound));
         let found = search.run(&chain, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
@@ -225,7 +169,7 @@ impl Single<'_> {
 
     /// As [`Single::split`] over a universe of more pools, from where a split over fewer and a flow through few tokens ended. If at
     /// the prices of that flow the dual is close to the best route, another flow would bring next to nothing.
-    fn split_again<'p>(
+    pub(super) fn split_again<'p>(
         &self,
         universe: &Problem<'p>,
         before: &Split<'_>,
@@ -235,8 +179,8 @@ impl Single<'_> {
         let Some(Rest { start, tightest: (dual, before_board), .. }) = &before.rest else {
             return self.split(universe, best);
         };
-        let mut potentials = Potentials::with_first_slippage(universe, 1.0);
-        if !dual.is_finite() || potentials.worth[universe.source] <= 0.0 {
+        let mut potentials = self.potentials_over(universe);
+        if !dual.is_finite() || (universe.is_pair() && potentials.worth[universe.source] <= 0.0) {
             return self.split(universe, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
@@ -259,8 +203,8 @@ impl Single<'_> {
             let rest = Rest { newton: Newton::default(), tightest: (bound, board), relaxed, alive, start };
             return Split { bound, prices, potentials, rest: Some(rest) };
         }
-        let chain = best.as_ref().map_or_else(Vec::new, |found| self.flows_of(&found.route));
-        let mut search = self.search(universe, &potentials, &alive, &start, before.bound);
+        let chain = self.flows_of(best.as_ref());
+        let mut search = self.search(universe, &potentials, &alive, &start, self.scale(before.bound));
         let found = search.run_again(before_board.given(), &chain);
         let newton = search.newton;
         self.offer(best, &found.flows);
@@ -275,24 +219,26 @@ impl Single<'_> {
             return bound;
         };
         if let Some(relaxed) = relaxed.take() {
-            let search = self.search(universe, &split.potentials, alive, start, bound);
+            let search = self.search(universe, &split.potentials, alive, start, self.scale(bound));
             let mut search = FlowSearch { max_pools: 0, newton: std::mem::take(newton), ..search };
             bound = search.branch(relaxed, known, bound);
         }
-        let unclear = bound - known > Tuning::UNCLEAR_GAP * bound.abs()
+        let is_pair = universe.is_pair();
+        let unclear = is_pair
+            && bound - known > Tuning::UNCLEAR_GAP * bound.abs()
             && Tuning::COUNTING_GAS_UNITS * universe.gas_price > bound - known;
         if unclear && dual.is_finite() {
-            let chain = best.map_or_else(Vec::new, |found| self.flows_of(&found.route));
+            let chain = self.flows_of(best);
             let worth = Worth::of_board(universe, *dual, board, &split.potentials.cap);
             let boards = [Some(board.clone()), few::chain_prices(universe, alive, &chain)];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
             let few = few::bound(universe, worth, alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        if universe.active.is_some() && bound - known > Tuning::LOOSE_GAP * bound.abs() {
+        if is_pair && universe.active.is_some() && bound - known > Tuning::LOOSE_GAP * bound.abs() {
             // Potentials through all tokens are a bound by themselves, if a slow one.
             let all = Problem { active: None, ..universe.clone() };
-            let mut through_all = Potentials::with_first_slippage(&all, 1.0);
+            let mut through_all = Potentials::with_first_slippage(&all);
             self.tighten(&all, &mut through_all, known);
             if through_all.bound(&all) < bound {
                 bound = through_all.bound(&all);

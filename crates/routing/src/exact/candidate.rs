@@ -1,17 +1,13 @@
-//! From planned flows to an exact route whose outputs have the shares asked for.
+//! From planned flows to an exact route, whose outputs have the shares asked for where there are several.
 
-use crate::exact::mend::shift;
-use crate::exact::shares::{self, Steer};
-use crate::exact::valuation;
+use super::mend::shift;
+use super::shares::{self, Steer};
+use super::valuation;
 use crate::plan::{self, PlanError};
 use crate::prepare::node;
 use crate::problem::{Flow, Problem};
-use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Route};
-
-use crate::problem::reach::reference;
 use crate::tuning::Tuning;
-
-pub(crate) use crate::plan::flows_of;
+use crate::{Request, Route};
 
 /// An exact route. Values are in the problem's unit of value.
 #[derive(Clone, Debug)]
@@ -47,32 +43,21 @@ pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -
     flows
 }
 
-/// Keeps the best exact route of a plan if it is better than what there is; whether it would have used more gas than a transaction
-/// may. Without `kept`, outputs keep their shares of what the flows bring in all.
-pub(crate) fn offer(
-    prepared: &Prepared,
-    request: &Request,
+/// The best exact route of a plan; `None` where it does not run. Without `kept`, outputs keep their shares of what the flows bring in
+/// all.
+pub(crate) fn best_run(
     problem: &Problem<'_>,
+    request: &Request,
     flows: &[Flow],
     kept: Option<&[(u32, f64)]>,
-    best: &mut Option<Candidate>,
-) -> bool {
-    if flows.is_empty() {
-        return false;
+) -> Option<Candidate> {
+    if flows.is_empty() || leaves_out(problem, flows) {
+        return None;
     }
-    let kept = kept.map_or_else(|| balanced(problem, flows), <[(u32, f64)]>::to_vec);
-    if leaves_out(problem, flows) {
-        return false;
-    }
-    let mut run = Run { prepared, request, problem, flows: flows.to_vec(), kept };
-    let Some(found) = run.best() else { return false };
-    if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
-        return true;
-    }
-    if best.as_ref().is_none_or(|known| found.net > known.net) {
-        *best = Some(found);
-    }
-    false
+    let several = problem.terms.weights.len() > 1;
+    let balanced = || if several { balanced(problem, flows) } else { Vec::new() };
+    let kept = kept.map_or_else(balanced, <[(u32, f64)]>::to_vec);
+    Run { request, problem, flows: flows.to_vec(), kept }.best()
 }
 
 /// Whether a flow leaves an input, or what it makes on its way, where it is, though that is no output.
@@ -94,12 +79,11 @@ fn balanced(problem: &Problem<'_>, flows: &[Flow]) -> Vec<(u32, f64)> {
         let taken: f64 = flows.iter().filter(|flow| flow.from == token).map(|flow| flow.amount_in).sum();
         supplied + paid - taken
     };
-    let value: f64 = terms.weights.iter().map(|(token, _)| balance(*token) * reference(problem, *token)).sum();
+    let value: f64 = terms.weights.iter().map(|(token, _)| balance(*token) * problem.reference(*token)).sum();
     terms.weights.iter().map(|(token, weight)| (*token, (weight * value).max(0.0))).collect()
 }
 
 struct Run<'a, 'p> {
-    prepared: &'a Prepared,
     request: &'a Request,
     problem: &'a Problem<'p>,
     flows: Vec<Flow>,
@@ -108,13 +92,13 @@ struct Run<'a, 'p> {
 
 impl Run<'_, '_> {
     /// Runs the plan, moves flow towards the outputs that got too little, and runs it again.
-    fn best(&mut self) -> Option<Candidate> {
+    fn best(mut self) -> Option<Candidate> {
         let mut best: Option<Candidate> = None;
         let outputs: Vec<u32> = self.problem.terms.weights.iter().map(|(token, _)| *token).collect();
         let mut steer = Steer::new(outputs.len());
         let mut without_gain = 0;
         for _ in 0..Tuning::EXACT_RUNS {
-            match plan::replay(self.prepared, self.request, &self.flows, &self.kept) {
+            match plan::replay(self.problem.prepared, self.request, &self.flows, &self.kept) {
                 Ok(route) => {
                     let (found, shares) = self.value(route)?;
                     if best.as_ref().is_none_or(|known| found.net > known.net) {
@@ -138,7 +122,7 @@ impl Run<'_, '_> {
                 Err(_) => break,
             }
         }
-        best.filter(|found| found.route.steps.len() <= usize::from(self.request.max_steps))
+        best
     }
 
     /// A route's values, and of each node asked for the share of the value that it got, with the share that it should have.
@@ -147,15 +131,18 @@ impl Run<'_, '_> {
         let got = |token: u32| {
             let paid = self.request.outputs.iter().zip(&route.amounts_out);
             let here = paid.filter(|((output, _), _)| node(*output) == token as usize);
-            here.map(|(_, amount)| f64::from(*amount)).sum::<f64>() * reference(self.problem, token)
+            here.map(|(_, amount)| f64::from(*amount)).sum::<f64>() * self.problem.reference(token)
         };
         let values: Vec<(f64, f64)> = terms
             .weights
             .iter()
-            .map(|(token, weight)| (got(*token), weight * reference(self.problem, *token)))
+            .map(|(token, weight)| (got(*token), weight * self.problem.reference(*token)))
             .collect();
         let gross: f64 = values.iter().map(|(value, _)| value).sum();
-        let basket = values.iter().map(|(value, share)| value / share).fold(f64::INFINITY, f64::min);
+        // A lone output is all of the basket.
+        let shared =
+            |values: &[(f64, f64)]| values.iter().map(|(value, share)| value / share).fold(f64::INFINITY, f64::min);
+        let basket = if values.len() == 1 { gross } else { shared(&values) };
         let priced = self.problem.gas_price > 0.0;
         let gas = if priced { valuation::gas_value_wei(self.request, &route) } else { 0.0 };
         let shares = values.iter().map(|(value, share)| (value / gross, *share)).collect();
