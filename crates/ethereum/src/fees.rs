@@ -1,17 +1,8 @@
 //! Gas prices: the next block's base fee and what others tip.
 
 use braid_primitives::{Block, GasTier};
-use serde_json::{Value, json};
 
 use crate::node::FeeHistory;
-
-pub(crate) const METHOD: &str = "eth_feeHistory";
-
-/// How many blocks of tips are looked at.
-pub const HISTORY_BLOCKS: u64 = 20;
-
-/// The percentile of a block's tips, weighted by gas, that each tier pays, cheapest tier first.
-pub const PERCENTILES: [u8; 4] = [10, 30, 60, 90];
 
 /// The least tip of each tier in wei per gas, cheapest first: what is paid when blocks are empty or give no tips.
 pub const FLOORS_WEI: [u64; 4] = [10_000_000, 50_000_000, 100_000_000, 500_000_000];
@@ -55,11 +46,6 @@ impl FeeData {
     pub fn priority_fee_wei(&self, tier: GasTier) -> u64 {
         self.priority_fee_per_gas_wei[tier as usize]
     }
-}
-
-/// The method and parameters that ask for the history up to a block.
-pub(crate) fn request(block_number: u64) -> (&'static str, Value) {
-    (METHOD, json!([crate::node::hex(HISTORY_BLOCKS), crate::node::hex(block_number), PERCENTILES]))
 }
 
 fn median(history: &FeeHistory, tier: usize) -> Option<u64> {

@@ -30,11 +30,11 @@ mod sync;
 pub use apply::{BlockChange, apply_logs};
 pub use catalog::Catalog;
 pub use error::{FollowError, NodeError};
-pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData, HISTORY_BLOCKS, PERCENTILES};
+pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData};
 pub use follower::{DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
 pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
-    AccountState, BlockLogs, Endpoint, FeeHistory, LogFilter, MULTICALL3, Node, NodeConfig, NodeFault, NodeReport,
-    PlacedLog, Traffic,
+    AccountState, BlockLogs, Endpoint, FeeHistory, HISTORY_BLOCKS, LogFilter, MULTICALL3, Node, NodeConfig, NodeFault,
+    NodeReport, PERCENTILES, PlacedLog, Traffic,
 };
 pub use rules::PoolRules;

@@ -20,11 +20,11 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    NodeConfig,
     client::{Connection, Request},
+    config::NodeConfig,
     endpoint::Endpoint,
     health::{Class, Health, NodeFault},
-    parse,
+    wire::parse,
 };
 use crate::NodeError;
 

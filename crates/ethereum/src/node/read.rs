@@ -6,7 +6,14 @@ use braid_protocols::{Call, lens, storage};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::{Class, Member, Node, Request, at, multicall, parse};
+use super::{
+    client::Request,
+    connect::Node,
+    fleet::Member,
+    health::Class,
+    multicall,
+    wire::{at, parse},
+};
 use crate::NodeError;
 
 const METHOD: &str = "eth_call";

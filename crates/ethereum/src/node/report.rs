@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Class, Node, NodeFault};
+use super::{
+    connect::Node,
+    fleet::Member,
+    health::{Class, NodeFault},
+};
 
 /// One node as it does at present.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +37,7 @@ impl Node {
     /// The nodes in the order in which they were named.
     pub fn report(&self) -> Vec<NodeReport> {
         let leader = self.inner.fleet.leader().map(std::ptr::from_ref);
-        let report = |member: &super::Member| {
+        let report = |member: &Member| {
             let health = member.health();
             NodeReport {
                 name: member.name.clone(),

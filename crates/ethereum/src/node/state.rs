@@ -3,7 +3,12 @@
 use braid_primitives::{Address, B256, Bytes, U256};
 use serde_json::json;
 
-use super::{Class, Node, Request, at, parse};
+use super::{
+    client::Request,
+    connect::Node,
+    health::Class,
+    wire::{at, parse},
+};
 use crate::NodeError;
 
 /// An account as a block left it.
@@ -18,6 +23,22 @@ pub struct AccountState {
 }
 
 impl Node {
+    /// An account's ether in wei, at a block.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn native_balance(&self, block_hash: B256, account: Address) -> Result<U256, NodeError> {
+        self.get("eth_getBalance", json!([account, at(block_hash)])).await
+    }
+
+    /// An account's code at a block; empty for an account without code.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn code(&self, block_hash: B256, account: Address) -> Result<Bytes, NodeError> {
+        self.get("eth_getCode", json!([account, at(block_hash)])).await
+    }
+
     /// An account at a block, in one message.
     ///
     /// # Errors

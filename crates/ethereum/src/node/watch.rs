@@ -8,7 +8,13 @@ use braid_primitives::{B256, Block};
 use futures::future::join_all;
 use serde_json::{json, value::RawValue};
 
-use super::{Class, Header, LogFilter, Member, Node, PlacedLog, client::Request, hex, parse};
+use super::{
+    client::Request,
+    connect::{Node, lock},
+    fleet::Member,
+    health::Class,
+    wire::{Header, LogFilter, PlacedLog, hex, parse},
+};
 use crate::NodeError;
 
 /// Blocks below the lowest head at which nodes are compared: the newest ones may still be replaced.
@@ -75,7 +81,7 @@ impl Node {
 
     /// A log that one node has, and that fits the block's bloom, is one that the others must have.
     async fn compare_logs(&self, agreeing: &[(&Member, Block)]) {
-        let Some(filter) = super::lock(&self.inner.filter).clone() else { return };
+        let Some(filter) = lock(&self.inner.filter).clone() else { return };
         let filter = &filter;
         let lists = join_all(agreeing.iter().map(|(member, block)| self.list_of(member, block, filter))).await;
         let all: BTreeMap<u64, &PlacedLog> = lists.iter().flatten().flatten().map(|log| (log.index, log)).collect();

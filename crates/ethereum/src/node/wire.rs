@@ -1,11 +1,12 @@
-//! The parts of a node's JSON that we read. Everything else in an answer is ignored.
+//! The parts of a node's JSON that we write and read. Everything else in an answer is ignored.
 
 use alloy::{
     primitives::{Bloom, U64},
     rpc::types::Log as RpcLog,
 };
 use braid_primitives::{Address, B256, Block};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json, value::RawValue};
 
 use crate::NodeError;
 
@@ -70,18 +71,6 @@ pub(crate) fn place_logs(method: &'static str, logs: Vec<RpcLog>) -> Result<Vec<
     Ok(placed)
 }
 
-/// `eth_feeHistory`, as far as tiers need it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FeeHistory {
-    /// Share of the gas limit used, per block, oldest first.
-    #[serde(default)]
-    pub gas_used_ratio: Vec<f64>,
-    /// Priority fees in wei per gas, per block, at the percentiles asked for; missing on some nodes for empty blocks.
-    #[serde(default)]
-    pub reward: Option<Vec<Vec<alloy::primitives::U128>>>,
-}
-
 /// Which logs to ask for: any of these emitters (none means all) and any of these first topics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
@@ -92,26 +81,36 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
-    pub(crate) fn at(&self, block_hash: B256) -> serde_json::Value {
-        self.params(serde_json::json!({ "blockHash": block_hash }))
+    pub(crate) fn at(&self, block_hash: B256) -> Value {
+        self.params(json!({ "blockHash": block_hash }))
     }
 
-    pub(crate) fn between(&self, from_block: u64, to_block: u64) -> serde_json::Value {
-        self.params(serde_json::json!({ "fromBlock": hex(from_block), "toBlock": hex(to_block) }))
+    pub(crate) fn between(&self, from_block: u64, to_block: u64) -> Value {
+        self.params(json!({ "fromBlock": hex(from_block), "toBlock": hex(to_block) }))
     }
 
-    fn params(&self, mut filter: serde_json::Value) -> serde_json::Value {
-        filter["topics"] = serde_json::json!([self.topics]);
+    fn params(&self, mut filter: Value) -> Value {
+        filter["topics"] = json!([self.topics]);
         if !self.emitters.is_empty() {
-            filter["address"] = serde_json::json!(self.emitters);
+            filter["address"] = json!(self.emitters);
         }
-        serde_json::json!([filter])
+        json!([filter])
     }
 }
 
 /// A quantity as JSON-RPC writes it.
-pub(crate) fn hex(quantity: u64) -> String {
+pub(super) fn hex(quantity: u64) -> String {
     format!("0x{quantity:x}")
+}
+
+/// A block by hash, as EIP-1898 writes it.
+pub(super) fn at(block_hash: B256) -> Value {
+    json!({ "blockHash": block_hash })
+}
+
+/// Reads the result of a request.
+pub(super) fn parse<T: DeserializeOwned>(method: &'static str, raw: &RawValue) -> Result<T, NodeError> {
+    serde_json::from_str(raw.get()).map_err(|error| NodeError::Malformed { method, why: error.to_string() })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use braid_market::Market;
 use braid_primitives::{Block, PoolKey};
 use braid_protocols::Pool;
 
-use super::{POOLS_BETWEEN_BLOCKS, Synchronizer};
+use super::synchronizer::{POOLS_BETWEEN_BLOCKS, Synchronizer};
 use crate::{BlockLogs, FeeData, FollowError, apply_logs, state::Base};
 
 /// How many blocks' logs are asked for in one message when catching up.

@@ -1,17 +1,19 @@
 //! The first market, and the market after a history that was replaced deeper than we keep markets.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{B256, Block, Bytes, PoolKey};
 use braid_protocols::Call;
-use tokio::{sync::mpsc, task::JoinHandle};
 
-use super::Synchronizer;
+use super::{
+    background::{Background, Found},
+    synchronizer::Synchronizer,
+};
 use crate::{
-    DiscoveryProgress, FeeData, FollowError, Phase,
+    FeeData, FollowError, Phase,
     range::FIRST_BLOCKS,
-    scan::{Part, Scan},
+    scan::Scan,
     spans::{Segment, Spans},
 };
 
@@ -23,27 +25,6 @@ const ANCHORS_PER_MESSAGE: usize = 64;
 
 /// Selector of `decimals()`.
 const DECIMALS: [u8; 4] = [0x31, 0x3c, 0xe5, 0x67];
-
-/// Pause of a background scan after a failure.
-const SCAN_PAUSE: Duration = Duration::from_secs(2);
-
-/// Part of a background scan's yield.
-pub(crate) struct Found {
-    part: Part,
-    progress: DiscoveryProgress,
-}
-
-/// A scan for pools that goes on while the market is already served.
-pub(crate) struct Background {
-    found: mpsc::Receiver<Found>,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
 
 impl Synchronizer {
     /// The first market, at a head.
@@ -70,7 +51,7 @@ impl Synchronizer {
                     self.known.insert(pool, 0);
                 }
             }
-            self.background = Some(self.spawn_scan());
+            self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
         }
         let older = ANCHOR_DEPTHS.into_iter().rev().filter_map(|depth| head.number.checked_sub(depth));
         for block in self.node.blocks_at(older).await? {
@@ -139,33 +120,10 @@ impl Synchronizer {
         Ok(None)
     }
 
-    pub(super) fn spawn_scan(&self) -> Background {
-        let (sender, found) = mpsc::channel(4);
-        let mut scan = Scan::new(self.node.clone(), self.spans.segments(), FIRST_BLOCKS);
-        let task = tokio::spawn(async move {
-            loop {
-                match scan.next().await {
-                    Ok(Some(part)) => {
-                        let found = Found { part, progress: scan.progress() };
-                        if sender.send(found).await.is_err() {
-                            return;
-                        }
-                    }
-                    Ok(None) => return,
-                    Err(error) => {
-                        tracing::warn!(%error, "the scan for pools pauses");
-                        tokio::time::sleep(SCAN_PAUSE).await;
-                    }
-                }
-            }
-        });
-        Background { found, task }
-    }
-
     /// The next part of the background scan; waits for ever when there is none under way.
     pub(crate) async fn found(&mut self) -> Option<Found> {
         match &mut self.background {
-            Some(background) => background.found.recv().await,
+            Some(background) => background.next().await,
             None => std::future::pending().await,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use braid_primitives::{Address, B256, Bytes, PoolKey, U256};
 use braid_protocols::{Call, DecodeError, Discovered, PoolList, Product};
 
-use super::Synchronizer;
+use super::synchronizer::Synchronizer;
 use crate::{FollowError, lists::MOST_ENTRIES};
 
 /// Most new entries of one list that are read at a time.

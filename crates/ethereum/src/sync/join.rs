@@ -6,7 +6,7 @@ use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, PoolKey, TokenId};
 use braid_protocols::{DecodeError, Discovered, Pool};
 
-use super::{Synchronizer, grow::address};
+use super::{grow::address, synchronizer::Synchronizer};
 use crate::{
     FollowError,
     metadata::read_tokens,

@@ -5,7 +5,7 @@ use braid_primitives::PoolKey;
 use braid_protocols::{Discovered, Pool, Product};
 use braid_store::market::KnownPool;
 
-use super::Synchronizer;
+use super::synchronizer::Synchronizer;
 
 /// Most vaults in a market that were found: each is read at every block.
 const MOST_FOUND: usize = 256;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use braid_market::Market;
 use braid_primitives::{B256, Block, PoolKey};
 
-use super::Synchronizer;
+use super::{advance::polled, synchronizer::Synchronizer};
 use crate::{FollowError, Phase, apply::Listeners, range::FIRST_BLOCKS, scan::Scan, spans::Segment};
 
 /// Blocks per range when many were missed: every event of every pool is asked for, and there are many in a block.
@@ -116,7 +116,7 @@ impl Synchronizer {
         let everything = blocks > LEAP_MOST_BLOCKS;
         let (filter, first_blocks) =
             if everything { (self.catalog.announcements(), FIRST_BLOCKS) } else { (self.catalog.block(), LEAP_BLOCKS) };
-        touched.extend(super::advance::polled(base));
+        touched.extend(polled(base));
         let listeners = Listeners::of(base);
         let segment = Segment { from: from.saturating_add(1), to: head.number, filter: filter.clone() };
         let mut scan = Scan::new(self.node.clone(), vec![segment], first_blocks);

@@ -3,22 +3,12 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::Market;
-use braid_primitives::{B256, PoolKey};
+use braid_primitives::PoolKey;
 use braid_protocols::{Discovered, Pool, Product};
-use braid_store::{
-    MarketStore,
-    market::{JournalEntry, Saved},
-};
+use braid_store::{MarketStore, market::Saved};
 
-use super::Synchronizer;
+use super::{background::Background, journal::Journal, synchronizer::Synchronizer};
 use crate::{lists::Lists, rules::denied, spans::Spans};
-
-/// The last blocks of an earlier run: which pools each of them changed.
-pub(super) struct Journal {
-    /// The newest of them, which our history began with.
-    tip: B256,
-    entries: Vec<JournalEntry>,
-}
 
 impl Synchronizer {
     /// From here on everything is kept in a store; what it holds already is taken up. Nothing of it is published before the
@@ -68,7 +58,7 @@ impl Synchronizer {
         self.journal = Some(Journal { tip: block.hash, entries: saved.journal });
         self.unpublished = true;
         if self.spans.blocks_left() > 0 {
-            self.background = Some(self.spawn_scan());
+            self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
         }
     }
 
