@@ -16,11 +16,11 @@ setup: tools $(NPM) ## Installs the pinned npm packages: real contracts, compile
 
 demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT move them); Ctrl-C ends both
 	@echo "Building (several minutes the first time, seconds afterwards)."
-	@cargo build --workspace --bins
+	@cargo build --bins -p braid -p braid-devnet
 	@exec $(DEVNET) demo --end-with-parent
 
 demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT, SWAP_PROTOCOL)
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --bins -p braid -p braid-devnet
 	@exec $(DEVNET) swap
 
 test: test-contracts test-rust test-api ## Runs every test: contracts, unit, property, end to end, clients, generated requests
@@ -39,7 +39,7 @@ test-rust: tools $(NPM)
 	cargo test --workspace
 
 test-api: tools $(NPM) $(CLIENTS_NPM) ## Runs the example clients and 5,000 generated requests (CASES, SEED) against a demo
-	cargo build --workspace --bins
+	cargo build --bins -p braid -p braid-devnet
 	scripts/test-api.sh
 
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
@@ -47,11 +47,11 @@ contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from i
 
 bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (plots in TARGET/bench), quotes per second over HTTP, simulations, applying a block, restarting
 	cargo bench -p braid-protocols --bench quote --bench curve --bench vaults
-	cargo run --release -p braid -- bench --plots $(TARGET)/bench
-	cargo run --release -p braid -- bench-http
+	cargo run --release -p braid-lab -- bench --plots $(TARGET)/bench
+	cargo run --release -p braid-lab -- bench-http
 	cargo bench -p braid-server --bench simulation
 	cargo run --release -p braid-ethereum --example apply_block
-	cargo run --release -p braid -- bench-restart
+	cargo run --release -p braid-lab -- bench-restart
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh

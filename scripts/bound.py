@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Works certificates out again, without Braid.
 
-    braid bench --market MARKET.json --requests REQUESTS.json --witness WITNESS.jsonl
+    braid-lab bench --market MARKET.json --requests REQUESTS.json --witness WITNESS.jsonl
     scripts/bound.py MARKET.json WITNESS.jsonl
 
 For each line of the witness (one solved request) this evaluates, at the dual prices that it names,

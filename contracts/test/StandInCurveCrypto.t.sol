@@ -89,7 +89,7 @@ contract StandInCurveCryptoTest is Vectors {
 
     /// Swaps on the published contract, recorded on a local chain: what was paid and what was left behind.
     function test_pools_of_two_are_left_as_their_contract_leaves_them() public {
-        _openFile("../crates/protocols/tests/vectors/curve_after.json");
+        _openFile("../crates/lab/tests/vectors/curve_after.json");
         // the factory's; the rows after which it collects its administrator's fees are not among them
         for (uint256 entry = 9; entry < 20; ++entry) {
             vm.warp(_stamp(entry));

@@ -86,7 +86,7 @@ contract StandInCurveCryptoNGTest is Vectors {
 
     /// What swaps leave behind, recorded with the published maths contract on a local chain.
     function test_next_pools_of_three_are_left_as_their_contract_leaves_them() public {
-        _openFile("../crates/protocols/tests/vectors/curve_after.json");
+        _openFile("../crates/lab/tests/vectors/curve_after.json");
         for (uint256 entry = 31; entry < 42; ++entry) {
             vm.warp(_stamp(entry));
             NextOfThree pool = _recorded(entry);

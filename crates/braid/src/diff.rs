@@ -9,7 +9,7 @@ use braid_protocols::Pool;
 use eyre::Result;
 use serde_json::{Value, json};
 
-use crate::{offline, out};
+use crate::out;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: braid market diff yesterday.market today.market")]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let (old, new) = (offline::read(&args.old)?, offline::read(&args.new)?);
+    let (old, new) = (Market::load(&args.old)?, Market::load(&args.new)?);
     for (sign, market) in [("-", &old), ("+", &new)] {
         let block = market.block();
         out::line(format_args!("{sign} block {} {}, {} pools", block.number, block.hash, market.pools().len()))?;

@@ -1,14 +1,11 @@
-//! The one binary: `braid serve`, `braid sync`, `braid quote`, `braid keys`, `braid proxy`, `braid market`,
-//! `braid vectors`, `braid bench`.
+//! The service's binary: `braid serve`, `braid sync`, `braid quote`, `braid keys`, `braid proxy`, `braid market`.
 
-mod bench;
-mod bench_http;
-mod bench_restart;
 mod config_file;
 mod data;
 mod diff;
 mod keys;
 mod logging;
+mod moved;
 mod nodes;
 mod offline;
 mod out;
@@ -18,8 +15,8 @@ mod rules;
 mod serve;
 mod sync;
 mod units;
-mod vectors;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -52,16 +49,8 @@ enum Command {
     /// Look at and keep markets.
     #[command(subcommand)]
     Market(MarketCommand),
-    /// Recompute recorded swaps of real pools, to the wei, and say where the numbers differ.
-    Vectors(vectors::Args),
     /// Print the OpenAPI document of the service.
     Openapi,
-    /// Measure how good routes are and what they cost to find.
-    Bench(bench::BenchArgs),
-    /// Measure quotes per second over HTTP on a market file.
-    BenchHttp(bench_http::Args),
-    /// Measure what keeping a market on disk costs, and how fast it is back after a crash.
-    BenchRestart(bench_restart::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -70,14 +59,8 @@ enum MarketCommand {
     Show(offline::ShowArgs),
     /// Write the market of a node, or of a data directory, to a file.
     Save(offline::SaveArgs),
-    /// Write a market file as JSON, in the form of recorded markets.
-    Export(offline::ExportArgs),
-    /// Check a market file or a recorded market in JSON, and write it as a market file of this version.
-    Load(offline::LoadArgs),
     /// Say in which pools, and in which words of them, two market files differ.
     Diff(diff::Args),
-    /// Make up a market like mainnet's in shape and write it to a file.
-    Generate(bench::GenerateArgs),
 }
 
 /// The command line, over the environment, over the configuration file, over the defaults.
@@ -90,23 +73,20 @@ fn parsed() -> Cli {
 }
 
 fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(outcome) = moved::run(&args) {
+        return outcome.unwrap_or_else(complain);
+    }
     let outcome = match parsed().command {
         Command::Serve(args) => serve::run(&args),
         Command::Sync(args) => sync::run(&args),
         Command::Quote(args) => offline::quote(&args),
         Command::Keys(args) => keys::run(&args),
-        Command::Vectors(args) => return vectors::run(&args).unwrap_or_else(complain),
         Command::Proxy(args) => proxy::run(&args),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
-        Command::Market(MarketCommand::Export(args)) => offline::export(&args),
-        Command::Market(MarketCommand::Load(args)) => offline::load(&args),
         Command::Market(MarketCommand::Diff(args)) => diff::run(&args),
         Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
-        Command::Market(MarketCommand::Generate(args)) => bench::generate(&args),
-        Command::Bench(args) => bench::bench(&args),
-        Command::BenchHttp(args) => bench_http::run(&args),
-        Command::BenchRestart(args) => bench_restart::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

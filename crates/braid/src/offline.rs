@@ -8,7 +8,7 @@ use braid_market::Market;
 use braid_primitives::{PoolId, Token, TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::{PoolFilter, Prepared, Request, Solution, solve};
-use eyre::{Result, WrapErr as _, eyre};
+use eyre::{Result, eyre};
 
 use crate::out;
 use crate::units::{format_units, parse_units};
@@ -48,7 +48,7 @@ struct Source {
   braid market show now.market
   braid market show --data /var/lib/braid    (what a stopped server had, with the pools that its self-audit set aside)")]
 pub(crate) struct ShowArgs {
-    /// Market file: one that Braid wrote, or a recorded one in JSON
+    /// Market file
     #[arg(value_name = "FILE", required_unless_present = "data", conflicts_with = "data")]
     file: Option<PathBuf>,
     /// The data directory to look at, whose server is stopped
@@ -72,39 +72,6 @@ pub(crate) struct SaveArgs {
     file: PathBuf,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Pools of kinds that the form has no room for are left out, with a word.")]
-pub(crate) struct ExportArgs {
-    /// Market file: one that Braid wrote
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// The JSON file to write
-    #[arg(value_name = "JSON")]
-    json: PathBuf,
-}
-
-/// `braid market export`.
-pub(crate) fn export(args: &ExportArgs) -> Result<()> {
-    let exported = braid_market::export_json(&read(&args.file)?);
-    for (product, count) in &exported.left_out {
-        eprintln!("left out: {count} × {product}");
-    }
-    let context = || format!("cannot write {}", args.json.display());
-    let file = std::fs::File::create(&args.json).wrap_err_with(context)?;
-    serde_json::to_writer(std::io::BufWriter::new(file), &exported.document).wrap_err_with(context)
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: braid market load recorded.json recorded.market")]
-pub(crate) struct LoadArgs {
-    /// Market file: one that Braid wrote, or a recorded one in JSON
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// The market file to write
-    #[arg(value_name = "OUT")]
-    out: PathBuf,
-}
-
 /// `braid market save`.
 pub(crate) fn save(args: &SaveArgs) -> Result<()> {
     let market = match (&args.data, &args.rpc_url) {
@@ -112,30 +79,17 @@ pub(crate) fn save(args: &SaveArgs) -> Result<()> {
         (None, Some(url)) => follow_once(url)?,
         (None, None) => return Err(eyre!("name a market: --rpc-url URL or --data DIR")),
     };
-    write(&market, &args.file)
-}
-
-/// `braid market load`.
-pub(crate) fn load(args: &LoadArgs) -> Result<()> {
-    write(&read(&args.file)?, &args.out)
-}
-
-/// Writes a market in canonical form, so that the same pools in the same states are the same bytes.
-fn write(market: &Market, file: &Path) -> Result<()> {
+    // In canonical form, so that the same pools in the same states are the same bytes.
     let market = market.canonical();
-    market.save(file)?;
-    out::line(format_args!(
-        "{} pools at block {} are in {}",
-        market.pools().len(),
-        market.block().number,
-        file.display()
-    ))
+    market.save(&args.file)?;
+    let (pools, block) = (market.pools().len(), market.block().number);
+    out::line(format_args!("{pools} pools at block {block} are in {}", args.file.display()))
 }
 
 /// `braid quote`.
 pub(crate) fn quote(args: &QuoteArgs) -> Result<()> {
     let market = Arc::new(match (&args.source.market, &args.source.rpc_url) {
-        (Some(file), _) => read(file)?,
+        (Some(file), _) => Market::load(file)?,
         (None, Some(url)) => follow_once(url)?,
         (None, None) => return Err(eyre!("name a market: --rpc-url URL or --market FILE")),
     });
@@ -180,7 +134,7 @@ fn proven(market: &Market) -> PoolFilter {
 /// `braid market show`.
 pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     let market = match (&args.file, &args.data) {
-        (Some(file), _) => read(file)?,
+        (Some(file), _) => Market::load(file)?,
         (None, Some(dir)) => crate::data::stored_market(dir)?,
         (None, None) => return Err(eyre!("name a market: FILE or --data DIR")),
     };
@@ -212,14 +166,6 @@ fn show_quarantine(dir: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(crate) fn read(file: &Path) -> Result<Market> {
-    let imported = braid_market::open(file)?;
-    for (kind, count) in &imported.skipped {
-        eprintln!("left out: {count} × {kind}");
-    }
-    Ok(imported.market)
 }
 
 fn follow_once(url: &str) -> Result<Market> {

@@ -10,6 +10,6 @@ pub mod file;
 pub mod market;
 pub mod tokens;
 
-pub use file::{Exported, FileError, Imported, Update, export_json, import_json, open};
+pub use file::FileError;
 pub use market::{Changes, Market, MarketError};
 pub use tokens::Tokens;

@@ -23,7 +23,6 @@ pub mod pool;
 mod product;
 pub mod protocol;
 mod reading;
-pub mod recorded;
 pub mod registry;
 mod route_state;
 pub mod step;
@@ -32,7 +31,6 @@ pub mod sushiswap;
 pub mod uniswap_v2;
 pub mod uniswap_v3;
 pub mod vault;
-pub mod vectors;
 mod warm;
 pub mod wrapped_ether;
 

@@ -2,13 +2,11 @@
 
 use alloy_primitives::{Address, B256, Log};
 use braid_primitives::ExecutionBlock;
-use serde_json::{Map, Value};
 
 use crate::{
     Call, DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Prediction, Product, Protocol, Source,
     StateReader,
     continuous::PairCurve,
-    recorded::{Reason, TokensOf},
     registry::{StateOf, with_record},
 };
 
@@ -171,53 +169,5 @@ impl Product {
     /// As [`Protocol::holds`].
     pub fn holds(self, state: &PoolState, coin: u8) -> Option<f64> {
         with_record!(self, record => record.holds(own(record, state)?, coin))
-    }
-
-    /// Returns the product that reads a recorded pool of a kind: of several the one that `dex` names, else the first.
-    pub fn of_recorded(kind: &str, dex: &str) -> Option<Self> {
-        let reads = |product: &Self| with_record!(*product, record => record.recorded_kinds().contains(&kind));
-        let mut able = Self::ALL.iter().copied().filter(reads);
-        let first = able.next()?;
-        Some(std::iter::once(first).chain(able).find(|product| product.id() == dex).unwrap_or(first))
-    }
-
-    /// As [`Protocol::MOST_COINS`].
-    pub fn most_coins(self) -> usize {
-        fn most<P: Protocol>(_: &P) -> usize {
-            P::MOST_COINS
-        }
-        with_record!(self, record => most(record))
-    }
-
-    /// As [`Protocol::import`].
-    ///
-    /// # Errors
-    /// As [`Protocol::import`].
-    pub fn import(self, entry: &Value, tokens: TokensOf<'_>) -> Result<PoolState, Reason> {
-        with_record!(self, record => record.import(entry, tokens).map(PoolState::from))
-    }
-
-    /// As [`Protocol::import_coins`].
-    ///
-    /// # Errors
-    /// As [`Protocol::import_coins`].
-    pub fn import_coins(self, entry: &Value) -> Result<Vec<&Value>, Reason> {
-        with_record!(self, record => record.import_coins(entry))
-    }
-
-    /// As [`Protocol::import_update`].
-    ///
-    /// # Errors
-    /// As [`Protocol::import_update`].
-    pub fn import_update(self, state: &mut PoolState, entry: &Value) -> Result<(), Reason> {
-        with_record!(self, record => match own_mut(record, state) {
-            Some(state) => record.import_update(state, entry),
-            None => Err("a state of another product".into()),
-        })
-    }
-
-    /// As [`Protocol::export`].
-    pub fn export(self, state: &PoolState) -> Option<Map<String, Value>> {
-        with_record!(self, record => record.export(own(record, state)?))
     }
 }

@@ -3,12 +3,10 @@
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 use braid_primitives::{ExecutionBlock, PoolKey};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::{
     DecodeError, PoolState, Product, RouteState, StepCode, Swap, SwapError,
     continuous::PairCurve,
-    recorded::{Reason, TokensOf},
     registry::{ChangeOf, StateOf},
     vault::{Lender, Trades, Vault},
 };
@@ -160,9 +158,6 @@ pub trait Protocol: Sync {
     type State: StateOf;
     /// What a swap changes; `()` where nothing changes.
     type After: ChangeOf;
-
-    /// The most coins that a pool has.
-    const MOST_COINS: usize = 2;
 
     /// Returns which product this is.
     fn product(&self) -> Product;
@@ -434,44 +429,6 @@ pub trait Protocol: Sync {
     /// Returns the vaults that a step goes by, each that lends with others, and what the step does with it.
     fn lenders<'a>(&self, _pool: Address, _state: &'a Self::State, _coin_in: u8, _gas_units: u64) -> Vec<Lender<'a>> {
         Vec::new()
-    }
-
-    // Recorded markets in JSON.
-
-    /// Returns the values of `kind` in recorded markets that this product reads. Products that read one kind are told apart by `dex`,
-    /// which is a product's id; the first of the list reads what names none of them.
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Reads a pool out of a recorded market.
-    ///
-    /// # Errors
-    /// Why the entry is skipped.
-    fn import(&self, _entry: &Value, _tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
-        Err("kind not covered".into())
-    }
-
-    /// Returns the coins of a recorded pool.
-    ///
-    /// # Errors
-    /// Why the entry is skipped.
-    fn import_coins<'a>(&self, entry: &'a Value) -> Result<Vec<&'a Value>, Reason> {
-        Ok(crate::recorded::list(entry, "tokens")?.iter().collect())
-    }
-
-    /// Brings a recorded pool up to an update; what the update does not mention stays.
-    ///
-    /// # Errors
-    /// Why the update is skipped.
-    fn import_update(&self, _state: &mut Self::State, _entry: &Value) -> Result<(), Reason> {
-        Err("updates not covered".into())
-    }
-
-    /// Writes what a recorded market says of a pool besides its address and coins, its `kind` among it; `None` where the form has no
-    /// room for it.
-    fn export(&self, _state: &Self::State) -> Option<Map<String, Value>> {
-        None
     }
 }
 

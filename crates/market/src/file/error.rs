@@ -18,7 +18,7 @@ pub enum FileError {
         why: String,
     },
     /// The file begins with something else.
-    #[error("not a market file")]
+    #[error("not a market file; `braid-lab market load` makes one of a recorded market in JSON")]
     NotAMarket,
     /// Another version of the layout.
     #[error("market file of version {got}, expected {expected}: save it again with this version of Braid")]

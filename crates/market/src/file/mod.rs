@@ -5,8 +5,6 @@
 //! market always gives the same bytes.
 
 mod error;
-mod export;
-mod import;
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +24,6 @@ use serde::{Deserialize, Serialize};
 use crate::{Market, Tokens};
 
 pub use error::FileError;
-pub use export::{Exported, export_json};
-pub use import::{Imported, Update, import_json};
 
 /// Version of the layout that is written, and the only one that is read.
 pub const VERSION: u32 = 2;
@@ -108,7 +104,8 @@ impl Market {
         let body: Body = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
         let tokens = table(body.tokens)?;
         for pool in &body.pools {
-            check_state(pool).map_err(|what| FileError::State { pool: pool.key, what })?;
+            let checked = pool.product.validate(&pool.state, pool.coins.len());
+            checked.map_err(|what| FileError::State { pool: pool.key, what })?;
         }
         let count = body.pools.len();
         let pools = body.pools.into_iter().map(Arc::unwrap_or_clone);
@@ -118,18 +115,6 @@ impl Market {
         }
         Ok(market)
     }
-}
-
-/// Reads a market from a file of ours, or from a recorded market in JSON; the first bytes tell which.
-///
-/// # Errors
-/// [`FileError`].
-pub fn open(path: &Path) -> Result<Imported, FileError> {
-    let bytes = read(path)?;
-    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-        return import_json(&bytes);
-    }
-    Ok(Imported { market: Market::from_bytes(&bytes)?, skipped: Default::default(), updates: Vec::new() })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
@@ -181,9 +166,4 @@ fn table(list: Vec<Token>) -> Result<Tokens, FileError> {
         return Err(FileError::Body { why: "a token is listed twice".into() });
     }
     Ok(tokens)
-}
-
-/// Checks that a pool can be in its state at all.
-fn check_state(pool: &Pool) -> Result<(), &'static str> {
-    pool.product.validate(&pool.state, pool.coins.len())
 }

@@ -5,7 +5,7 @@
 //! bend the wrong way; a constant-product segment joins each two points of it. What samples are left go where a concave curve through
 //! those at hand has the most room above them. The whole is then raised by what the middles missed and by a part of that room, so that
 //! exact quotes are below it: it plans and it bounds. A fixed rate leaves no room, and is not raised. The part is measured, not
-//! proved: no quote of any recorded mainnet pool is above its curve (`crates/market/tests/sampled.rs`), and none of those of random
+//! proved: no quote of any recorded mainnet pool is above its curve (`crates/lab/tests/it/sampled.rs`), and none of those of random
 //! pools (`tests/it/sampled_bounds.rs`), but for what contracts round.
 
 use alloy_primitives::U256;

@@ -5,18 +5,15 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
-use serde_json::Value;
 
 use super::{
-    After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, recorded,
+    After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe,
     step::step_code,
 };
 use crate::{
     DecodeError, Discovered, Freshness, PoolList, Product, Protocol, RouteState, Sale, SharesPaid, Source, StateReader,
     StepCode, Swap, SwapError, Touched,
     continuous::PairCurve,
-    pool::MAX_COINS,
-    recorded::{Reason, TokensOf},
 };
 
 sol! {
@@ -69,7 +66,6 @@ pub static CURVE_TWOCRYPTO_NG: Curve = Curve {
 impl Protocol for Curve {
     type State = Arc<State>;
     type After = After;
-    const MOST_COINS: usize = MAX_COINS;
 
     fn product(&self) -> Product {
         self.product
@@ -199,17 +195,5 @@ impl Protocol for Curve {
 
     fn counted_gas_units(&self, state: &Self::State, at: &ExecutionBlock, before: &[Sale], sale: &Sale) -> Option<u64> {
         state.counted_gas_units(at, before, sale)
-    }
-
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        recorded::kinds(self.product)
-    }
-
-    fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
-        recorded::import(entry)
-    }
-
-    fn import_coins<'a>(&self, entry: &'a Value) -> Result<Vec<&'a Value>, Reason> {
-        recorded::coins(entry)
     }
 }

@@ -56,7 +56,7 @@ const TWO_COINS: &[(Address, ClassicTwo)] = &[
 ];
 
 /// Which of the two-coin pools of 2021 a pool is that is not the factory's; `None` for any other.
-pub(crate) fn two_coins_of(pool: Address) -> Option<ClassicTwo> {
+pub fn two_coins_of(pool: Address) -> Option<ClassicTwo> {
     TWO_COINS.iter().find(|(address, _)| *address == pool).map(|(_, two)| *two)
 }
 

@@ -22,7 +22,6 @@ pub mod presets;
 mod probe;
 pub mod read;
 mod reader;
-mod recorded;
 pub mod stable;
 mod step;
 
@@ -30,6 +29,6 @@ pub use cold::{
     CURVE_CRYPTOSWAP, CURVE_METAPOOL, CURVE_STABLESWAP, CURVE_STABLESWAP_NG, CURVE_TRICRYPTO, CURVE_TRICRYPTO_NG,
     CURVE_TWOCRYPTO_NG, Curve,
 };
-pub(crate) use known::two_coins_of;
+pub use known::two_coins_of;
 pub use pool::{After, Model, State, Trades};
 pub use step::{CRYPTO_OPCODE, STABLE_OPCODE, UNDERLYING_OPCODE};

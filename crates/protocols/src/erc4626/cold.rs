@@ -3,10 +3,9 @@
 use alloy_primitives::{Address, B256, Log, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
-use serde_json::Value;
 
 use super::{
-    ASSET_COIN, Accrual, Conversion, Form, LISTED, Limits, Listed, State,
+    ASSET_COIN, Accrual, Form, LISTED, Listed, State,
     continuous::pair_curve,
     parts::Of,
     reader::{Kind, PROBE, questions, read, read_unlisted},
@@ -17,7 +16,6 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     reading::{self, Reading},
-    recorded::{Reason, TokensOf, list, number, parse},
     vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
@@ -201,35 +199,6 @@ impl Protocol for Erc4626 {
 
     fn refunded_gas_units(&self, state: &Self::State, coin_in: u8) -> u64 {
         state.refunded_gas_units(coin_in == ASSET_COIN)
-    }
-
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        &["erc4626"]
-    }
-
-    /// Reads a vault recorded by its prices: the shares that a whole asset buys, at which a whole share is worth what the file says too.
-    fn import(&self, entry: &Value, tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
-        let asset = list(entry, "tokens")?.first().and_then(parse::<Address>);
-        let decimals = asset.and_then(tokens).ok_or("an asset that is no listed token")?;
-        let whole = U256::from(10).checked_pow(U256::from(decimals)).ok_or("decimals out of range")?;
-        Ok(Box::new(State {
-            conversion: Conversion::Rate { rate: whole, one: number(entry, "shares_per_asset_unit")? },
-            accrual: Accrual::None,
-            limits: Limits {
-                max_deposit_assets: number(entry, "max_deposit")?,
-                max_redeem_shares: number(entry, "max_redeem")?,
-                ..Limits::NONE
-            },
-            form: None,
-        }))
-    }
-
-    fn import_update(&self, state: &mut Self::State, entry: &Value) -> Result<(), Reason> {
-        let Conversion::Rate { one, .. } = &mut state.conversion else { return Err("no recorded vault".into()) };
-        *one = number(entry, "shares_per_asset_unit")?;
-        state.limits.max_deposit_assets = number(entry, "max_deposit")?;
-        state.limits.max_redeem_shares = number(entry, "max_redeem")?;
-        Ok(())
     }
 }
 

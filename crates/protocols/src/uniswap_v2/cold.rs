@@ -3,14 +3,12 @@
 use alloy_primitives::{Address, B256, Bytes, Log, address, b256};
 use alloy_sol_types::{SolCall, SolEvent, sol};
 use braid_primitives::{BPS, ExecutionBlock};
-use serde_json::{Map, Value, json};
 
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
     Call, DecodeError, Discovered, Freshness, Product, Protocol, ReadProgress, RouteState, Sale, Source, StateReader,
     StepCode, Swap, SwapError,
     continuous::PairCurve,
-    recorded::{Reason, TokensOf, list, number, parse},
 };
 
 sol! {
@@ -126,36 +124,6 @@ impl Protocol for PairProtocol {
 
     fn step_code(&self, pool: Address, state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
         step_code(pool, state.fee_bps)
-    }
-
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        &["uniswap_v2"]
-    }
-
-    fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<State, Reason> {
-        let (reserve0, reserve1) = reserves(entry)?;
-        Ok(State { reserve0, reserve1, fee_bps: number(entry, "fee_bps")? })
-    }
-
-    fn import_update(&self, state: &mut State, entry: &Value) -> Result<(), Reason> {
-        (state.reserve0, state.reserve1) = reserves(entry)?;
-        Ok(())
-    }
-
-    fn export(&self, state: &State) -> Option<Map<String, Value>> {
-        let written = json!({
-            "kind": "uniswap_v2",
-            "reserves": [state.reserve0.to_string(), state.reserve1.to_string()],
-            "fee_bps": state.fee_bps,
-        });
-        written.as_object().cloned()
-    }
-}
-
-fn reserves(entry: &Value) -> Result<(u128, u128), Reason> {
-    match list(entry, "reserves")? {
-        [first, second] => parse(first).zip(parse(second)).ok_or_else(|| "reserves out of range".into()),
-        other => Err(format!("{} reserves", other.len())),
     }
 }
 

@@ -3,7 +3,6 @@
 use alloy_primitives::{Address, B256, Log, address, b256};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
-use serde_json::{Map, Value};
 
 use super::{
     After, MAX_FEE_PIPS, MAX_TICK_SPACING, State,
@@ -12,14 +11,12 @@ use super::{
     lens::LensReader,
     logs::Logs,
     reader::PoolReader,
-    recorded,
     step::step_code,
 };
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
     SwapError,
     continuous::PairCurve,
-    recorded::{Reason, TokensOf},
 };
 
 sol! {
@@ -128,21 +125,5 @@ impl Protocol for PoolProtocol {
 
     fn step_code(&self, pool: Address, _state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
         step_code(pool)
-    }
-
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        &["uniswap_v3"]
-    }
-
-    fn import(&self, entry: &Value, _tokens: TokensOf<'_>) -> Result<State, Reason> {
-        recorded::import(entry)
-    }
-
-    fn import_update(&self, state: &mut State, entry: &Value) -> Result<(), Reason> {
-        recorded::update(state, entry)
-    }
-
-    fn export(&self, state: &State) -> Option<Map<String, Value>> {
-        recorded::export(state)
     }
 }

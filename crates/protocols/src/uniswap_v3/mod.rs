@@ -9,7 +9,6 @@ mod lens;
 mod liquidity_math;
 mod logs;
 mod reader;
-mod recorded;
 mod sqrt_price_math;
 mod state;
 mod step;

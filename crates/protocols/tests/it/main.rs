@@ -1,5 +1,4 @@
-//! What this crate computes, against the contracts' own bytecode in an EVM, recorded mainnet states, and the laws that
-//! every pool obeys.
+//! What this crate computes, against the contracts' own bytecode in an EVM, and the laws that every pool obeys.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -39,5 +38,4 @@ mod sampled_bounds;
 mod vault_bytecode;
 mod vault_v2_bytecode;
 mod vaults;
-mod vectors;
 mod weth_bytecode;

@@ -8,16 +8,14 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
-use serde_json::Value;
 
-use super::{After, State, continuous::pair_curve, gas, reader, recorded, step::step_code};
+use super::{After, State, continuous::pair_curve, gas, reader, step::step_code};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
     Touched,
     balancer::fee_pips,
     continuous::PairCurve,
     pool::MAX_COINS,
-    recorded::{Reason, TokensOf},
 };
 
 sol! {
@@ -86,7 +84,6 @@ pub static BALANCER_V2_COMPOSABLE_STABLE: BalancerV2 = BalancerV2 { product: Pro
 impl Protocol for BalancerV2 {
     type State = Arc<State>;
     type After = After;
-    const MOST_COINS: usize = MAX_COINS;
 
     fn product(&self) -> Product {
         self.product
@@ -189,20 +186,5 @@ impl Protocol for BalancerV2 {
     ) -> u64 {
         let vault = if before.holder { gas::AGAIN_GAS_UNITS } else { 0 };
         vault + if before.pool { state.again_gas_units() } else { 0 }
-    }
-
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        match self.product {
-            Product::BalancerV2Weighted => &["balancer_weighted"],
-            Product::BalancerV2Stable => &["balancer_stable"],
-            _ => &[],
-        }
-    }
-
-    fn import(&self, entry: &Value, tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
-        match self.product {
-            Product::BalancerV2Weighted => recorded::weighted(entry, tokens),
-            _ => recorded::stable(entry),
-        }
     }
 }

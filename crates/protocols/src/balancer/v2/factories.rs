@@ -2,7 +2,7 @@
 //!
 //! Anyone may register a pool with the vault, and a pool that only claims to be weighted pays what it likes.
 //!
-//! Source of the addresses: Balancer's deployment list (`../shared/mainnet.json`). The rounding of each generation is held to its own
+//! Source of the addresses: Balancer's deployment list. The rounding of each generation is held to its own
 //! bytecode (`tests/it/balancer_bytecode.rs`); that of the pools since 2023-03 is in no package, and taken to be that of those before.
 
 use alloy_primitives::{Address, address};

@@ -6,7 +6,6 @@ mod factories;
 pub mod gas;
 mod own_token;
 mod reader;
-mod recorded;
 mod step;
 mod swap;
 

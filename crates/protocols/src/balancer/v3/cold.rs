@@ -126,7 +126,6 @@ impl InSwaps {
 impl Protocol for BalancerV3 {
     type State = Arc<State>;
     type After = After;
-    const MOST_COINS: usize = MAX_COINS;
 
     fn product(&self) -> Product {
         self.product

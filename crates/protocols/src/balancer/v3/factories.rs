@@ -1,6 +1,6 @@
 //! The factories whose pools' code is known, and the hooks.
 //!
-//! Anyone may register a pool with the vault. Source of the addresses: Balancer's deployment list (`../shared/mainnet.json`).
+//! Anyone may register a pool with the vault. Source of the addresses: Balancer's deployment list.
 
 use alloy_primitives::{Address, address};
 

@@ -3,13 +3,11 @@
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
-use serde_json::Value;
 
 use super::{
     After, State, Storage,
     continuous::pair_curve,
     reader::{read, read_centre},
-    recorded,
     step::step_code,
 };
 use crate::{
@@ -19,7 +17,6 @@ use crate::{
     fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
     reading as asking,
-    recorded::{Reason, TokensOf},
 };
 
 sol! {
@@ -197,21 +194,6 @@ impl Protocol for DexT1 {
         _touched: &dyn Fn(Address) -> bool,
     ) -> u64 {
         if before.holder { AGAIN_GAS_UNITS } else { 0 }
-    }
-
-    fn recorded_kinds(&self) -> &'static [&'static str] {
-        &["fluid_t1"]
-    }
-
-    fn import(&self, entry: &Value, tokens: TokensOf<'_>) -> Result<Self::State, Reason> {
-        let (addresses, decimals) = recorded::tokens(entry, tokens)?;
-        Ok(State::Snapshot(Box::new(recorded::snapshot(entry, addresses, decimals)?)))
-    }
-
-    fn import_update(&self, state: &mut Self::State, entry: &Value) -> Result<(), Reason> {
-        let State::Snapshot(snapshot) = state else { return Err("no recorded pool".into()) };
-        **snapshot = recorded::snapshot(entry, snapshot.addresses, snapshot.decimals)?;
-        Ok(())
     }
 }
 

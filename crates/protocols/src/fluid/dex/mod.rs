@@ -5,7 +5,6 @@ mod continuous;
 pub mod gas;
 mod range;
 mod reader;
-mod recorded;
 mod reserves;
 mod snapshot;
 mod state;

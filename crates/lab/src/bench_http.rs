@@ -1,0 +1,346 @@
+//! `braid-lab bench-http`: quotes per second over HTTP on one market file, keys and limits on.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use braid_ethereum::{FeeData, Head, SyncStatus};
+use braid_lab::recorded;
+use braid_market::Market;
+use braid_primitives::{Token, TokenId, U256};
+use braid_routing::{PoolFilter, Request};
+use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
+use braid_store::{KeyStore, QuoteStore};
+use eyre::{Result, eyre};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+
+use crate::bench::Recordings;
+use crate::out;
+
+const KEY: &str = "bench-key";
+
+/// A recorded market of mainnet, where it is at hand.
+const RECORDED: &str = "mainnet_24721394.json";
+
+/// Pools of the market that stands in for it.
+const GENERATED_POOLS: usize = 1_500;
+
+/// Distinct requests that are sent round and round.
+const REQUESTS: u64 = 512;
+
+/// Gas price of the bench's market, in wei: one gwei.
+const BASE_FEE_WEI: u64 = 1_000_000_000;
+
+/// Tip of every tier, in wei.
+const TIP_WEI: u64 = 50_000_000;
+
+/// The 99th percentile that a service should keep under load.
+const BOUND: Duration = Duration::from_millis(20);
+
+/// Connections tried to find the most quotes per second within the bound.
+const SWEEP: [usize; 7] = [2, 4, 6, 8, 12, 16, 24];
+
+/// Longest wait for a thread that the service accepts in the row under too much load.
+const OVERLOAD_WAIT: Duration = Duration::from_millis(20);
+
+/// Connections of that row: several times what the wait leaves room for.
+const OVERLOAD_CONNECTIONS: usize = 256;
+
+/// How soon a client that was turned away asks again there: much sooner than it was told to.
+const OVERLOAD_PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Market file: one that Braid wrote, or a recorded one in JSON. By default a recorded one, or a generated one where
+    /// that is absent
+    #[arg(long, value_name = "FILE")]
+    market: Option<PathBuf>,
+    #[command(flatten)]
+    recordings: Recordings,
+    /// Connections that ask one quote after the other; may be given several times
+    #[arg(long, value_name = "N", default_values_t = [1, 32, 256])]
+    connections: Vec<usize>,
+    /// Seconds per row
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    seconds: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(bench(args))
+}
+
+async fn bench(args: &Args) -> Result<()> {
+    let market = market(args)?;
+    out::line(format_args!(
+        "{} pools, {} tokens, block {}",
+        market.pools().len(),
+        market.tokens().len(),
+        market.block().number
+    ))?;
+    out::line(format_args!("server and clients share this machine: {}", crate::bench::machine()))?;
+    let dir = std::env::temp_dir().join(format!("braid-bench-{}", std::process::id()));
+    braid_store::prepare_dir(&dir)?;
+    let market = Arc::new(market);
+    let server = Server::start(Arc::clone(&market), &dir.join("usual"), Config::default().solve_wait).await?;
+    out::line(format_args!(
+        "\n| connections | quotes/s | p50 ms | p99 ms | no route | turned away |\n| --- | --- | --- | --- | --- | --- |"
+    ))?;
+    let length = Duration::from_secs(args.seconds);
+    out::line(format_args!("{}", server.solving().line("solving alone")))?;
+    for connections in &args.connections {
+        let row = load(&server, *connections, length).await?;
+        out::line(format_args!("{}", row.line(&connections.to_string())))?;
+    }
+    let mut best = 0.0f64;
+    for connections in SWEEP {
+        let row = load(&server, connections, length).await?;
+        if quantile(&row.took, 0.99) < BOUND && row.turned_away.is_empty() {
+            best = best.max(row.per_s());
+        }
+    }
+    out::line(format_args!("\n{best:.0} quotes/s with a 99th percentile below {} ms", BOUND.as_millis()))?;
+    server.stop().await;
+    let server = Server::start(market, &dir.join("overload"), OVERLOAD_WAIT).await?;
+    let row = load(&server, OVERLOAD_CONNECTIONS, length).await?;
+    out::line(format_args!("\n{}", row.overloaded()))?;
+    server.stop().await;
+    std::fs::remove_dir_all(&dir)?;
+    Ok(())
+}
+
+fn market(args: &Args) -> Result<Market> {
+    let usual = args.recordings.market(RECORDED);
+    let file = args.market.clone().or_else(|| usual.exists().then(|| usual.clone()));
+    match file {
+        Some(file) => {
+            out::line(format_args!("market: {}", file.display()))?;
+            Ok(recorded::open(&file)?.market)
+        }
+        None => {
+            out::line(format_args!("market: generated ({} is not there)", usual.display()))?;
+            crate::bench::generated_market(GENERATED_POOLS, 1)
+        }
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    feed: Arc<MarketFeed>,
+    questions: Vec<Request>,
+    bodies: Arc<Vec<String>>,
+    stop: oneshot::Sender<()>,
+    task: tokio::task::JoinHandle<std::io::Result<()>>,
+    _status: watch::Sender<SyncStatus>,
+}
+
+impl Server {
+    async fn start(market: Arc<Market>, dir: &std::path::Path, solve_wait: Duration) -> Result<Self> {
+        braid_store::prepare_dir(dir)?;
+        let (status, receiver) = watch::channel(SyncStatus::default());
+        let feed = Arc::new(MarketFeed::new(receiver));
+        let fees = FeeData { next_base_fee_per_gas_wei: BASE_FEE_WEI, priority_fee_per_gas_wei: [TIP_WEI; 4] };
+        let head = Head { market, fees, received_at: Instant::now() };
+        feed.publish(Arc::new(head));
+        let (questions, bodies) = requests(&feed)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
+        let app = App::new(Parts {
+            config: Config { limits, solve_wait, stale_after: Duration::MAX, ..Config::default() },
+            clock: Arc::new(SystemClock),
+            feed: Arc::clone(&feed),
+            node: None,
+            keys: KeyStore::open(dir)?.with_fixed("bench", KEY),
+            quotes: QuoteStore::open(dir)?,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(serve(app, listener, async move { drop(stopped.await) }));
+        let bodies = Arc::new(bodies);
+        Ok(Self { address, feed, questions, bodies, stop, task, _status: status })
+    }
+
+    /// The same requests, solved one after the other on this thread: what of the times below is the solver's.
+    fn solving(&self) -> Row {
+        let mut row = Row::default();
+        let Some(published) = self.feed.latest() else { return row };
+        let started = Instant::now();
+        for question in &self.questions {
+            let asked = Instant::now();
+            row.no_route += usize::from(braid_routing::solve(&published.prepared, question).is_err());
+            row.took.push(asked.elapsed());
+        }
+        row.elapsed = started.elapsed();
+        row.took.sort_unstable();
+        row
+    }
+
+    async fn stop(self) {
+        drop(self.stop);
+        drop(self.task.await);
+    }
+}
+
+/// The same requests every time: between the tokens with the most pools, worth 0.03 to 300 ether.
+fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
+    let published = feed.latest().ok_or_else(|| eyre!("the market is empty"))?;
+    let market = &published.head.market;
+    let mut ranked: Vec<(usize, TokenId, &Token)> =
+        market.tokens().iter().map(|(id, token)| (market.pools_of(id).len(), id, token)).collect();
+    ranked.sort_by_key(|(pools, id, _)| (std::cmp::Reverse(*pools), *id));
+    ranked.retain(|(_, id, _)| published.prepared.reference_price(*id).is_some());
+    ranked.truncate(40);
+    if ranked.len() < 2 {
+        return Err(eyre!("the market has fewer than two tokens with a price"));
+    }
+    let pick = |random: u64| ranked.get(usize::try_from(random % ranked.len() as u64).unwrap_or(0));
+    let mut bodies = Vec::new();
+    let mut random = SplitMix(7);
+    while bodies.len() < usize::try_from(REQUESTS)? {
+        let (Some((_, from, sold)), Some((_, to, bought))) = (pick(random.next()), pick(random.next())) else {
+            continue;
+        };
+        let ether = 0.03 * 10f64.powf((random.next() % 4_000) as f64 / 1_000.0);
+        let price = published.prepared.reference_price(*from).unwrap_or(1.0);
+        let amount = U256::from(ether / price * 10f64.powi(i32::from(sold.decimals)));
+        if from != to && !amount.is_zero() {
+            let question = Request {
+                inputs: vec![(*from, amount)],
+                outputs: vec![(*to, 10_000)],
+                max_hops: 4,
+                filter: PoolFilter::default(),
+                gas_price_wei: BASE_FEE_WEI + TIP_WEI,
+                max_steps: Config::default().max_steps,
+                at: market.block().next(),
+            };
+            bodies.push((question, body(sold, amount, bought)));
+        }
+    }
+    Ok(bodies)
+}
+
+fn body(sold: &Token, amount: U256, bought: &Token) -> String {
+    json!({
+        "inputs": [{"chain_id": 1, "address": sold.address, "amount": amount.to_string()}],
+        "outputs": [{"chain_id": 1, "address": bought.address, "ratio_bps": 10000}],
+        "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+    })
+    .to_string()
+}
+
+/// A small generator (splitmix64), so that every run sends the same.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[derive(Default)]
+struct Row {
+    took: Vec<Duration>,
+    no_route: usize,
+    turned_away: Vec<Duration>,
+    elapsed: Duration,
+}
+
+impl Row {
+    fn per_s(&self) -> f64 {
+        self.took.len() as f64 / self.elapsed.as_secs_f64()
+    }
+
+    fn line(&self, connections: &str) -> String {
+        let per_s = self.per_s();
+        let (p50, p99) = (ms(&self.took, 0.5), ms(&self.took, 0.99));
+        let (no_route, turned_away) = (self.no_route, self.turned_away.len());
+        format!("| {connections} | {per_s:.0} | {p50:.2} | {p99:.2} | {no_route} | {turned_away} |")
+    }
+
+    /// What came of more load than the service takes.
+    fn overloaded(&self) -> String {
+        let offered = (self.took.len() + self.turned_away.len()) as f64 / self.elapsed.as_secs_f64();
+        let (per_s, p50, p99) = (self.per_s(), ms(&self.took, 0.5), ms(&self.took, 0.99));
+        let (early_p50, early_p99) = (ms(&self.turned_away, 0.5), ms(&self.turned_away, 0.99));
+        let (count, wait) = (self.turned_away.len(), OVERLOAD_WAIT.as_millis());
+        format!(
+            "under {offered:.0} requests/s, {wait} ms of waiting accepted: {per_s:.0} quotes/s answered, p50 {p50:.2} ms, \
+             p99 {p99:.2} ms; {count} turned away with Retry-After, p50 {early_p50:.2} ms, p99 {early_p99:.2} ms"
+        )
+    }
+}
+
+/// A part of sorted times, in milliseconds.
+fn ms(sorted: &[Duration], part: f64) -> f64 {
+    quantile(sorted, part).as_secs_f64() * 1e3
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
+fn quantile(sorted: &[Duration], part: f64) -> Duration {
+    let at = (sorted.len().saturating_sub(1) as f64 * part) as usize;
+    sorted.get(at).copied().unwrap_or_default()
+}
+
+async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
+    // making a client costs more than a quote: one serves all connections, which it keeps open
+    let client = reqwest::Client::builder().pool_max_idle_per_host(connections).tcp_nodelay(true).build()?;
+    let started = Instant::now();
+    let workers = (0..connections).map(|worker| {
+        let (address, bodies, client) = (server.address, Arc::clone(&server.bodies), client.clone());
+        tokio::spawn(async move { ask(&client, address, &bodies, worker, started + length).await })
+    });
+    let mut row = Row::default();
+    for worker in workers.collect::<Vec<_>>() {
+        let part = worker.await??;
+        row.took.extend(part.took);
+        row.no_route += part.no_route;
+        row.turned_away.extend(part.turned_away);
+    }
+    row.elapsed = started.elapsed();
+    row.took.sort_unstable();
+    row.turned_away.sort_unstable();
+    Ok(row)
+}
+
+/// One connection: asks until the time is over. Answers without a route count as answers; those turned away do not.
+async fn ask(
+    client: &reqwest::Client,
+    address: SocketAddr,
+    bodies: &[String],
+    worker: usize,
+    until: Instant,
+) -> Result<Row> {
+    let url = format!("http://{address}/v1/quote");
+    let mut row = Row::default();
+    for body in bodies.iter().cycle().skip(worker * 7) {
+        let asked = Instant::now();
+        if asked >= until {
+            break;
+        }
+        let call = client.post(&url).header("content-type", "application/json").header("x-api-key", KEY);
+        let response = call.body(body.clone()).send().await?;
+        let status = response.status().as_u16();
+        let retry_after = response.headers().contains_key("retry-after");
+        response.bytes().await?;
+        match status {
+            200 => row.took.push(asked.elapsed()),
+            422 => {
+                row.no_route += 1;
+                row.took.push(asked.elapsed());
+            }
+            503 if retry_after => {
+                row.turned_away.push(asked.elapsed());
+                tokio::time::sleep(OVERLOAD_PAUSE).await;
+            }
+            other => return Err(eyre!("the service answered {other} to {body}")),
+        }
+    }
+    Ok(row)
+}

@@ -1,0 +1,47 @@
+//! Numbers and addresses in recorded markets: JSON that writes large integers as decimal strings.
+
+use std::str::FromStr;
+
+use braid_primitives::Address;
+use serde_json::Value;
+
+/// Why an entry of a recorded market is skipped.
+pub(super) type Reason = String;
+
+/// The decimals of a token of the recorded market, by its address; `None` for a token that is not listed.
+pub(super) type TokensOf<'a> = &'a dyn Fn(Address) -> Option<u8>;
+
+/// Reads a number under a key: a JSON integer, or a decimal string of any length.
+pub(super) fn number<T: FromStr>(entry: &Value, key: &str) -> Result<T, Reason> {
+    parse(entry.get(key).unwrap_or(&Value::Null)).ok_or_else(|| format!("{key} is missing or out of range"))
+}
+
+/// Reads a number that may be missing or null.
+pub(super) fn maybe<T: FromStr>(entry: &Value, key: &str) -> Option<T> {
+    entry.get(key).and_then(parse)
+}
+
+/// Reads a list of values under a key.
+pub(super) fn list<'a>(entry: &'a Value, key: &str) -> Result<&'a [Value], Reason> {
+    entry.get(key).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| format!("{key} is missing"))
+}
+
+/// Reads a list under a key, each value by the same rule.
+pub(super) fn each<T>(entry: &Value, key: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, Reason> {
+    let values = list(entry, key)?.iter().map(read).collect::<Option<Vec<T>>>();
+    values.ok_or_else(|| format!("{key} out of range"))
+}
+
+/// Reads a text under a key; empty when it is missing.
+pub(super) fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
+    entry.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Reads a number, a hex string for addresses and hashes, or whatever else reads itself from text.
+pub(super) fn parse<T: FromStr>(value: &Value) -> Option<T> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => number.to_string().parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,135 @@
+//! Fluid's DEX T1 pools, as resolvers show them.
+
+use braid_primitives::{Address, ExecutionBlock, U256};
+use braid_protocols::SwapError;
+use braid_protocols::fluid::dex::{Fees, Limit, Reserves, Side, Snapshot, atomic, normalised};
+use serde_json::Value;
+
+use super::Outcome;
+use super::entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
+
+/// Why a row may be equal in another project's arithmetic and not in the contract's.
+const FEE_FIRST: &str =
+    "fluid_dex_t1: the source takes the fee from the atomic amount, the contract from the amount of twelve decimals";
+
+struct Dex {
+    pool: Snapshot,
+    at: ExecutionBlock,
+}
+
+/// Reads `collateral_reserves`, `debt_reserves`, `center_price_1e27`, `fee_1e6`, `dex_limits`, `sync_time`.
+pub(super) fn dex(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+    let pool = entry.pool();
+    let side = |name: &str| {
+        let Ok(side) = pool.object(name) else { return Ok(None) };
+        let pair = |kind: &str| Ok([side.u256(&format!("token0_{kind}"))?, side.u256(&format!("token1_{kind}"))?]);
+        Ok::<_, EntryError>(Side::open(pair("real")?, pair("imaginary")?))
+    };
+    let (collateral, debt) = (side("collateral_reserves")?, side("debt_reserves")?);
+    if collateral.is_none() && debt.is_none() {
+        return Err(pool.wrong("collateral_reserves", "reserves that are not zero"));
+    }
+    let fee_pips = u32::try_from(pool.u64_or("fee_1e6", 0)?).ok().filter(|fee| *fee < 1_000_000);
+    let fee_pips = fee_pips.ok_or_else(|| EntryError::Impossible("a fee above the whole".to_owned()))?;
+    let revenue_cut_percent = u8::try_from(pool.u64_or("revenue_cut_percent", 0)?.min(100)).unwrap_or(100);
+    let limits = |kind: &str| {
+        let Ok(limits) = pool.object("dex_limits") else { return Ok(None) };
+        let one = |token: u8| limit(&limits, &format!("{kind}_token{token}"));
+        Ok::<_, EntryError>(Some([one(0)?, one(1)?]))
+    };
+    let snapshot = Snapshot {
+        // which coin is ether decides nothing here but gas
+        addresses: [Address::ZERO; 2],
+        reserves: Reserves {
+            collateral,
+            debt,
+            centre_price: pool.u256("center_price_1e27")?,
+            fees: Fees { fee_pips, revenue_cut_percent },
+        },
+        decimals: decimals(&pool)?,
+        withdrawable: limits("withdrawable")?,
+        borrowable: limits("borrowable")?,
+        taken_at: pool.u64_or("sync_time", 0)?,
+    };
+    // rows without a time of their own are of the moment of the snapshot
+    let mut at = entry.block();
+    at.timestamp = at.timestamp.max(snapshot.taken_at);
+    Ok(Box::new(Dex { pool: snapshot, at }))
+}
+
+fn limit(limits: &Fields<'_>, name: &str) -> Result<Limit, EntryError> {
+    let limit = limits.object(name)?;
+    Ok(Limit {
+        available: limit.u256("available")?,
+        expands_to: limit.u256("expands_to")?,
+        expand_seconds: limit.u64_or("expand_duration", 0)?,
+    })
+}
+
+fn decimals(pool: &Fields<'_>) -> Result<[u8; 2], EntryError> {
+    let tokens = pool.get("tokens").and_then(Value::as_array).ok_or_else(|| pool.wrong("tokens", "two tokens"))?;
+    let [first, second] = &tokens[..] else { return Err(pool.wrong("tokens", "two tokens")) };
+    let of = |token| {
+        let decimals = u8::try_from(Fields::of(token).u64_or("decimals", 18)?).ok().filter(|decimals| *decimals <= 36);
+        decimals.ok_or_else(|| EntryError::Impossible("more than 36 decimals".to_owned()))
+    };
+    Ok([of(first)?, of(second)?])
+}
+
+impl Dex {
+    /// As the libraries that recorded most rows compute it: the fee off the atomic amount, and the sum of both parts unscaled once.
+    fn fee_first(&self, row: &Row<'_>, zero_for_one: bool, given: U256) -> Option<U256> {
+        let mut free = self.pool.clone();
+        let fee_pips = free.reserves.fees.fee_pips;
+        free.reserves.fees.fee_pips = 0;
+        let fee = |amount: U256| Some(amount.checked_mul(U256::from(fee_pips))? / U256::from(1_000_000));
+        if row.is_exact_out() {
+            let asked = free.swap_exact_out(&self.at, zero_for_one, given).ok()?;
+            asked.checked_add(fee(asked)?)
+        } else {
+            let [first, second] = free.decimals;
+            let (decimals_in, decimals_out) = if zero_for_one { (first, second) } else { (second, first) };
+            let normal = normalised(given.checked_sub(fee(given)?)?, decimals_in)?;
+            let parts = free.reserves.give(zero_for_one, normal).ok()?;
+            atomic(parts.collateral.1.checked_add(parts.debt.1)?, decimals_out)
+        }
+    }
+
+    fn paid(&self, row: &Row<'_>, zero_for_one: bool, given: U256) -> Result<U256, SwapError> {
+        if row.is_exact_out() {
+            self.pool.swap_exact_out(&self.at, zero_for_one, given)
+        } else {
+            self.pool.swap(&self.at, zero_for_one, given).map(|(out, ..)| out)
+        }
+    }
+}
+
+impl VectorPool for Dex {
+    fn check(&self, row: &Row<'_>) -> Outcome {
+        let zero_for_one = match row.coins() {
+            Some((0, 1)) => true,
+            Some((1, 0)) => false,
+            _ => return Outcome::Skipped("no coins".to_owned()),
+        };
+        let (given, asked) = if row.is_exact_out() { ("amount_out", "amount_in") } else { ("amount_in", "amount_out") };
+        let Some(given) = row.amount(given) else { return Outcome::Skipped("no amount is given".to_owned()) };
+        let paid = self.paid(row, zero_for_one, given);
+        match row.kind {
+            RowKind::Check => Outcome::Skipped("no such check".to_owned()),
+            RowKind::Refusal => row.refused(paid),
+            RowKind::Swap => match row.compare(asked, paid.clone()) {
+                // a swap that we refuse is not a matter of rounding
+                Outcome::Differs(expected, got) if paid.is_ok() => {
+                    let on_chain = row.fields().text("verified") == Some("on-chain");
+                    let theirs = self.fee_first(row, zero_for_one, given).filter(|_| !on_chain);
+                    if theirs.is_some() && theirs == row.amount(asked) {
+                        Outcome::Explained(FEE_FIRST)
+                    } else {
+                        Outcome::Differs(expected, got)
+                    }
+                }
+                outcome => outcome,
+            },
+        }
+    }
+}
