@@ -30,6 +30,7 @@ fn hand_over(name: &str, args: &[OsString]) -> Result<ExitCode> {
             beside.display()
         ));
     }
-    let status = Command::new(&beside).args(args).status().wrap_err_with(|| format!("cannot run {}", beside.display()))?;
+    let status =
+        Command::new(&beside).args(args).status().wrap_err_with(|| format!("cannot run {}", beside.display()))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }

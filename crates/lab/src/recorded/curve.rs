@@ -6,7 +6,8 @@ use braid_primitives::{Address, U256};
 use braid_protocols::curve::crypto::{self, AmpGamma, ClassicTwo, Kind};
 use braid_protocols::curve::presets::rules_of;
 use braid_protocols::curve::stable::{
-    self, Amplification, BasePool, CachedPrice, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate, Rates, Rules,
+    self, Amplification, BasePool, CachedPrice, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate, Rates,
+    Rules,
 };
 use braid_protocols::curve::{Model, State};
 use braid_protocols::{PoolState, pool::MAX_COINS};

@@ -29,8 +29,7 @@ pub use import::{Imported, Update, import};
 /// # Errors
 /// [`FileError`].
 pub fn open(path: &Path) -> Result<Imported, FileError> {
-    let bytes =
-        std::fs::read(path).map_err(|error| FileError::Io { path: path.to_owned(), why: error.to_string() })?;
+    let bytes = std::fs::read(path).map_err(|error| FileError::Io { path: path.to_owned(), why: error.to_string() })?;
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
         return import(&bytes);
     }

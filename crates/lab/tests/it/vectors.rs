@@ -14,7 +14,9 @@ use crate::support::vectors;
 
 /// The entries of a file, where it is at hand.
 fn entries(family: &str) -> Option<Vec<Value>> {
-    let Value::Object(mut root) = serde_json::from_str(&vectors(family)?).unwrap() else { panic!("not a file of vectors") };
+    let Value::Object(mut root) = serde_json::from_str(&vectors(family)?).unwrap() else {
+        panic!("not a file of vectors")
+    };
     let Some(Value::Array(entries)) = root.remove("entries") else { panic!("a file of vectors has entries") };
     Some(entries)
 }

@@ -147,7 +147,11 @@ fn exchange_underlying_of_a_metapool_is_not_taken_for_exchange() {
     let paid = |what: &str| report("curve_meta_ng", &pool(&base, ""), &row(1, what, "1")).failed[0].got.clone();
     let (shares, coins) = (paid(r#""fn": "exchange""#), paid(r#""fn": "get_dy_underlying""#));
     assert_ne!(shares, coins);
-    let named = [r#""fn": "exchange_underlying""#, r#""kind": "exchange_underlying""#, r#""fn": "exchange_underlying (executed)""#];
+    let named = [
+        r#""fn": "exchange_underlying""#,
+        r#""kind": "exchange_underlying""#,
+        r#""fn": "exchange_underlying (executed)""#,
+    ];
     let rows = named.map(|what| row(1, what, &coins)).join(", ");
     for protocol in ["curve_meta_ng", "curve_stableswap_ng"] {
         let report = report(protocol, &pool(&base, ""), &rows);

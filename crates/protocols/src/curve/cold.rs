@@ -7,13 +7,11 @@ use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe,
-    step::step_code,
+    After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, step::step_code,
 };
 use crate::{
     DecodeError, Discovered, Freshness, PoolList, Product, Protocol, RouteState, Sale, SharesPaid, Source, StateReader,
-    StepCode, Swap, SwapError, Touched,
-    continuous::PairCurve,
+    StepCode, Swap, SwapError, Touched, continuous::PairCurve,
 };
 
 sol! {

@@ -7,8 +7,7 @@ use braid_primitives::{BPS, ExecutionBlock};
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
     Call, DecodeError, Discovered, Freshness, Product, Protocol, ReadProgress, RouteState, Sale, Source, StateReader,
-    StepCode, Swap, SwapError,
-    continuous::PairCurve,
+    StepCode, Swap, SwapError, continuous::PairCurve,
 };
 
 sol! {

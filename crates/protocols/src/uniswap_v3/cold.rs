@@ -15,8 +15,7 @@ use super::{
 };
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
-    SwapError,
-    continuous::PairCurve,
+    SwapError, continuous::PairCurve,
 };
 
 sol! {

@@ -12,10 +12,7 @@ use braid_primitives::ExecutionBlock;
 use super::{After, State, continuous::pair_curve, gas, reader, step::step_code};
 use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
-    Touched,
-    balancer::fee_pips,
-    continuous::PairCurve,
-    pool::MAX_COINS,
+    Touched, balancer::fee_pips, continuous::PairCurve, pool::MAX_COINS,
 };
 
 sol! {
