@@ -181,7 +181,8 @@ impl Tuning {
     pub(crate) const BRANCH_GAP_IN_LARGE: f64 = 1e-4;
     /// The weights between which a pool is used in part. No record.
     pub(crate) const BRANCH_WEIGHTS: Range<f64> = 0.002..0.998;
-    /// Smoothing, as shares of a swap's gas. No record.
+    /// Smoothing, as shares of a swap's gas, and most steps at each. No record.
+    pub(crate) const BRANCH_STEPS: usize = 25;
     pub(crate) const BRANCH_SMOOTHING: [f64; 2] = [0.03, 0.01];
 }
 
@@ -191,6 +192,11 @@ impl Tuning {
     pub(crate) const SWAP_GAS_UNITS: f64 = 80_000.0;
     /// Tokens that the first subproblem takes besides those of the best route. No record.
     pub(crate) const FIRST_TOKENS: usize = 24;
+    /// A token promises something where its share of the best value is off by less than so many gaps, and less than the whole, and its
+    /// depth then brings this share of a swap's gas. No record.
+    pub(crate) const FIRST_TOKEN_GAPS: f64 = 2.2;
+    pub(crate) const FIRST_TOKEN_MOST_LOSS: f64 = 0.98;
+    pub(crate) const FIRST_TOKEN_GAS_SHARE: f64 = 0.9;
     /// Most tokens of a subproblem, and most that one round adds. Growing to 160 by 48 instead of stopping at 56 took the gap of 10,000
     /// generated pools from 0.070, 8.2 and 27 bps (p50, p95, p99) to 0.015, 3.0 and 12.
     pub(crate) const MOST_TOKENS: usize = 160;
@@ -209,12 +215,25 @@ impl Tuning {
     pub(crate) const LONGEST_PRICE_STEP: f64 = 0.35;
     /// Weight of the damping metric that is carried over from one stage to the next. No record.
     pub(crate) const DAMPING: RangeInclusive<f64> = 1e-8..=1.0;
+    /// The same where prices are known to be near. No record.
+    pub(crate) const NEARBY_DAMPING: f64 = 1e-2;
+    /// Most steps of one minimisation. No record.
+    pub(crate) const RELAX_STEPS: usize = 40;
+    /// Imbalance of a token, as a share of the trade, at which prices count as found; where only which pools pay is asked, more. No record.
+    pub(crate) const BALANCED_SHARE: f64 = 1e-9;
+    pub(crate) const ROUGHLY_BALANCED_SHARE: f64 = 1e-7;
+    /// Least smoothing, as a share of the trade: below, rounding decides. No record.
+    pub(crate) const LEAST_SMOOTHING: f64 = 1e-10;
     /// Where smoothing ends, as a share of a swap's gas: lower is nearer to the dual itself, and takes more steps. No record.
     pub(crate) const LAST_SMOOTHING: f64 = 0.01;
     /// Surcharges on gas tried where too many pools pay, and over how many pools: those that earn most, as a multiple of how many a route
     /// may use. No record.
     pub(crate) const SURCHARGES: usize = 6;
     pub(crate) const SURCHARGED_POOLS: usize = 3;
+    /// How a surcharge grows that is too small, most steps at each, and by what share of its gas a pool that pays may fall short. No record.
+    pub(crate) const SURCHARGE_GROWTH: f64 = 2.5;
+    pub(crate) const SURCHARGE_STEPS: usize = 20;
+    pub(crate) const SURCHARGE_PAYS_SHARE: f64 = 0.03;
 }
 
 /// Rounding to a set of pools.
@@ -224,6 +243,14 @@ impl Tuning {
     /// Most sets tried; where no more pools may be used each takes longer, and brings less. No record.
     pub(crate) const SETS_TRIED: usize = 40;
     pub(crate) const SETS_TRIED_WHEN_FULL: usize = 12;
+    /// What a move has to promise, and to bring, as a share of the trade. No record.
+    pub(crate) const SET_GAIN_SHARE: f64 = 1e-9;
+    pub(crate) const SET_BETTER_SHARE: f64 = 1e-10;
+    /// Share of its gas that a pool must earn to be added together with a neighbour. No record.
+    pub(crate) const CONNECTING_SHARE: f64 = 0.5;
+    /// Imbalance to which the last set is balanced, as a share of the trade, and most steps. No record.
+    pub(crate) const POLISHED_SHARE: f64 = 1e-12;
+    pub(crate) const FIXED_STEPS: usize = 60;
     /// Imbalance above which a set of pools cannot carry the amount, as a share of the trade. No record.
     pub(crate) const UNBALANCED_SHARE: f64 = 2e-3;
     /// A flow below this share of the trade is none. No record.

@@ -48,8 +48,8 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         let (worth, cap) = (&self.potentials.worth, &self.potentials.cap);
         let whole = self.problem.terms.supplied_value(worth);
-        let allowed = (2.2 * (bound - net) / bound).min(0.98);
-        let gas = 0.9 * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
+        let allowed = (Tuning::FIRST_TOKEN_GAPS * (bound - net) / bound).min(Tuning::FIRST_TOKEN_MOST_LOSS);
+        let gas = Tuning::FIRST_TOKEN_GAS_SHARE * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
         let promise = |token: usize| {
             let loss = 1.0 - cap[token] * worth[token] / whole;
             let slack = allowed - loss;
@@ -79,7 +79,7 @@ impl<'p> FlowSearch<'_, 'p> {
     /// Newton along falling smoothness.
     pub(crate) fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], first: bool) {
         let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.problem.gas_price);
-        let last_tau = (Tuning::LAST_SMOOTHING * gas).max(1e-10 * scale);
+        let last_tau = (Tuning::LAST_SMOOTHING * gas).max(Tuning::LEAST_SMOOTHING * scale);
         let start = if first { gas.max(1e-6 * scale) } else { (0.1 * gas).max(1e-8 * scale) };
         let mut tau = start.max(last_tau);
         self.newton.damping = 1.0;
@@ -88,7 +88,7 @@ impl<'p> FlowSearch<'_, 'p> {
             // Some room above the caps while smoothing keeps a lone chain's pools from counting in full.
             let slack = 1.0 + 0.1 * (tau / gas.max(last_tau)).clamp(0.01, 1.0);
             let decrease = if last { 1e-9 * scale } else { (1e-6 * scale).max(0.02 * tau) };
-            let tolerance = Tolerance { excess: 1e-9 * scale, decrease, steps: 40 };
+            let tolerance = Tolerance { excess: Tuning::BALANCED_SHARE * scale, decrease, steps: Tuning::RELAX_STEPS };
             self.newton.minimise(sub, prices, Stage::Smooth { tau, slack }, scale, tolerance);
             if last || self.newton.is_spent(Tuning::RELAX_WORK) {
                 return;
@@ -118,18 +118,23 @@ impl<'p> FlowSearch<'_, 'p> {
                 member.gas += surcharge;
             }
             let gas = Tuning::SWAP_GAS_UNITS * self.problem.gas_price + surcharge;
-            self.newton.damping = 1e-2;
+            self.newton.damping = Tuning::NEARBY_DAMPING;
             for tau in [0.1, Tuning::LAST_SMOOTHING] {
-                let tolerance = Tolerance { excess: 1e-7 * self.scale, decrease: 1e-9 * self.scale, steps: 20 };
+                let tolerance = Tolerance {
+                    excess: Tuning::ROUGHLY_BALANCED_SHARE * self.scale,
+                    decrease: 1e-9 * self.scale,
+                    steps: Tuning::SURCHARGE_STEPS,
+                };
                 let stage = Stage::Smooth { tau: (tau * gas).max(1e-10 * self.scale), slack: 1.0 };
                 self.newton.minimise(&dear, &mut prices, stage, self.scale, tolerance);
             }
-            let pays =
-                |member: &&Member<'p>| member.gain_within(&dear, &prices).is_some_and(|gain| gain > -0.03 * member.gas);
+            let pays = |member: &&Member<'p>| {
+                member.gain_within(&dear, &prices).is_some_and(|gain| gain > -Tuning::SURCHARGE_PAYS_SHARE * member.gas)
+            };
             let active = dear.members.iter().filter(pays).count();
             if active > self.max_pools {
                 low = surcharge;
-                surcharge = if high.is_finite() { (low * high).sqrt() } else { 2.5 * low };
+                surcharge = if high.is_finite() { (low * high).sqrt() } else { Tuning::SURCHARGE_GROWTH * low };
             } else {
                 found = Some((dear, prices.clone()));
                 high = surcharge;

@@ -80,10 +80,14 @@ impl<'p> FlowSearch<'_, 'p> {
         for member in &mut answered.members {
             member.is_forced = leaf.used.contains(&member.pair);
         }
-        self.newton.damping = 1e-2;
+        self.newton.damping = Tuning::NEARBY_DAMPING;
         for tau in Tuning::BRANCH_SMOOTHING {
-            let tau = (tau * gas).max(1e-10 * self.scale);
-            let tolerance = Tolerance { excess: 1e-7 * self.scale, decrease: 1e-7 * self.scale, steps: 25 };
+            let tau = (tau * gas).max(Tuning::LEAST_SMOOTHING * self.scale);
+            let tolerance = Tolerance {
+                excess: Tuning::ROUGHLY_BALANCED_SHARE * self.scale,
+                decrease: 1e-7 * self.scale,
+                steps: Tuning::BRANCH_STEPS,
+            };
             let stage = Stage::Smooth { tau, slack: 1.0 };
             self.newton.minimise(&answered, &mut leaf.prices, stage, self.scale, tolerance);
         }

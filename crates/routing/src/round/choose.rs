@@ -29,9 +29,9 @@ pub(crate) fn round<'p>(
     let pools: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
     let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
     let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
-    let polished = search.fixed(&pools, &start, 1e-12 * search.scale);
+    let polished = search.fixed(&pools, &start, Tuning::POLISHED_SHARE * search.scale);
     Some(match polished {
-        Some(polished) if polished.excess <= best.excess.max(1e-7 * search.scale) => polished,
+        Some(polished) if polished.excess <= best.excess.max(Tuning::ROUGHLY_BALANCED_SHARE * search.scale) => polished,
         _ => best,
     })
 }
@@ -70,7 +70,7 @@ impl<'p> Rounding<'_, 'p> {
         }
         for set in sets.iter().filter(|set| !set.is_empty()) {
             self.trials += 1;
-            let found = search.fixed(set, &|token| start[token as usize], 1e-9 * search.scale);
+            let found = search.fixed(set, &|token| start[token as usize], Tuning::BALANCED_SHARE * search.scale);
             best = better_of(best, found);
         }
         best
@@ -91,7 +91,7 @@ impl<'p> Rounding<'_, 'p> {
             let pools: Vec<u32> = ranked.iter().map(|(_, pair)| *pair).collect();
             let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
-            match search.fixed(&pools, &start, 1e-9 * search.scale) {
+            match search.fixed(&pools, &start, Tuning::BALANCED_SHARE * search.scale) {
                 Some(fewer) => best = fewer,
                 None => return best,
             }
@@ -113,7 +113,7 @@ impl<'p> Rounding<'_, 'p> {
             let add = !used.contains(&member.pair);
             // Where there is no more room, the pool that earns least makes some.
             let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
-            if better > 1e-9 * search.scale && !self.tried.contains(&(member.pair, add)) {
+            if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&(member.pair, add)) {
                 moves.push((better, member.pair, add));
             }
         }
@@ -130,8 +130,8 @@ impl<'p> Rounding<'_, 'p> {
             let guesses: Vec<f64> = prices.clone();
             let tokens = &self.sub.tokens;
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
-            if let Some(found) = search.fixed(&set, &start, 1e-9 * search.scale)
-                && found.net > best.net + 1e-10 * search.scale
+            if let Some(found) = search.fixed(&set, &start, Tuning::BALANCED_SHARE * search.scale)
+                && found.net > best.net + Tuning::SET_BETTER_SHARE * search.scale
                 && found.flows.len() <= search.max_pools
             {
                 return Some(found);
@@ -150,7 +150,8 @@ impl<'p> Rounding<'_, 'p> {
             }
             for member in &self.sub.members {
                 let touches = member.ends.iter().any(|end| self.sub.tokens[*end as usize] == token);
-                let earns = member.earned(self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > 0.5);
+                let earns =
+                    member.earned(self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > Tuning::CONNECTING_SHARE);
                 if touches && earns && !set.contains(&member.pair) {
                     set.push(member.pair);
                 }

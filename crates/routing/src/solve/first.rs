@@ -85,6 +85,7 @@ impl Solver<'_> {
         let start = self.potentials.start_prices(&self.problem);
         let value = self.supplied_value();
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, value);
+        let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
         let mut tried: Vec<Vec<u32>> = Vec::new();
         for plan in plans {
             let mut pools: Vec<u32> = plan.flows.iter().map(|flow| flow.pair).collect();
@@ -92,11 +93,8 @@ impl Solver<'_> {
             if tried.contains(&pools) {
                 continue;
             }
-            let settled = |token: u32| self.prepared.standing().price(token as usize);
-            let guess = |token: u32| {
-                [start[token as usize], settled(token)].into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
-            };
-            if let Some(fixed) = search.fixed(&pools, &guess, 1e-9 * value) {
+            if let Some(fixed) = search.fixed(&pools, &|token| guesses[token as usize], Tuning::BALANCED_SHARE * value)
+            {
                 let flows = completed(&self.problem, &fixed.flows, &plan.flows);
                 self.offer_kept(best, &flows, None);
             }

@@ -120,7 +120,8 @@ impl Solver<'_> {
             return Split { bound: first, prices, potentials, rest: None };
         }
         self.tighten(universe, &mut potentials, net);
-        let alive = reachable(universe);
+        // Beside several ends a token may be met only by way of pools that were set aside: it needs a price for these to be judged.
+        let alive = reachable(if is_pair { universe } else { &self.problem });
         let mut start = potentials.start_prices(universe);
         let mut board = PriceBoard::new(start.len());
         if is_pair {
