@@ -11,7 +11,7 @@ use braid_protocols::{
 use braid_routing::Route;
 use braid_routing::machine::SpentFrom;
 
-use super::{Authorization, costs, meter::Meter};
+use super::{authorization::Authorization, costs, meter::Meter};
 use crate::program::run::{Observer, Payee, Ran, Run};
 use crate::program::{EncodeError, Leg};
 use crate::{Destination, Order, Program, permit2, proxy};

@@ -4,7 +4,7 @@ use alloy_sol_types::{Eip712Domain, SolStruct, eip712_domain, sol};
 use braid_primitives::{Address, B256, Bytes, CHAIN_ID, U256};
 use serde_json::{Value, json};
 
-use super::{ADDRESS, Permit, program_hash};
+use super::permit::{ADDRESS, Permit, program_hash};
 use crate::abi::{IExecutionProxy, Input, Output};
 use crate::{Order, proxy};
 

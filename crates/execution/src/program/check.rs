@@ -4,8 +4,10 @@ use braid_primitives::Address;
 use braid_routing::Route;
 use braid_routing::machine::SpentFrom;
 
+use super::error::EncodeError;
+use super::leg::Leg;
 use super::run::{Observer, Payee, Ran, Run};
-use super::{EncodeError, Leg, ProgramStep};
+use super::steps::ProgramStep;
 use crate::Order;
 use crate::order::MAX_AMOUNT;
 

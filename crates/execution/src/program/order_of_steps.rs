@@ -3,7 +3,8 @@
 use braid_primitives::NATIVE_ETHER;
 use braid_protocols::wrapped_ether::WRAP_OPCODE;
 
-use super::{Destination, Leg, ProgramStep};
+use super::leg::Leg;
+use super::steps::{Destination, ProgramStep};
 use crate::Order;
 
 /// The steps in the order in which the proxy runs them, with their destinations.

@@ -4,7 +4,8 @@
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_routing::machine::{Ledger, SpentFrom};
 
-use super::{Destination, Leg, ProgramStep};
+use super::leg::Leg;
+use super::steps::{Destination, ProgramStep};
 use crate::Order;
 
 /// A step of the program that ran.

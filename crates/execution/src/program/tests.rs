@@ -3,8 +3,6 @@
 mod decoder;
 mod routes;
 
-use std::collections::BTreeMap;
-
 use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256, WETH};
 use proptest::prelude::*;
 
@@ -206,6 +204,3 @@ fn an_output_that_nobody_makes_is_refused() {
     let refused = encode_program(&case.market, &case.route, &case.order);
     assert!(matches!(refused, Err(EncodeError::AmountOutDiffers { index: 0, got, .. }) if got.is_zero()));
 }
-
-/// Every amount at hand that a route leaves, by token: used by the generator.
-type AtHand = BTreeMap<TokenId, U256>;

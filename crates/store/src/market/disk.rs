@@ -7,8 +7,9 @@ use braid_market::{Changes, Market, Tokens};
 use braid_primitives::{Block, PoolKey};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, WriteTransaction};
 
+use super::change::Change;
 use super::record::{self, JournalEntry, Layout, Position};
-use super::{Change, JOURNAL_BLOCKS, sum::Sum};
+use super::sum::Sum;
 use crate::StoreError;
 use crate::error::open_error;
 
@@ -36,6 +37,9 @@ pub(super) const READ: &str = "read";
 
 /// Every table of the sum.
 pub(super) const TABLES: [&str; 7] = [POOLS, TOKENS, KNOWN, SOURCES, JOURNAL, READ, LISTS];
+
+/// Blocks whose changed pools are remembered, so that a restart after a reorganisation reads those alone.
+pub const JOURNAL_BLOCKS: usize = 256;
 
 /// Memory that the database may use for its pages.
 const PAGE_CACHE_BYTES: usize = 16 << 20;

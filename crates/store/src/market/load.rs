@@ -6,36 +6,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use braid_market::{Market, Tokens};
-use braid_primitives::Token;
+use braid_primitives::{PoolKey, Token};
 use braid_protocols::{Pool, Product};
 use redb::{ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableError};
 use serde::de::DeserializeOwned;
 
+use super::damage::Damage;
 use super::disk::{self, Disk};
-use super::record::{self, JournalEntry, Layout, Position};
-use super::{Found, Saved, sum::Sum};
+use super::record::{self, JournalEntry, KnownPool, Layout, ListRecord, Position, SourceSpan};
+use super::sum::Sum;
 use crate::StoreError;
 
-/// Why a database cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
-    /// The file is no database, or its structure is broken.
-    #[error("the market database is damaged: {reason}")]
-    Broken {
-        /// What was found.
-        reason: String,
-    },
-    /// The records are not those that were written.
-    #[error("the market database is damaged: its records do not add up to what was written")]
-    Sum,
-    /// Written by another version of Braid.
-    #[error("the market database was written by another version of Braid ({reason} in {what})")]
-    Layout {
-        /// Kind of record.
-        what: &'static str,
-        /// What does not fit.
-        reason: String,
-    },
+/// What the follower knows, as it stood at one block.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Every pool and token at the block. Pools are in the order of keys.
+    pub market: Arc<Market>,
+    /// Pools whose state was read for that very block rather than carried to it by logs.
+    pub read: Vec<PoolKey>,
+    /// Every pool that was ever announced.
+    pub known: Vec<KnownPool>,
+    /// Where the search for pools stands.
+    pub sources: Vec<SourceSpan>,
+    /// How far lists of pools have been read; none in a database from before there were any.
+    pub lists: Vec<ListRecord>,
+    /// The newest blocks that were stored, ascending, each with the pools that changed since the one before.
+    pub journal: Vec<JournalEntry>,
+}
+
+/// What was found when the database was opened.
+#[derive(Debug)]
+pub enum Found {
+    /// Nothing: this is a first start.
+    Nothing,
+    /// A market.
+    Market(Box<Saved>),
+    /// Something that cannot be used; it was put aside, and the market will be read from the chain again.
+    Unusable(Damage),
 }
 
 enum Failure {

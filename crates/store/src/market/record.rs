@@ -5,7 +5,7 @@ use braid_primitives::{Address, B256, Block, PoolKey};
 use braid_protocols::Discovered;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::load::Damage;
+use super::damage::Damage;
 
 /// A pool that discovery knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,14 +1,20 @@
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use braid_market::Tokens;
+use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, PoolKey, Token, TokenId};
 use braid_protocols::{Discovered, Pool, PoolState, Product, uniswap_v2, uniswap_v3};
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
 
+use super::disk::Disk;
+use super::shared::Shared;
 use super::writer::Writer;
 use super::*;
+use crate::StoreError;
 
 fn block(number: u64) -> Block {
     Block {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use braid_market::Market;
 
-use super::{Change, Shared, disk::Disk};
+use super::{change::Change, disk::Disk, shared::Shared};
 use crate::StoreError;
 
 /// Pauses after a failed transaction: the first, and the longest that doubling leads to.

@@ -7,7 +7,7 @@ use redb::backends::InMemoryBackend;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use uuid::Uuid;
 
-use super::QuoteRecord;
+use super::record::QuoteRecord;
 use crate::StoreError;
 use crate::error::open_error;
 

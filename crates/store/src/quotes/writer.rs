@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{QuoteRecord, Shared};
+use super::{record::QuoteRecord, shared::Shared};
 use crate::StoreError;
 
 /// How long the writer pauses after a failed transaction before it tries the same quotes again.

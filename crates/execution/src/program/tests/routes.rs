@@ -1,5 +1,6 @@
 //! Routes of every shape over made-up pools: the amounts out are arbitrary, the amounts in follow from the shares.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_market::{Market, Tokens};
@@ -8,11 +9,13 @@ use braid_protocols::{Pool, PoolState, Product, uniswap_v2, uniswap_v3};
 use braid_routing::{Route, Step};
 use proptest::prelude::*;
 
-use super::AtHand;
 use crate::{Order, PartnerFee, TokenAmount};
 
 pub(super) const V2: Product = Product::UniswapV2;
 pub(super) const V3: Product = Product::UniswapV3;
+
+/// Every amount at hand that a route leaves, by token.
+type AtHand = BTreeMap<TokenId, U256>;
 
 pub(super) struct Case {
     pub(super) market: Market,
