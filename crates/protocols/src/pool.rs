@@ -91,7 +91,7 @@ impl Pool {
                 if coins.any(|(coin, token)| route.moved_worth_of(*token, at) && record.asks_rate_of(state, coin)) {
                     return Err(SwapError::Closed);
                 }
-                record.swap(self.key.contract, state, at, route, sale)
+                record.swap(self.key, state, at, route, sale)
             }
             None => Err(SwapError::Closed),
         })
@@ -108,9 +108,9 @@ impl Pool {
     }
 
     /// As [`Protocol::shares_state_at`].
-    pub fn shares_state_at(&self) -> Address {
+    pub fn shares_state_at(&self) -> PoolKey {
         with_record!(self.product, record => {
-            own(record, &self.state).map_or(self.key.contract, |state| record.shares_state_at(self.key.contract, state))
+            own(record, &self.state).map_or(self.key, |state| record.shares_state_at(self.key, state))
         })
     }
 
