@@ -19,7 +19,7 @@ pub const MAX_COINS: usize = 8;
 
 /// Version of what the fields of the states mean. Raise it when a field keeps its name and type and changes its meaning: what
 /// older versions stored is then read from the chain again. Fields that come, go or change their type are noticed without it.
-pub const STATE_MEANING: u32 = 4;
+pub const STATE_MEANING: u32 = 5;
 
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
