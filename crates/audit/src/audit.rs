@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use braid_market::Market;
-use braid_primitives::{Address, PoolId, TokenId};
+use braid_primitives::{PoolId, PoolKey, TokenId};
 use braid_protocols::Pool;
 use braid_routing::{PoolFilter, Prepared};
 use braid_simulation::Simulator;
@@ -110,14 +110,14 @@ impl Audit {
     }
 
     /// Pools of some tokens that were guessed and are not proven.
-    pub fn unproven_of(&self, market: &Market, guessed: &[PoolId], tokens: &[TokenId]) -> Vec<Address> {
+    pub fn unproven_of(&self, market: &Market, guessed: &[PoolId], tokens: &[TokenId]) -> Vec<PoolKey> {
         let of_them = |pool: &&Pool| tokens.iter().any(|token| pool.coin_index(*token).is_some());
         let pools = self.guessed.unproven(market, guessed).map(|(_, pool)| pool);
-        pools.filter(of_them).map(|pool| pool.key.contract).collect()
+        pools.filter(of_them).map(|pool| pool.key).collect()
     }
 
     /// Checks a swap and then a token, as far as the block's budget goes; `doubt` takes pools that should be read again.
-    pub async fn round(&self, prepared: &Prepared, guessed: &[PoolId], doubt: &mpsc::Sender<Address>) {
+    pub async fn round(&self, prepared: &Prepared, guessed: &[PoolId], doubt: &mpsc::Sender<PoolKey>) {
         let block = prepared.market().block().number;
         if self.may_spend(block) {
             self.turn(prepared, guessed, Some(doubt)).await;
@@ -133,7 +133,7 @@ impl Audit {
         &self,
         prepared: &Prepared,
         guessed: &[PoolId],
-        doubt: Option<&mpsc::Sender<Address>>,
+        doubt: Option<&mpsc::Sender<PoolKey>>,
     ) -> Option<(Probe, Verdict)> {
         if !self.simulator.is_available() {
             return None;
@@ -224,7 +224,7 @@ impl Audit {
         }
     }
 
-    fn take(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<Address>>) {
+    fn take(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<PoolKey>>) {
         let kind = match verdict {
             Verdict::Agrees => {
                 if let Some(token) = self.quarantine.token_of(probe.pool) {

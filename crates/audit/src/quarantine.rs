@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use braid_market::Market;
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 use braid_routing::PoolFilter;
 use braid_store::quarantine::{self, Quarantined};
 
@@ -20,7 +20,7 @@ pub struct Quarantine(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    held: BTreeMap<Address, Held>,
+    held: BTreeMap<PoolKey, Held>,
     dir: Option<PathBuf>,
 }
 
@@ -81,14 +81,14 @@ impl Quarantine {
     }
 
     /// Tries a pool that could not be verified again later.
-    pub fn put_off(&self, pool: Address, block: u64) {
+    pub fn put_off(&self, pool: PoolKey, block: u64) {
         if let Some(held) = self.state().held.get_mut(&pool) {
             held.wait(block);
         }
     }
 
     /// Lets a pool out.
-    pub fn lift(&self, pool: Address) {
+    pub fn lift(&self, pool: PoolKey) {
         let mut state = self.state();
         if state.held.remove(&pool).is_some() {
             tracing::info!(%pool, "a pool does what its model says again");
@@ -105,11 +105,11 @@ impl Quarantine {
     }
 
     /// The token at fault for which a pool is held, if it is for one.
-    pub fn token_of(&self, pool: Address) -> Option<Address> {
+    pub fn token_of(&self, pool: PoolKey) -> Option<Address> {
         self.state().held.get(&pool)?.record.token.as_ref().map(|fault| fault.token)
     }
 
-    /// The pools that were found, in the order of their addresses.
+    /// The pools that were found, in the order of their keys.
     pub fn records(&self) -> Vec<Quarantined> {
         self.state().records()
     }
@@ -130,7 +130,7 @@ impl Quarantine {
     }
 
     /// Whether no quote uses a pool, for its own sake or a token's.
-    pub fn holds(&self, market: &Market, pool: Address) -> bool {
+    pub fn holds(&self, market: &Market, pool: PoolKey) -> bool {
         let state = self.state();
         let of_a_token = |pool: &braid_protocols::Pool| {
             let addresses = pool.coins.iter().filter_map(|id| market.tokens().get(*id)).map(|token| token.address);
@@ -173,12 +173,12 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use braid_primitives::U256;
+    use braid_primitives::{B256, U256};
 
     use super::*;
 
     fn probe(pool: u8) -> Probe {
-        Probe { pool: Address::repeat_byte(pool), coin_in: 0, coin_out: 1, amount_in: U256::from(5) }
+        Probe { pool: Address::repeat_byte(pool).into(), coin_in: 0, coin_out: 1, amount_in: U256::from(5) }
     }
 
     fn difference() -> Difference {
@@ -198,6 +198,21 @@ mod tests {
         assert_eq!(quarantine.records()[0].since_block, 100);
         quarantine.lift(probe(1).pool);
         assert_eq!((quarantine.due(u64::MAX), quarantine.records().len()), (None, 0));
+    }
+
+    #[test]
+    fn pools_that_share_a_contract_are_held_one_by_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let quarantine = Quarantine::default();
+        quarantine.keep_in(dir.path());
+        let of_id =
+            |id| Probe { pool: PoolKey::with_id(Address::repeat_byte(1), B256::with_last_byte(id)), ..probe(1) };
+        [of_id(1), of_id(2)].map(|probe| quarantine.hold(probe, &difference(), 7));
+        quarantine.lift(of_id(1).pool);
+        quarantine.lift(probe(1).pool);
+        let after = Quarantine::default();
+        after.keep_in(dir.path());
+        assert_eq!((after.records().len(), after.due(0)), (1, Some(of_id(2))));
     }
 
     #[test]

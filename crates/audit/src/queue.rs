@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use braid_primitives::{Address, U256};
+use braid_primitives::{PoolKey, U256};
 use braid_protocols::Pool;
 use braid_routing::Prepared;
 
@@ -39,7 +39,7 @@ impl Queue {
     }
 
     /// The next swap; pools that are set aside are left out.
-    pub(crate) fn next(&mut self, prepared: &Prepared, aside: impl Fn(Address) -> bool) -> Option<Probe> {
+    pub(crate) fn next(&mut self, prepared: &Prepared, aside: impl Fn(PoolKey) -> bool) -> Option<Probe> {
         self.turn = self.turn.wrapping_add(1);
         if !self.turn.is_multiple_of(ROUND_EVERY) {
             while let Some(probe) = self.recent.pop_front() {
@@ -53,7 +53,7 @@ impl Queue {
             let (lap, at) = (self.round / pools.len(), self.round % pools.len());
             self.round = self.round.wrapping_add(1);
             let pool = pools.get(at)?;
-            if !pool.product.wraps_ether() && !aside(pool.key.contract) {
+            if !pool.product.wraps_ether() && !aside(pool.key) {
                 return Some(of_the_round(prepared, pool, lap));
             }
         }
@@ -74,15 +74,17 @@ pub(crate) fn of_the_round(prepared: &Prepared, pool: &Pool, lap: usize) -> Prob
     let amount_in = U256::try_from(amount.clamp(1.0, 1e36)).unwrap_or(U256::ONE);
     // A pool has at most as many coins as a byte counts.
     let [coin_in, coin_out] = [from, to].map(|coin| u8::try_from(coin).unwrap_or(0));
-    Probe { pool: pool.key.contract, coin_in, coin_out, amount_in }
+    Probe { pool: pool.key, coin_in, coin_out, amount_in }
 }
 
 #[cfg(test)]
 mod tests {
+    use braid_primitives::Address;
+
     use super::*;
 
     fn probe(pool: u8, amount: u64) -> Probe {
-        Probe { pool: Address::repeat_byte(pool), coin_in: 0, coin_out: 1, amount_in: U256::from(amount) }
+        Probe { pool: Address::repeat_byte(pool).into(), coin_in: 0, coin_out: 1, amount_in: U256::from(amount) }
     }
 
     #[test]
@@ -92,7 +94,7 @@ mod tests {
         queue.used(probe(1, 6));
         assert_eq!(queue.recent, [probe(1, 6)]);
         for index in 0..2 * RECENT as u64 {
-            queue.used(Probe { pool: Address::left_padding_from(&index.to_be_bytes()), ..probe(0, 1) });
+            queue.used(Probe { pool: Address::left_padding_from(&index.to_be_bytes()).into(), ..probe(0, 1) });
         }
         assert_eq!(queue.recent.len(), RECENT);
         assert!(!queue.recent.contains(&probe(1, 6)));

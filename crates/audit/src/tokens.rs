@@ -57,5 +57,5 @@ pub(crate) fn unit_swap(market: &Market, token: TokenId, pools: &[PoolId]) -> Op
     let coin_in = pool.coin_index(token)?;
     let decimals = market.tokens().get(token)?.decimals;
     let amount_in = U256::from(10).pow(U256::from(decimals.min(30)));
-    Some(Probe { pool: pool.key.contract, coin_in, coin_out: u8::from(coin_in == 0), amount_in })
+    Some(Probe { pool: pool.key, coin_in, coin_out: u8::from(coin_in == 0), amount_in })
 }

@@ -1,7 +1,7 @@
 //! Pools of which only their own answers told what they are: vaults that somebody named. No quote uses one before the EVM agreed.
 
 use braid_market::Market;
-use braid_primitives::{Address, PoolId};
+use braid_primitives::{PoolId, PoolKey};
 use braid_protocols::Pool;
 use braid_routing::Prepared;
 
@@ -18,7 +18,7 @@ pub fn guessed_pools(market: &Market) -> Vec<PoolId> {
 
 /// What is known of guessed pools, each as what it was guessed to be.
 #[derive(Debug, Default)]
-pub struct Vaults(Ledger<(Address, &'static str)>);
+pub struct Vaults(Ledger<(PoolKey, &'static str)>);
 
 impl Vaults {
     /// How many do what their models say.
@@ -37,7 +37,7 @@ impl Vaults {
     }
 
     /// Whether a pool was guessed and is not proven.
-    pub(crate) fn is_unproven(&self, market: &Market, pool: Address) -> bool {
+    pub(crate) fn is_unproven(&self, market: &Market, pool: PoolKey) -> bool {
         guess_of(market, pool).is_some_and(|guess| !self.0.is_sound(&guess))
     }
 
@@ -46,14 +46,14 @@ impl Vaults {
         let market = prepared.market();
         let due = |pool: &Pool| {
             let due = guess(pool).is_some_and(|guess| self.0.is_due(&guess, market.block().number));
-            due && !quarantine.holds(market, pool.key.contract)
+            due && !quarantine.holds(market, pool.key)
         };
         let (_, pool) = self.unproven(market, guessed).find(|(_, pool)| due(pool))?;
         Some(of_the_round(prepared, pool, 0))
     }
 
     /// Notes what a check says of a guessed pool; of others nothing. `proves` where the check was of all that there is to check.
-    pub(crate) fn note(&self, market: &Market, pool: Address, verdict: &Verdict, proves: bool) {
+    pub(crate) fn note(&self, market: &Market, pool: PoolKey, verdict: &Verdict, proves: bool) {
         let Some(guess) = guess_of(market, pool) else { return };
         match verdict {
             Verdict::Agrees if !proves => {}
@@ -68,10 +68,10 @@ impl Vaults {
     }
 }
 
-fn guess(pool: &Pool) -> Option<(Address, &'static str)> {
-    Some((pool.key.contract, pool.product.guessed_as(pool)?))
+fn guess(pool: &Pool) -> Option<(PoolKey, &'static str)> {
+    Some((pool.key, pool.product.guessed_as(pool)?))
 }
 
-fn guess_of(market: &Market, pool: Address) -> Option<(Address, &'static str)> {
+fn guess_of(market: &Market, pool: PoolKey) -> Option<(PoolKey, &'static str)> {
     guess(market.pool_id(pool).and_then(|id| market.pool(id))?)
 }

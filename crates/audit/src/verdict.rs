@@ -1,13 +1,13 @@
 //! A check and what it found.
 
-use braid_primitives::{Address, U256};
+use braid_primitives::{PoolKey, U256};
 use braid_store::quarantine::TokenAtFault;
 
 /// A swap to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The pool.
-    pub pool: Address,
+    pub pool: PoolKey,
     /// Position of the coin in.
     pub coin_in: u8,
     /// Position of the coin out.

@@ -160,7 +160,7 @@ fn show_quarantine(dir: &Path) -> Result<()> {
     let pools = braid_store::quarantine::load(dir).map_err(crate::data::cannot_store)?;
     out::line(format_args!("pools in quarantine: {}", pools.len()))?;
     for pool in pools {
-        out::line(format_args!("  {}  since block {}: {}", pool.pool.to_checksum(None), pool.since_block, pool.why))?;
+        out::line(format_args!("  {}  since block {}: {}", pool.pool, pool.since_block, pool.why))?;
         if let Some(fault) = pool.token {
             out::line(format_args!("    token {} {}", fault.token.to_checksum(None), fault.does))?;
         }

@@ -64,9 +64,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Whether a text has a phrase as words of their own, in any case, also as parts of a name.
 fn says(text: &str, phrase: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphabetic);
-    text.match_indices(phrase).any(|(at, _)| {
-        !is_part(text[..at].chars().next_back()) && !is_part(text[at + phrase.len()..].chars().next())
-    })
+    text.match_indices(phrase)
+        .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + phrase.len()..].chars().next()))
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub const MAX_COINS: usize = 8;
 
 /// Version of what the fields of the states mean. Raise it when a field keeps its name and type and changes its meaning: what
 /// older versions stored is then read from the chain again. Fields that come, go or change their type are noticed without it.
-pub const STATE_MEANING: u32 = 4;
+pub const STATE_MEANING: u32 = 5;
 
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl Pool {
                 if coins.any(|(coin, token)| route.moved_worth_of(*token, at) && record.asks_rate_of(state, coin)) {
                     return Err(SwapError::Closed);
                 }
-                record.swap(self.key.contract, state, at, route, sale)
+                record.swap(self.key, state, at, route, sale)
             }
             None => Err(SwapError::Closed),
         })
@@ -108,9 +108,9 @@ impl Pool {
     }
 
     /// As [`Protocol::shares_state_at`].
-    pub fn shares_state_at(&self) -> Address {
+    pub fn shares_state_at(&self) -> PoolKey {
         with_record!(self.product, record => {
-            own(record, &self.state).map_or(self.key.contract, |state| record.shares_state_at(self.key.contract, state))
+            own(record, &self.state).map_or(self.key, |state| record.shares_state_at(self.key, state))
         })
     }
 

@@ -290,15 +290,15 @@ pub trait Protocol: Sync {
     /// [`SwapError`] exactly where the contract, called the way the proxy calls it, would revert or leave input unspent.
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError>;
 
-    /// Returns where what a pool depends on lies: pools that answer with the same address share their state.
-    fn shares_state_at(&self, pool: Address, _state: &Self::State) -> Address {
+    /// Returns where what a pool depends on lies: pools that answer with the same key share their state.
+    fn shares_state_at(&self, pool: PoolKey, _state: &Self::State) -> PoolKey {
         pool
     }
 

@@ -1,7 +1,7 @@
 //! Holds what a route's steps so far did to the contracts that they touched.
 
 use alloy_primitives::{Address, U256};
-use braid_primitives::{ExecutionBlock, TokenId};
+use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 
 use crate::{
     After, Pool, Sale, Swap, SwapError,
@@ -17,7 +17,7 @@ const ASKED_SHARES: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 
 /// Empty at first; it allocates nothing until a step is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteState {
-    changes: Vec<(Address, After)>,
+    changes: Vec<(PoolKey, After)>,
     /// Trades with vaults, in order.
     deals: Vec<Deal>,
 }
@@ -70,12 +70,12 @@ impl RouteState {
         Before::new(vault, &self.deals)
     }
 
-    /// Returns what the steps so far changed at a contract, if that is a change of this kind.
-    pub(crate) fn change<C: ChangeOf>(&self, place: Address) -> Option<&C> {
+    /// Returns what the steps so far changed at a pool, if that is a change of this kind.
+    pub(crate) fn change<C: ChangeOf>(&self, place: PoolKey) -> Option<&C> {
         self.at(place).and_then(C::of)
     }
 
-    fn at(&self, place: Address) -> Option<&After> {
+    fn at(&self, place: PoolKey) -> Option<&After> {
         self.changes.iter().find(|(changed, _)| *changed == place).map(|(_, after)| after)
     }
 }

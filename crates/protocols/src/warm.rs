@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, U256};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use crate::{Pool, Protocol, Sale, Touched, product::own, registry::with_record, vault::Lent};
 
@@ -17,7 +17,7 @@ pub struct Warm {
     contracts: BTreeSet<Address>,
     lent: Lent,
     /// What went through pools.
-    sales: BTreeMap<Address, Vec<Sale>>,
+    sales: BTreeMap<PoolKey, Vec<Sale>>,
 }
 
 impl Warm {
@@ -27,7 +27,7 @@ impl Warm {
         with_record!(pool.product, record => match own(record, &pool.state) {
             Some(state) => {
                 let sale = Sale { coin_in: coins[0], coin_out: coins[1], amount_in };
-                self.step_of(record, pool.key.contract, state, at, sale, gas_units)
+                self.step_of(record, pool.key, state, at, sale, gas_units)
             }
             None => gas_units,
         })
@@ -36,14 +36,15 @@ impl Warm {
     fn step_of<P: Protocol>(
         &mut self,
         record: &P,
-        pool: Address,
+        key: PoolKey,
         state: &P::State,
         at: &ExecutionBlock,
         sale: Sale,
         gas_units: u64,
     ) -> u64 {
-        let (coins, holder) = ([sale.coin_in, sale.coin_out], record.holder(pool));
-        let before = self.sales.entry(pool).or_default();
+        let (coins, pool) = ([sale.coin_in, sale.coin_out], key.contract);
+        let holder = record.holder(pool);
+        let before = self.sales.entry(key).or_default();
         let gas_units = record.counted_gas_units(state, at, before, &sale).unwrap_or(gas_units);
         before.push(sale);
         let touched = |place: Address| self.contracts.contains(&place);

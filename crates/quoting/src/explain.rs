@@ -7,7 +7,8 @@ use braid_routing::{PoolFilter, Request, Route, SimplePlan, Step, Witness, solve
 use crate::draft::Draft;
 use crate::feed::Published;
 use crate::model::{
-    Eip55, ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice,
+    ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, PoolName, SingleRoute, SingleStep,
+    StepPrice,
 };
 use crate::shown::Shown;
 use crate::{costs, path, prices};
@@ -89,7 +90,7 @@ fn single_route(draft: &Draft, question: &Request, route: &Route) -> SingleRoute
     let step = |step: &Step| {
         let pool = market.pool(step.pool)?;
         let (token_in, token_out) = (address(step.token_in)?, address(step.token_out)?);
-        Some(SingleStep { protocol: pool.product.id(), pool: Eip55(pool.key.contract), token_in, token_out })
+        Some(SingleStep { protocol: pool.product.id(), pool: PoolName(pool.key), token_in, token_out })
     };
     SingleRoute {
         steps: route.steps.iter().filter_map(step).collect(),
@@ -107,7 +108,7 @@ fn exclusions(draft: &Draft, question: &Request, cost: impl Fn(Option<f64>) -> O
     let market = &draft.published.head.market;
     let mut products: Vec<(Product, usize)> = Vec::new();
     let mut pools = 0;
-    let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.key.contract)?, pool.product)));
+    let all = market.pools().iter().filter_map(|pool| Some((market.pool_id(pool.key)?, pool.product)));
     for (id, product) in all {
         // what no quote uses is not the request's doing
         if question.filter.allows(id, product) || !draft.aside.filter.allows(id, product) {
@@ -151,7 +152,7 @@ fn filter_but(draft: &Draft, question: &Request, allowed: Option<Product>) -> Po
     }
     if allowed.is_some() {
         let market = &draft.published.head.market;
-        for pool in draft.request.exclude_pools.iter().filter_map(|address| market.pool_id(*address)) {
+        for pool in draft.request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
             filter.exclude_pool(pool);
         }
     }

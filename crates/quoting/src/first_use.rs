@@ -29,7 +29,7 @@ pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
 pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Published, tokens: &[TokenId]) -> Problem {
     let waiting = audit.unproven_of(&published.head.market, &published.guessed, tokens);
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
-        let names: Vec<String> = waiting.iter().map(|pool| pool.to_checksum(None)).collect();
+        let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
         problem.detail = format!("{}; excluded, pending EVM verification: {}", problem.detail, names.join(", "));
     }
     problem

@@ -4,7 +4,7 @@ use braid_primitives::{TokenId, U256};
 use braid_routing::{Route, Step};
 
 use crate::feed::Published;
-use crate::model::{Eip55, Path, PathStep, PathToken};
+use crate::model::{Path, PathStep, PathToken, PoolName};
 use crate::prices;
 use crate::shown::Shown;
 
@@ -73,7 +73,7 @@ fn path_step(
         id: step_id(index),
         after,
         protocol: pool.product.id(),
-        pool: Eip55(pool.key.contract),
+        pool: PoolName(pool.key),
         token_in: address(step.token_in)?,
         token_out: address(step.token_out)?,
         amount_in: step.amount_in.into(),

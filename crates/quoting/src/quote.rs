@@ -109,7 +109,7 @@ impl Quoter {
         for step in &draft.solution.route.steps {
             if let Some(pool) = draft.published.head.market.pool(step.pool) {
                 let Step { coin_in, coin_out, amount_in, .. } = *step;
-                self.audit.used(Probe { pool: pool.key.contract, coin_in, coin_out, amount_in });
+                self.audit.used(Probe { pool: pool.key, coin_in, coin_out, amount_in });
             }
         }
     }

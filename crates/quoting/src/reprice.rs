@@ -1,15 +1,15 @@
 //! Prices a stored route on a newer market: the same steps, over the pools as they are now.
 
 use braid_market::Market;
-use braid_primitives::{Address, ExecutionBlock, TokenId, U256};
+use braid_primitives::{ExecutionBlock, PoolKey, TokenId, U256};
 use braid_routing::{Instruction, Machine, Route, Step, StepError};
 use serde::{Deserialize, Serialize};
 
-/// A step as it is stored: by the pool's address, which outlives the process, not by its id, which does not.
+/// A step as it is stored: by the pool's key, which outlives the process, not by its id, which does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredStep {
     /// The pool.
-    pub pool: Address,
+    pub pool: PoolKey,
     /// Position of the token in.
     pub coin_in: u8,
     /// Position of the token out.
@@ -23,18 +23,18 @@ pub struct StoredStep {
 pub enum RepriceError {
     /// A pool is gone from the market.
     #[error("pool {0} is no longer in the market")]
-    PoolGone(Address),
+    PoolGone(PoolKey),
     /// A pool would revert.
     #[error("pool {pool} refuses its step: {error}")]
     Refused {
         /// The pool.
-        pool: Address,
+        pool: PoolKey,
         /// Its reason.
         error: braid_protocols::SwapError,
     },
     /// A step would have nothing to spend.
     #[error("nothing arrives at pool {0}")]
-    NothingAtHand(Address),
+    NothingAtHand(PoolKey),
 }
 
 /// Returns the route of stored steps with the amounts that it has on this market.

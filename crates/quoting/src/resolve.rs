@@ -95,7 +95,7 @@ pub(crate) fn filter(market: &Market, request: &QuoteRequest, aside: PoolFilter)
             filter.exclude_product(*product);
         }
     }
-    for pool in request.exclude_pools.iter().filter_map(|address| market.pool_id(*address)) {
+    for pool in request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
         filter.exclude_pool(pool);
     }
     (filter, unknown)

@@ -52,7 +52,7 @@ impl Plan {
     pub fn of(draft: &Draft) -> Self {
         let market = &draft.published.head.market;
         let stored = |step: &braid_routing::Step| {
-            let pool = market.pool(step.pool)?.key.contract;
+            let pool = market.pool(step.pool)?.key;
             Some(StoredStep { pool, coin_in: step.coin_in, coin_out: step.coin_out, share: step.share })
         };
         Self {

@@ -11,7 +11,7 @@ use braid_ethereum::{Node, NodeFault, NodeReport};
 use braid_primitives::CHAIN_ID;
 use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::{Freshness, Markets};
-use braid_quoting::model::Eip55;
+use braid_quoting::model::{Eip55, PoolName};
 use braid_quoting::{Clock, StoredQuotes};
 use braid_store::quarantine::Quarantined;
 use serde::Serialize;
@@ -64,7 +64,7 @@ pub struct Ready {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ReadyQuarantined {
     /// The pool.
-    pub pool: Eip55,
+    pub pool: PoolName,
     /// Height of the block at which it was found.
     pub since_block: u64,
     /// What was different.
@@ -199,7 +199,7 @@ fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Opti
 
 fn held(record: Quarantined) -> ReadyQuarantined {
     ReadyQuarantined {
-        pool: Eip55(record.pool),
+        pool: PoolName(record.pool),
         since_block: record.since_block,
         why: record.why,
         token: record.token.as_ref().map(|fault| Eip55(fault.token)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::serve::ListenerExt as _;
 use braid_audit::Audit;
 use braid_ethereum::{Head, Node};
-use braid_primitives::Address;
+use braid_primitives::PoolKey;
 use braid_quoting::StoredQuotes;
 use braid_quoting::feed::Markets;
 use braid_quoting::proxy::{ProxyState, ProxyWatch};
@@ -98,7 +98,7 @@ pub async fn watch_proxy(proxy: Arc<ProxyWatch>, node: Node, mut heads: watch::R
 }
 
 /// Audits for as long as the service runs; `doubt` takes pools that should be read again.
-pub async fn keep_auditing(audit: Arc<Audit>, markets: Markets, doubt: mpsc::Sender<Address>) {
+pub async fn keep_auditing(audit: Arc<Audit>, markets: Markets, doubt: mpsc::Sender<PoolKey>) {
     if !audit.config.is_on() {
         return;
     }

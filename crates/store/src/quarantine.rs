@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use alloy_primitives::{Address, U256};
+use braid_primitives::PoolKey;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -15,7 +16,7 @@ pub const QUARANTINE_FILE: &str = "quarantine.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantined {
     /// The pool.
-    pub pool: Address,
+    pub pool: PoolKey,
     /// What was different, in words.
     pub why: String,
     /// Height of the block at which it was first seen.
@@ -71,6 +72,8 @@ pub fn save(dir: &Path, pools: &[Quarantined]) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::B256;
+
     use super::*;
 
     #[test]
@@ -78,7 +81,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(load(dir.path()).unwrap(), []);
         let pool = Quarantined {
-            pool: Address::repeat_byte(1),
+            pool: PoolKey::with_id(Address::repeat_byte(1), B256::repeat_byte(3)),
             why: "it pays 2, the model says 3".into(),
             since_block: 9,
             token: Some(TokenAtFault { token: Address::repeat_byte(2), does: "takes 1% of a transfer".into() }),

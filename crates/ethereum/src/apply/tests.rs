@@ -97,7 +97,7 @@ fn an_announcement_is_told_from_a_forged_one() {
 }
 
 /// A buffer of a Balancer vault, which holds so much of the asset and of the share.
-fn buffer_of(key: PoolKey, wrapped: Address, held: [u64; 2], paused: bool) -> Pool {
+fn buffer_of(wrapped: Address, held: [u64; 2], paused: bool) -> Pool {
     let conversion = erc4626::Conversion::Rate { rate: erc4626::RAY, one: erc4626::RAY };
     let most = U256::MAX;
     let vault = erc4626::State {
@@ -118,7 +118,7 @@ fn buffer_of(key: PoolKey, wrapped: Address, held: [u64; 2], paused: bool) -> Po
         vault: Vault { product: Product::Erc4626, state: PoolState::Erc4626(Box::new(vault)) },
     };
     Pool {
-        key,
+        key: buffer::key_of(wrapped),
         product: Product::BalancerV3Buffer,
         coins: [TokenId(1), TokenId(2)].into_iter().collect(),
         state: PoolState::BalancerV3Buffer(Arc::new(state)),
@@ -138,8 +138,7 @@ fn added(wrapped: Address) -> Log {
 fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_contract() {
     let vault = Product::BalancerV3Buffer.sources()[0].emitter;
     let [one, two, three] = [0x51, 0x52, 0x53].map(Address::repeat_byte);
-    let key = |wrapped: Address| PoolKey::with_id(vault, wrapped.into_word());
-    let pool = |wrapped, held, paused| buffer_of(key(wrapped), wrapped, held, paused);
+    let pool = buffer_of;
     let before = market(1);
     let pools = [pool(one, [1, 2], false), pool(two, [1, 2], false)];
     let before = before.next(block(2), Arc::clone(before.tokens()), pools).unwrap();
@@ -152,15 +151,17 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
     let change = apply_logs(&catalog(), &before, &[paused]);
     assert_eq!(change.changed, [pool(one, [1, 2], true), pool(two, [1, 2], true)]);
 
-    let mut broken = added(one);
+    let wrap = |wrappedToken| {
+        let (depositedUnderlying, mintedShares, bufferBalances) = Default::default();
+        log(vault, &Wrap { wrappedToken, depositedUnderlying, mintedShares, bufferBalances })
+    };
+    let mut broken = wrap(one);
     broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1].into());
     let change = apply_logs(&catalog(), &before, &[broken]);
-    assert_eq!((change.stale, change.changed), (BTreeSet::from([key(one)]), vec![]));
+    assert_eq!((change.stale, change.changed), (BTreeSet::from([buffer::key_of(one)]), vec![]));
 
-    let none = U256::ZERO;
-    let wrap = Wrap { wrappedToken: three, depositedUnderlying: none, mintedShares: none, bufferBalances: B256::ZERO };
-    let change = apply_logs(&catalog(), &before, &[log(vault, &wrap)]);
-    assert!(change.unknown.contains(&key(three)), "it may be one that was left out");
+    let change = apply_logs(&catalog(), &before, &[wrap(three)]);
+    assert!(change.unknown.contains(&buffer::key_of(three)), "it may be one that was left out");
     assert_eq!(change.changed, []);
 }
 
@@ -168,11 +169,11 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
 #[test]
 fn an_announcement_of_a_pool_of_the_market_is_applied() {
     let wrapped = Address::repeat_byte(0x55);
-    let pool = |held| buffer_of(buffer::address_of(wrapped).into(), wrapped, held, false);
+    let pool = |held| buffer_of(wrapped, held, false);
     let log = added(wrapped);
     let before = market(1);
     let announced = apply_logs(&catalog(), &before, [&log]).announced;
-    assert_eq!((announced.len(), announced[0].key.contract), (1, buffer::address_of(wrapped)));
+    assert_eq!((announced.len(), announced[0].key), (1, buffer::key_of(wrapped)));
     let after = before.next(block(2), Arc::clone(before.tokens()), [pool([1, 2])]).unwrap();
     let change = apply_logs(&catalog(), &after, [&log]);
     assert_eq!((change.announced.len(), change.changed), (0, vec![pool([8, 9])]));

@@ -6,7 +6,7 @@ mod status;
 
 use std::sync::Arc;
 
-use braid_primitives::Address;
+use braid_primitives::PoolKey;
 use braid_store::{MarketStore, market::Saved};
 use tokio::{
     sync::{mpsc, watch},
@@ -33,7 +33,7 @@ pub struct FollowerHandle {
     /// Where the follower stands.
     pub status: watch::Receiver<SyncStatus>,
     /// Takes pools whose state is doubted: they are read again, soon. A full queue may be ignored.
-    pub doubt: mpsc::Sender<Address>,
+    pub doubt: mpsc::Sender<PoolKey>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use braid_primitives::{Address, Block};
+use braid_primitives::{Block, PoolKey};
 use braid_store::{MarketStore, market::Saved};
 use tokio::sync::{mpsc, watch};
 
@@ -25,7 +25,7 @@ pub(super) struct Runner {
     status: watch::Sender<SyncStatus>,
     backoff: Backoff,
     /// Pools that somebody doubts.
-    doubted: mpsc::Receiver<Address>,
+    doubted: mpsc::Receiver<PoolKey>,
     /// What [`Node::mistrusted`] said when everything was last read.
     mistrusted: u64,
 }
@@ -34,7 +34,7 @@ enum Event {
     Stop,
     HeadSignal(HeadSignal),
     Found(Option<Found>),
-    Doubted(Address),
+    Doubted(PoolKey),
     Idle,
 }
 
@@ -44,7 +44,7 @@ impl Runner {
         config: FollowerConfig,
         published: watch::Sender<Option<Arc<Head>>>,
         status: watch::Sender<SyncStatus>,
-        doubted: mpsc::Receiver<Address>,
+        doubted: mpsc::Receiver<PoolKey>,
     ) -> Self {
         Self {
             mistrusted: node.mistrusted(),
@@ -82,7 +82,7 @@ impl Runner {
                         self.sync.take(found);
                         self.sync.record();
                     }
-                    Event::Doubted(pool) => self.sync.read_again([pool.into()]),
+                    Event::Doubted(pool) => self.sync.read_again([pool]),
                     Event::Idle => self.absorb().await,
                 }
                 true

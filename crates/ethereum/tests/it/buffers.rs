@@ -8,6 +8,7 @@ use alloy::{
 };
 use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
 use braid_market::Market;
+use braid_primitives::PoolKey;
 use braid_protocols::{PoolState, Product, balancer::v3::buffer};
 
 use crate::support::*;
@@ -46,35 +47,35 @@ async fn what_happens_to_a_buffer_is_in_the_market_of_its_block() {
     let exchange = |wrapped, asset, wraps, amount| exchangeCall { wrapped, asset, wraps, amount };
     let mut last = content(&market);
     for act_number in 0..6 {
-        let changed: Address = match act_number {
+        let changed: PoolKey = match act_number {
             // out of the buffer, and with the vault behind it, whose own pool changes too
             0 => {
                 act(&chain, at::BALANCER_V3_FILLER, &exchange(pufeth, weth, true, units("WETH", 7))).await;
-                buffer::address_of(pufeth)
+                buffer::key_of(pufeth)
             }
             1 => {
                 act(&chain, at::BALANCER_V3_FILLER, &exchange(pufeth, weth, false, units("pufETH", 4_000))).await;
-                pufeth
+                pufeth.into()
             }
             2 => {
                 act(&chain, at::BALANCER_V3_FILLER, &exchange(metamorpho, usdc, true, units("USDC", 9_000_000))).await;
-                metamorpho
+                metamorpho.into()
             }
             // what announces a buffer is also what adds to it
             3 => {
                 let call = addToBufferCall { wrapped: pufeth, asset: weth, issued: units("WETH", 50) };
                 act(&chain, at::BALANCER_V3_FILLER, &call).await;
-                buffer::address_of(pufeth)
+                buffer::key_of(pufeth)
             }
             // nothing of the vault's own happens to the buffer
             4 => {
                 let call = depositCall { assets: units("WETH", 100), receiver: MAKER };
                 act(&chain, at::PUFETH, &call).await;
-                buffer::address_of(pufeth)
+                buffer::key_of(pufeth)
             }
             _ => {
                 act(&chain, at::BALANCER_V3_FILLER, &exchange(metamorpho, usdc, false, units("gtUSDCp", 70))).await;
-                buffer::address_of(metamorpho)
+                buffer::key_of(metamorpho)
             }
         };
         let market = assert_faithful(&mut follower, &chain).await;
@@ -99,7 +100,7 @@ async fn a_new_buffer_is_in_the_market_of_its_block_with_the_asset_that_the_vaul
     let call = fillBufferCall { wrapped: share.address, asset: asset.address, assets, shares };
     act(&chain, at::BALANCER_V3_FILLER, &call).await;
     let market = assert_faithful(&mut follower, &chain).await;
-    let pool = market.pool_id(buffer::address_of(share.address)).and_then(|id| market.pool(id)).unwrap();
+    let pool = market.pool_id(buffer::key_of(share.address)).and_then(|id| market.pool(id)).unwrap();
     let coins = [asset.address, share.address].map(|coin| market.tokens().id(coin).unwrap());
     assert_eq!(pool.coins[..], coins);
     let PoolState::BalancerV3Buffer(state) = &pool.state else { panic!("a buffer") };
@@ -124,7 +125,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
     let boosted = stable.find(|pool| ids.iter().all(|id| pool.coins.contains(id))).unwrap();
     let PoolState::BalancerV3(state) = &boosted.state else { panic!("a pool of the vault") };
     assert_eq!(state.followed.len(), 2, "both rates follow from their vaults");
-    let changing = [share.address, buffer::address_of(share.address), boosted.key.contract];
+    let changing = [share.address.into(), buffer::key_of(share.address), boosted.key];
     let mut last = content(&market);
     let asset = tokens::by_symbol("USDC");
     for act_number in 0..3 {
@@ -155,7 +156,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
         }
         let market = assert_faithful(&mut follower, &chain).await;
         let now = content(&market);
-        for pool in changing.iter().filter(|pool| act_number != 2 || **pool == boosted.key.contract) {
+        for pool in changing.iter().filter(|pool| act_number != 2 || **pool == boosted.key) {
             assert_ne!(now[pool], last[pool], "act {act_number} changes {pool}");
         }
         last = now;

@@ -4,6 +4,7 @@ use alloy::primitives::{Address, B256, Bytes, U256, b256, bytes};
 use braid_devnet::{Devnet, accounts, addresses, rpc::Tx, tokens};
 use braid_ethereum::Phase;
 use braid_market::Market;
+use braid_primitives::PoolKey;
 use braid_protocols::Product;
 
 use crate::{acts::Acts, support::*};
@@ -26,9 +27,9 @@ async fn speaks(chain: &Devnet, factory: Address, code: Vec<u8>) {
 }
 
 /// The pools whose state stays as it is while nothing happens to them.
-fn timeless(market: &Market) -> Vec<Address> {
+fn timeless(market: &Market) -> Vec<PoolKey> {
     let moves = |pool: &braid_protocols::Pool| pool.depends_on_time() || pool.product.reads_each_block(&pool.state);
-    market.pools().iter().filter(|pool| !moves(pool)).map(|pool| pool.key.contract).collect()
+    market.pools().iter().filter(|pool| !moves(pool)).map(|pool| pool.key).collect()
 }
 
 fn push(code: &mut Vec<u8>, word: B256) {
@@ -98,7 +99,7 @@ async fn a_factory_that_emits_nonsense_changes_nothing() {
     let before = content(&market);
     // of a log, which came before the nonsense: a list has no order in which a later reader could meet both
     let by_a_log = [Product::UniswapV2, Product::UniswapV3];
-    let known = *before.keys().find(|pool| by_a_log.contains(&before[*pool].0)).unwrap();
+    let known = before.keys().find(|pool| by_a_log.contains(&before[*pool].0)).unwrap().contract;
     let word = |address: Address| address.into_word();
     let (a, b) = (word(tokens::by_symbol("LINK").address), word(tokens::by_symbol("CRV").address));
     let nobody = word(Address::repeat_byte(0x99));

@@ -184,14 +184,14 @@ async fn what_the_configuration_does_not_want_is_left_out_and_said_so() {
     let rules = PoolRules {
         min_ether: 1_000.0,
         deny_tokens: [usdc].into(),
-        allow_pools: [(*named).into()].into(),
+        allow_pools: [*named].into(),
         ..PoolRules::default()
     };
     let mut follower = follow_with(&chain.http_url(), FollowerConfig { rules, ..quick() }).await;
     let market = at_head(&mut follower, &chain).await;
     let with_usdc = market.pools_of(market.tokens().id(usdc).unwrap());
     assert_eq!(with_usdc.len(), 1);
-    assert_eq!(market.pool(with_usdc[0]).unwrap().key.contract, *named);
+    assert_eq!(market.pool(with_usdc[0]).unwrap().key, *named);
     assert_eq!(market.pools().len() + follower.status.borrow().left_out, everything.len());
     assert!(market.pools().len() > 2 && follower.status.borrow().left_out > 2);
 }

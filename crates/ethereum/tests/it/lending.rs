@@ -106,7 +106,8 @@ async fn what_moves_at_fluid_and_in_a_vault_v2_is_in_the_market_of_its_block() {
         let market = assert_faithful(&mut follower, &chain).await;
         let now = content(&market);
         for pool in changed {
-            assert_ne!(last[pool], now[pool], "act {act_number} changes {pool}");
+            let key = (*pool).into();
+            assert_ne!(last[&key], now[&key], "act {act_number} changes {pool}");
         }
         last = now;
     }

@@ -264,8 +264,8 @@ async fn a_denied_product_takes_its_pools_out_and_no_others() {
         let config = FollowerConfig { products: products.clone(), ..quick() };
         let (mut follower, store, _) = follow_so_in(dir.path(), &chain, config).await;
         let head = head_when(&mut follower, |head| head.market.pools().len() == expected).await;
-        for (address, (product, ..)) in content(&head.market) {
-            assert!(products.contains(&product), "{address} of {product:?}");
+        for (key, (product, ..)) in content(&head.market) {
+            assert!(products.contains(&product), "{key} of {product:?}");
         }
         follower.shutdown().await;
         store.flush().unwrap();

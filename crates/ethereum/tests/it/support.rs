@@ -6,6 +6,7 @@ use alloy::primitives::{Address, B256};
 use braid_devnet::{Devnet, Options};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Head, Node, NodeConfig, NodeFault, Phase, SyncStatus};
 use braid_market::Market;
+use braid_primitives::PoolKey;
 use braid_protocols::{PoolState, Product};
 use tokio::time::timeout;
 
@@ -92,7 +93,7 @@ pub(crate) async fn head_hash(chain: &Devnet) -> B256 {
 }
 
 /// What a market says, independent of the order in which it learnt it.
-pub(crate) type Content = BTreeMap<Address, (Product, Vec<(Address, String, u8)>, PoolState)>;
+pub(crate) type Content = BTreeMap<PoolKey, (Product, Vec<(Address, String, u8)>, PoolState)>;
 
 pub(crate) fn content(market: &Market) -> Content {
     let coin = |id| {
@@ -100,7 +101,7 @@ pub(crate) fn content(market: &Market) -> Content {
         (token.address, token.symbol.clone(), token.decimals)
     };
     let pool = |pool: &Arc<braid_protocols::Pool>| {
-        (pool.key.contract, (pool.product, pool.coins.iter().map(|id| coin(*id)).collect(), pool.state.clone()))
+        (pool.key, (pool.product, pool.coins.iter().map(|id| coin(*id)).collect(), pool.state.clone()))
     };
     market.pools().iter().map(pool).collect()
 }

@@ -6,7 +6,7 @@ use braid_devnet::{
     tokens::{self, Kind},
 };
 use braid_market::Market;
-use braid_primitives::{Address, U256};
+use braid_primitives::{Address, PoolKey, U256};
 use braid_protocols::{PoolState, Product, balancer::v3::buffer};
 use serde_json::json;
 
@@ -100,9 +100,9 @@ async fn boosted_pools_between_two_buffers_pay_what_was_quoted_for_the_second() 
             for sides in [["USDC", "USDT"], ["USDT", "USDC"], [share, "waEthUSDT"], ["waEthUSDT", share]] {
                 let [sold, bought] = sides.map(tokens::by_symbol);
                 let pools = |market: &Market| {
-                    let mut pools = vec![boosted(market, shares)];
+                    let mut pools: Vec<PoolKey> = vec![boosted(market, shares).into()];
                     if sold.kind != Kind::Vault && bought.kind != Kind::Vault && sold.kind != Kind::Wrapped {
-                        pools.extend(shares.map(buffer::address_of));
+                        pools.extend(shares.map(buffer::key_of));
                     }
                     these(market, &pools)
                 };

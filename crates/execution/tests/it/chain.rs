@@ -210,7 +210,7 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     found.retain(|pool| pool.coins.iter().all(exists));
     // products of one vault share its announcements
     let mut seen = std::collections::BTreeSet::new();
-    found.retain(|pool| seen.insert(pool.key.contract));
+    found.retain(|pool| seen.insert(pool.key));
     // and of the listed pools too; what was announced is there, contract or not
     let mut there = Vec::with_capacity(found.len());
     for pool in found {

@@ -7,7 +7,7 @@ use braid_devnet::accounts::{OTHER, TAKER};
 use braid_devnet::tokens;
 use braid_execution::{Authorization, Order, TokenAmount, gas, proxy};
 use braid_market::Market;
-use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_primitives::{Address, NATIVE_ETHER, PoolKey, U256};
 use braid_protocols::Product;
 use braid_protocols::erc4626::{Form, LISTED, Listed};
 use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
@@ -76,18 +76,16 @@ pub fn only(products: &[Product]) -> PoolFilter {
 
 /// One pool alone, of all that the market has.
 pub fn alone(market: &Market, pool: Address) -> PoolFilter {
-    these(market, &[pool])
+    these(market, &[pool.into()])
 }
 
 /// Some pools alone.
-pub fn these(market: &Market, pools: &[Address]) -> PoolFilter {
+pub fn these(market: &Market, pools: &[PoolKey]) -> PoolFilter {
     let mut filter = PoolFilter::default();
-    let others = market
-        .pools()
-        .iter()
-        .filter(|other| !pools.contains(&other.key.contract) && other.product != Product::WrappedEther);
+    let others =
+        market.pools().iter().filter(|other| !pools.contains(&other.key) && other.product != Product::WrappedEther);
     for other in others {
-        filter.exclude_pool(market.pool_id(other.key.contract).unwrap());
+        filter.exclude_pool(market.pool_id(other.key).unwrap());
     }
     filter
 }

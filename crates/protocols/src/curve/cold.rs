@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
     After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, step::step_code,
@@ -139,7 +139,7 @@ impl Protocol for Curve {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,
@@ -148,11 +148,11 @@ impl Protocol for Curve {
         let before = route.change::<After>(self.shares_state_at(pool, state));
         let moved = state.after_vaults(at, route)?;
         let state = moved.as_ref().unwrap_or(state);
-        state.swap(pool, at, before, sale.coin_in, sale.coin_out, sale.amount_in)
+        state.swap(pool.contract, at, before, sale.coin_in, sale.coin_out, sale.amount_in)
     }
 
-    fn shares_state_at(&self, pool: Address, state: &Self::State) -> Address {
-        state.stands_on().unwrap_or(pool)
+    fn shares_state_at(&self, pool: PoolKey, state: &Self::State) -> PoolKey {
+        state.stands_on().map_or(pool, PoolKey::from)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Log, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
     ASSET_COIN, Accrual, Form, LISTED, Listed, State,
@@ -163,13 +163,13 @@ impl Protocol for Erc4626 {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool, state, at, route, sale)
+        vault::swap(self, pool.contract, state, at, route, sale)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {

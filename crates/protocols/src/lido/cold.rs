@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Log, U256, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, NATIVE_ETHER};
+use braid_primitives::{ExecutionBlock, NATIVE_ETHER, PoolKey};
 
 use super::{State, continuous::pair_curve, reader, step::step_code};
 use crate::{
@@ -113,7 +113,7 @@ impl Protocol for Lido {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &State,
         at: &ExecutionBlock,
         route: &RouteState,
@@ -123,8 +123,8 @@ impl Protocol for Lido {
         state.swap(self.stakes(), at, sale.coin_in, sale.amount_in)
     }
 
-    fn shares_state_at(&self, _pool: Address, _state: &State) -> Address {
-        STETH
+    fn shares_state_at(&self, _pool: PoolKey, _state: &State) -> PoolKey {
+        STETH.into()
     }
 
     /// The stake limit grows by the block.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{MORPHO_BLUE, MetaMorpho, continuous::pair_curve, gas, reader, warm::Lends};
 use crate::{
@@ -145,13 +145,13 @@ impl Protocol for MorphoProtocol {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool, state, at, route, sale)
+        vault::swap(self, pool.contract, state, at, route, sale)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, Log, address, b256};
 use alloy_sol_types::{SolCall, SolEvent, sol};
-use braid_primitives::{BPS, ExecutionBlock};
+use braid_primitives::{BPS, ExecutionBlock, PoolKey};
 
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
@@ -96,7 +96,7 @@ impl Protocol for PairProtocol {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &State,
         _at: &ExecutionBlock,
         route: &RouteState,

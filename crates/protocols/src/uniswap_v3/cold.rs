@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Log, address, b256};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
     After, MAX_FEE_PIPS, MAX_TICK_SPACING, State,
@@ -100,7 +100,7 @@ impl Protocol for PoolProtocol {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &State,
         _at: &ExecutionBlock,
         route: &RouteState,

@@ -4,7 +4,7 @@ pub mod gas;
 mod step;
 
 use alloy_primitives::{Address, Bytes};
-use braid_primitives::{ExecutionBlock, NATIVE_ETHER, WETH};
+use braid_primitives::{ExecutionBlock, NATIVE_ETHER, PoolKey, WETH};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -50,7 +50,7 @@ impl Protocol for WrappedEther {
     /// Wraps when the coin in is ether, unwraps otherwise: the same amount, always.
     fn swap(
         &self,
-        _pool: Address,
+        _pool: PoolKey,
         _state: &State,
         _at: &ExecutionBlock,
         _route: &RouteState,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Amount, Eip55};
+use super::{Amount, Eip55, PoolName};
 
 /// Why this route, in words and numbers. Values are in wei of ether at the quote's reference prices.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -58,8 +58,8 @@ pub struct SingleRoute {
 pub struct SingleStep {
     /// Protocol id.
     pub protocol: &'static str,
-    /// Pool address.
-    pub pool: Eip55,
+    /// The pool.
+    pub pool: PoolName,
     /// Token in.
     pub token_in: Eip55,
     /// Token out.

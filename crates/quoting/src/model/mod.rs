@@ -15,4 +15,4 @@ pub use quote::{
     Excluded, FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer,
     ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning,
 };
-pub use text::{Amount, Eip55, Quantity};
+pub use text::{Amount, Eip55, PoolName, Quantity};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Amount, Eip55, Explanation};
+use super::{Amount, Eip55, Explanation, PoolName};
 
 /// A quote.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -197,8 +197,8 @@ pub struct PathStep {
     pub after: Vec<String>,
     /// Protocol id.
     pub protocol: &'static str,
-    /// Pool address.
-    pub pool: Eip55,
+    /// The pool.
+    pub pool: PoolName,
     /// Token in.
     pub token_in: Eip55,
     /// Token out.

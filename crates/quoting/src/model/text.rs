@@ -1,6 +1,6 @@
 //! How integers and addresses are written.
 
-use braid_primitives::{Address, U256};
+use braid_primitives::{Address, PoolKey, U256};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -13,6 +13,10 @@ pub struct Amount(pub U256);
 /// An address with its EIP-55 checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eip55(pub Address);
+
+/// A pool: its contract's address with the EIP-55 checksum and, where the contract holds many pools, a slash and the pool's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolName(pub PoolKey);
 
 /// An integer as JSON-RPC writes it: 0x and hex digits without leading zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +66,15 @@ impl PartialSchema for Eip55 {
     }
 }
 
+impl PartialSchema for PoolName {
+    fn schema() -> RefOr<Schema> {
+        let description =
+            "A pool's contract, with its EIP-55 checksum; where it holds many pools, a slash and the pool's id follow.";
+        let example = "0x8ad599c3A0ff1De082011EFDDc58f1908eb6e6D8";
+        text("^0x[0-9a-fA-F]{40}(/0x[0-9a-f]{64})?$", description, example)
+    }
+}
+
 impl PartialSchema for Quantity {
     fn schema() -> RefOr<Schema> {
         text("^0x(0|[1-9a-f][0-9a-f]*)$", "Integer as JSON-RPC writes it.", "0x88b80")
@@ -70,6 +83,7 @@ impl PartialSchema for Quantity {
 
 impl ToSchema for Amount {}
 impl ToSchema for Eip55 {}
+impl ToSchema for PoolName {}
 impl ToSchema for Quantity {}
 
 impl From<U256> for Amount {
@@ -87,13 +101,15 @@ impl From<u64> for Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use braid_primitives::WETH;
+    use braid_primitives::{B256, WETH};
 
     #[test]
     fn each_kind_has_its_own_form() {
         let json = |value: &dyn erased::Json| value.json();
         assert_eq!(json(&Amount(U256::MAX)), format!("\"{}\"", U256::MAX));
         assert_eq!(json(&Eip55(WETH)), "\"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2\"");
+        let pool = PoolName(PoolKey::with_id(WETH, B256::with_last_byte(0xab)));
+        assert_eq!(json(&pool), format!("\"{}/0x{}ab\"", WETH.to_checksum(None), "00".repeat(31)));
         assert_eq!(json(&Quantity(U256::ZERO)), "\"0x0\"");
         assert_eq!(json(&Quantity::from(560_000)), "\"0x88b80\"");
     }

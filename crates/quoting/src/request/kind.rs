@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use braid_execution::{MAX_PARTNER_FEE_BPS, proxy};
-use braid_primitives::{Address, Bytes, CHAIN_ID, GasTier, NATIVE_ETHER, U256};
+use braid_primitives::{Address, Bytes, CHAIN_ID, GasTier, NATIVE_ETHER, PoolKey, U256};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Ref, RefOr};
@@ -39,6 +39,18 @@ fn text(pattern: &str) -> RefOr<Schema> {
 
 fn address() -> RefOr<Schema> {
     text("^0x[0-9a-fA-F]{40}$")
+}
+
+fn read_address(r: &mut Reader, item: &Item<'_>, text: &str) -> Option<Address> {
+    let (code, detail) = match parse_address(text) {
+        Ok(address) => return Some(address),
+        Err(AddressError::Shape) => (FieldCode::AddressInvalid, "expected 0x and 40 hex digits"),
+        Err(AddressError::Checksum) => {
+            let detail = "the mixed case is not the EIP-55 checksum; use the checksum or lower case";
+            (FieldCode::AddressChecksumInvalid, detail)
+        }
+    };
+    r.accept(item, None, code, || detail)
 }
 
 /// Declares kinds without parameters: what is read, the description, and the reading.
@@ -78,15 +90,17 @@ kinds! {
 
     /// Any address.
     AnyAddress -> Address, address(), |r, item| {
-        let (code, detail) = match parse_address(r.text(item)?) {
-            Ok(address) => return Some(address),
-            Err(AddressError::Shape) => (FieldCode::AddressInvalid, "expected 0x and 40 hex digits"),
-            Err(AddressError::Checksum) => {
-                let detail = "the mixed case is not the EIP-55 checksum; use the checksum or lower case";
-                (FieldCode::AddressChecksumInvalid, detail)
-            }
-        };
-        r.accept(item, None, code, || detail)
+        let text = r.text(item)?;
+        read_address(r, item, text)
+    };
+
+    /// A pool: its contract's address and, where the contract holds many pools, a slash and the pool's id.
+    Pool -> PoolKey, text("^0x[0-9a-fA-F]{40}(/0x[0-9a-fA-F]{64})?$"), |r, item| {
+        let text = r.text(item)?;
+        let contract = text.split_once('/').map_or(text, |(contract, _)| contract);
+        read_address(r, item, contract)?;
+        let detail = "expected the id of a pool after the slash, 0x and 64 hex digits";
+        r.accept(item, text.parse().ok(), FieldCode::AddressInvalid, || detail)
     };
 
     /// The address of a token; ether has two.

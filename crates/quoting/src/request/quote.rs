@@ -1,11 +1,11 @@
 //! The quote request.
 
 use braid_execution::PartnerFee;
-use braid_primitives::{Address, BPS, GasTier, U256};
+use braid_primitives::{Address, BPS, GasTier, PoolKey, U256};
 
 use super::describe::{Body as _, request};
 use super::kind::{
-    Account, Amount, AnyAddress, Chain, FeeBps, Flag, Integer, Kind as _, List, Text, Tier, Token, nested,
+    Account, Amount, Chain, FeeBps, Flag, Integer, Kind as _, List, Pool, Text, Tier, Token, nested,
 };
 use super::parse::AskedToken;
 use crate::json::{Item, Object, Reader};
@@ -36,8 +36,8 @@ request! {
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
         /// Ids or family names of the only protocols to use.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
-        /// Addresses of pools to leave out.
-        pub exclude_pools: Vec<Address> = List(AnyAddress, 0..=MAX_FILTERS), default(Vec::new());
+        /// Pools to leave out: a contract's address, and a slash and the pool's id where the contract holds many.
+        pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
         /// `slow`, `standard` (default), `fast` or `urgent`.
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);
         /// Simulate the transaction. Default false.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use braid_audit::{Probe, Verdict};
 use braid_devnet::{Devnet, Options, accounts, tokens};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
-use braid_primitives::{Address, Bytes, U256, WETH};
+use braid_primitives::{Address, Bytes, PoolKey, U256, WETH};
 use braid_server::{App, Config, MarketFeed, Parts, SystemClock, router};
 use braid_store::{KeyStore, QuoteStore};
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ impl World {
     }
 
     fn held(&self) -> Vec<Address> {
-        self.app.audit.quarantine.records().iter().map(|record| record.pool).collect()
+        self.app.audit.quarantine.records().iter().map(|record| record.pool.contract).collect()
     }
 
     async fn code(&self, account: Address) -> Bytes {
@@ -161,7 +161,7 @@ fn tokens_of(quote: &Value) -> Vec<Address> {
     ends.map(|token| token.as_str().unwrap().parse().unwrap()).collect()
 }
 
-fn pools_of(quote: &Value) -> Vec<Address> {
+fn pools_of(quote: &Value) -> Vec<PoolKey> {
     let steps = quote["data"]["path"]["steps"].as_array().unwrap();
     steps.iter().map(|step| step["pool"].as_str().unwrap().parse().unwrap()).collect()
 }
@@ -189,7 +189,7 @@ async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again()
     // pairs of the constant product: what they pay depends on the reserves that they tell
     let pairs = json!(["uniswap_v2"]);
     let (_, before) = world.quote_over(pairs.clone(), token("USDC"), sell, WETH).await;
-    let liar = pools_of(&before)[0];
+    let liar = pools_of(&before)[0].contract;
     let lies = Layer { tells_less: vec![(GET_RESERVES, 0), (GET_RESERVES, 32)], ..Layer::default() };
     let honest = world.put_over(liar, lies).await;
     world.next_block().await;
@@ -198,7 +198,7 @@ async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again()
 
     let (status, after) = world.quote(token("USDC"), sell, WETH).await;
     assert_eq!(status, 200, "{after:#}");
-    assert!(!pools_of(&after).contains(&liar), "it is not quoted");
+    assert!(!pools_of(&after).contains(&liar.into()), "it is not quoted");
     let (quote_id, path) = (before["data"]["quote_id"].clone(), "/v1/build");
     let call = world.client.post(format!("{}{path}", world.base)).header("x-api-key", KEY);
     let built = call.json(&json!({"quote_id": quote_id})).send().await.unwrap();
@@ -211,13 +211,13 @@ async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again()
     assert!(ready["quarantine"][0]["token"].is_null());
     assert!(world.get("/metrics").await.contains("braid_quarantined_pools 1\n"));
     let kept = braid_store::quarantine::load(world.dir.path()).unwrap();
-    assert_eq!(kept.iter().map(|record| record.pool).collect::<Vec<_>>(), [liar]);
+    assert_eq!(kept.iter().map(|record| record.pool).collect::<Vec<_>>(), [liar.into()]);
 
     world.chain.set_code(liar, &honest).await.unwrap();
     world.next_block().await;
     world.audit_until(0).await;
     let (_, again) = world.quote_over(pairs, token("USDC"), sell, WETH).await;
-    assert!(pools_of(&again).contains(&liar));
+    assert!(pools_of(&again).contains(&liar.into()));
     assert_eq!(braid_store::quarantine::load(world.dir.path()).unwrap(), []);
 }
 

@@ -59,14 +59,14 @@ async fn a_named_vault_is_quoted_once_the_evm_paid_what_its_model_says() {
     assert!(problem["detail"].as_str().unwrap().contains(&NAMED.to_checksum(None)), "{problem:#}");
 
     let (probe, verdict) = world.turn().await.unwrap();
-    assert_eq!((probe.pool, verdict), (NAMED, Verdict::Agrees), "a named vault comes first");
+    assert_eq!((probe.pool.contract, verdict), (NAMED, Verdict::Agrees), "a named vault comes first");
     let call = json!({"to": NAMED, "data": calldata(PREVIEW_DEPOSIT, &[sell.into()])});
     let preview: U256 = world.chain.rpc().get("eth_call", json!([call, "latest"])).await.unwrap();
     let (status, quote) = world.quote(WETH, sell, NAMED).await;
     assert_eq!(status, 200, "{quote:#}");
     assert_eq!(quote["data"]["estimated_outputs"][0]["expected_amount"], preview.to_string(), "{quote:#}");
     let again = world.turn().await.unwrap();
-    assert_eq!((again.0.pool, again.1), (NAMED, Verdict::Agrees), "as any pool that a quote used");
+    assert_eq!((again.0.pool.contract, again.1), (NAMED, Verdict::Agrees), "as any pool that a quote used");
     assert!(world.get("/metrics").await.contains("braid_audit_proven_vaults 1\n"));
 }
 
@@ -83,14 +83,14 @@ async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
         assert!(world.is_in_the_market(NAMED));
         let (probe, verdict) = world.turn().await.unwrap();
         let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
-        assert_eq!(probe.pool, NAMED);
+        assert_eq!(probe.pool.contract, NAMED);
         assert!(difference.why.contains("a preview in 12 s would be"), "{}", difference.why);
         assert_eq!(world.held(), [NAMED]);
         let (status, problem) = world.quote(WETH, units("WETH", 3), NAMED).await;
         assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
 
         world.chain.set_code(NAMED, &honest).await.unwrap();
-        world.app.audit.quarantine.lift(NAMED);
+        world.app.audit.quarantine.lift(NAMED.into());
     }
 }
 
@@ -103,7 +103,7 @@ async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
     for _ in 0..3 {
         let (probe, verdict) = world.turn().await.unwrap();
         let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
-        assert!(probe.pool == NAMED && difference.why.contains("reverts"), "{}", difference.why);
+        assert!(probe.pool.contract == NAMED && difference.why.contains("reverts"), "{}", difference.why);
         assert_eq!(world.held(), [NAMED]);
         let (status, _) = world.quote(WETH, units("WETH", 3), NAMED).await;
         assert_eq!(status, 422);

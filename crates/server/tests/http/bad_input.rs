@@ -92,6 +92,7 @@ async fn every_wrong_field_has_its_code_and_pointer() {
         ("/outputs/0/amount", json!("5"), "EXACT_OUTPUT_UNSUPPORTED"),
         ("/exclude_protocols", json!("uniswap_v2"), "INVALID_TYPE"),
         ("/exclude_pools", json!(["0x12"]), "ADDRESS_INVALID"),
+        ("/exclude_pools", json!(["0x0000000000000000000000000000000000000001/0x12"]), "ADDRESS_INVALID"),
         ("/simulate", json!("yes"), "INVALID_TYPE"),
         ("/partner_fee", json!(25), "INVALID_TYPE"),
     ]);

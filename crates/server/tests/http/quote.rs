@@ -1,7 +1,9 @@
 //! What a quote says.
 
 use braid_ethereum::SyncStatus;
-use braid_primitives::{NATIVE_ETHER, WETH};
+use braid_market::Market;
+use braid_primitives::{Address, B256, NATIVE_ETHER, PoolKey, WETH};
+use braid_protocols::Pool;
 use braid_server::Config;
 use serde_json::{Value, json};
 
@@ -173,6 +175,38 @@ async fn a_dearer_tier_pays_more_and_says_its_name() {
         assert!(fee > last);
         last = fee;
     }
+}
+
+/// A quote names them, is built from them, and leaves out the one that it is asked to.
+#[tokio::test]
+async fn pools_that_share_a_contract_go_by_their_ids() {
+    let service = Service::start().await;
+    let plain = market(1_000);
+    let contract = Address::repeat_byte(0xc1);
+    let mut pools: Vec<Pool> = plain.pools().iter().map(|pool| (**pool).clone()).collect();
+    for (pool, id) in pools.iter_mut().zip(1..=2) {
+        pool.key = PoolKey::with_id(contract, B256::with_last_byte(id));
+    }
+    service.publish(Market::new(*plain.block(), plain.tokens().clone(), pools).unwrap());
+    let named = |quote: &Value| -> Vec<String> {
+        let steps = quote["path"]["steps"].as_array().unwrap().iter();
+        steps.map(|step| step["pool"].as_str().unwrap().to_owned()).collect()
+    };
+    let one_hop = |excluded: Value| {
+        let mut body = request();
+        body["max_hops"] = json!(1);
+        body["exclude_pools"] = excluded;
+        body
+    };
+    let [first, second] = [1, 2].map(|id| PoolKey::with_id(contract, B256::with_last_byte(id)).to_string());
+    assert_eq!(first.len(), 42 + 1 + 66);
+    for (excluded, used) in [(&second, &first), (&first, &second)] {
+        let quote = service.quote(&one_hop(json!([excluded, contract.to_string()]))).await;
+        assert_eq!(named(&quote), [used.clone()]);
+        service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    }
+    let (status, answer) = service.refused_quote(&one_hop(json!([first.to_lowercase(), second]))).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{After, State, continuous::pair_curve, gas, reader, step::step_code};
 use crate::{
@@ -140,7 +140,7 @@ impl Protocol for BalancerV2 {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
     After, State, Storage,
@@ -152,7 +152,7 @@ impl Protocol for DexT1 {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,

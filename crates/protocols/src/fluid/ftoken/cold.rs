@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{State, continuous::pair_curve, gas, reader};
 use crate::{
@@ -102,13 +102,13 @@ impl Protocol for FToken {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,
         sale: Sale,
     ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool, state, at, route, sale)
+        vault::swap(self, pool.contract, state, at, route, sale)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use alloy_primitives::{Address, B256, Log, U256, keccak256};
+use alloy_primitives::{Address, B256, Log, U256};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
     super::{VAULT, gas, step::step_code},
@@ -56,9 +56,9 @@ pub struct BalancerV3Buffer;
 /// The buffers of the vault.
 pub static BALANCER_V3_BUFFER: BalancerV3Buffer = BalancerV3Buffer;
 
-/// A buffer is no contract: it goes by the last 20 bytes of the hash of the vault's address and its share's.
-pub fn address_of(wrapped: Address) -> Address {
-    Address::from_word(keccak256([VAULT, wrapped].concat()))
+/// A buffer is no contract: the vault holds it, by its share's address as a word.
+pub fn key_of(wrapped: Address) -> PoolKey {
+    PoolKey::with_id(VAULT, wrapped.into_word())
 }
 
 /// What a buffer holds after an event, two numbers of 128 bits in a word: the share in front, the asset behind.
@@ -92,7 +92,7 @@ impl Protocol for BalancerV3Buffer {
             return Err(malformed);
         }
         Ok(Discovered {
-            key: address_of(event.wrappedToken).into(),
+            key: key_of(event.wrappedToken),
             product: Product::BalancerV3Buffer,
             coins: vec![event.wrappedToken],
             fee_pips: 0,
@@ -115,9 +115,7 @@ impl Protocol for BalancerV3Buffer {
     }
 
     fn listens_to(&self, state: &Self::State) -> Vec<Address> {
-        let mut emitters = vec![VAULT];
-        emitters.extend(state.vault.emitters(state.wrapped));
-        emitters
+        state.vault.emitters(state.wrapped)
     }
 
     fn reads_each_block(&self, state: &Self::State) -> bool {
@@ -157,7 +155,7 @@ impl Protocol for BalancerV3Buffer {
 
     fn swap(
         &self,
-        pool: Address,
+        pool: PoolKey,
         state: &Self::State,
         at: &ExecutionBlock,
         route: &RouteState,

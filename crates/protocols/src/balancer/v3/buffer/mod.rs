@@ -20,7 +20,7 @@ use crate::{
     vault::{Trade, Trades, Vault},
 };
 
-pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, address_of};
+pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, key_of};
 
 /// Amounts, in atomic units of either coin, below which the vault does not wrap: `_MINIMUM_WRAP_AMOUNT` of the mainnet vault.
 pub const MINIMUM_WRAP: u64 = 10_000;
