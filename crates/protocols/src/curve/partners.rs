@@ -89,7 +89,8 @@ fn read(own: &PoolReader, partners: &[Partner], reading: &mut Reading) -> Result
                 state.steth = u8::try_from(partner.coin).ok().map(|coin| (coin, lido));
             }
             Some((PoolState::Erc4626(vault), decimals)) => {
-                let rate = decimals.try_into().ok().and_then(|decimals| rate(partner.found.key.contract, &vault, decimals));
+                let rate =
+                    decimals.try_into().ok().and_then(|decimals| rate(partner.found.key.contract, &vault, decimals));
                 let (Some(rate), Model::Stable(pool)) = (rate, &mut state.model) else { continue };
                 let Some(said) = pool.rates.0.get_mut(partner.coin) else { continue };
                 // the pool may not ask the vault at all
