@@ -23,7 +23,10 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 	@cargo build --quiet --bins -p braid -p braid-devnet
 	@exec $(DEVNET) swap
 
-test: test-contracts test-rust test-api ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+# the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
+# fewer features that they have without the tests' own
+test: test-contracts test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+	scripts/test-api.sh
 
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh

@@ -9,15 +9,15 @@ use alloy::sol_types::SolValue;
 use braid_devnet::accounts::{TAKER, TAKER_KEY};
 use braid_execution::{Authorization, Order, Permit, Program, encode_program, gas, permit2, proxy};
 use braid_primitives::{Bytes, NATIVE_ETHER, U256};
+use braid_simulation::Fork;
 use braid_simulation::evm::{Message, Overlay, run, view};
 use braid_simulation::grant::{Grant, grant};
-use braid_simulation::{Fork, NodeState};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::basket::{Basket, PARTNER};
-use crate::gas_of_steps::used_chain;
 use crate::gas_table::{Measured, Table};
+use crate::shared;
 
 const BASKETS: usize = 1_500;
 const SEED: u64 = 7;
@@ -113,10 +113,8 @@ fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Ad
 
 #[test]
 fn random_baskets_pay_every_output_to_the_wei() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let chain = runtime.block_on(used_chain());
-    let block = *chain.market.block();
-    let fork = Fork::new(block, Box::new(NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone())));
+    let shared::SharedChain { chain, fork, .. } = shared::used();
+    let block = chain.market.block();
     let mut dice = StdRng::seed_from_u64(SEED);
     let mut table = Table::default();
     let (mut several_in, mut several_out, mut by_signature) = (0, 0, 0);
@@ -128,11 +126,11 @@ fn random_baskets_pay_every_output_to_the_wei() {
         let spender = if signed { permit2::ADDRESS } else { proxy::address() };
         let authorization = if signed { Authorization::Permit2 } else { Authorization::Allowance };
         let estimate = gas::estimate(&chain.market, &basket.route, &order, &program, TAKER, authorization).unwrap();
-        let used = execute(&fork, &basket, &order, calldata(&order, &program, signed, number), spender, number);
+        let used = execute(fork, &basket, &order, calldata(&order, &program, signed, number), spender, number);
         several_in += usize::from(order.inputs.len() > 1);
         several_out += usize::from(order.outputs.len() > 1);
         by_signature += usize::from(signed);
-        table.add(Measured::new(&chain, &basket.route, &program, &estimate, used, signed, order.partner_fee));
+        table.add(Measured::new(chain, &basket.route, &program, &estimate, used, signed, order.partner_fee));
     }
     println!("{several_in} with several inputs, {several_out} with several outputs, {by_signature} by signature");
     table.print();

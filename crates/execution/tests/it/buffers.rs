@@ -7,11 +7,11 @@ use braid_devnet::{
 };
 use braid_market::Market;
 use braid_primitives::{Address, PoolKey, U256};
-use braid_protocols::{PoolState, Product, balancer::v3::buffer};
+use braid_protocols::{Pool, PoolState, Product, balancer::v3::buffer};
 use serde_json::json;
 
 use crate::chain::Chain;
-use crate::vaults::{these, trade, trade_by};
+use crate::vaults::{trade, trade_by};
 
 /// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
@@ -78,7 +78,7 @@ async fn buffers_pay_what_was_quoted_for_the_second() {
             if error.abs() > TOLERANCE {
                 off.push(row);
             }
-            chain.market = std::sync::Arc::new(chain.read_everything().await);
+            chain.refresh_only(|pool| pool.product == Product::BalancerV3Buffer).await;
         }
         chain.rpc("evm_increaseTime", json!([86_400 + 77])).await;
         chain.rpc("evm_mine", json!([])).await;
@@ -99,19 +99,17 @@ async fn boosted_pools_between_two_buffers_pay_what_was_quoted_for_the_second() 
             // from asset to asset, and from share to share by the pool alone
             for sides in [["USDC", "USDT"], ["USDT", "USDC"], [share, "waEthUSDT"], ["waEthUSDT", share]] {
                 let [sold, bought] = sides.map(tokens::by_symbol);
-                let pools = |market: &Market| {
-                    let mut pools: Vec<PoolKey> = vec![boosted(market, shares).into()];
-                    if sold.kind != Kind::Vault && bought.kind != Kind::Vault && sold.kind != Kind::Wrapped {
-                        pools.extend(shares.map(buffer::key_of));
-                    }
-                    these(market, &pools)
-                };
+                let mut pools: Vec<PoolKey> = vec![boosted(&chain.market, shares).into()];
+                if sold.kind != Kind::Vault && bought.kind != Kind::Vault && sold.kind != Kind::Wrapped {
+                    pools.extend(shares.map(buffer::key_of));
+                }
+                let by = |pool: &Pool| pools.contains(&pool.key);
                 let amount = sold.units(12_345_678 / (1 + u64::from(day) * 77)) / U256::from(100) + U256::from(7);
                 let fresh =
                     Address::left_padding_from(&[at, day, sold.symbol.as_bytes()[0], bought.symbol.as_bytes()[0]]);
                 let pair = [sold.address, bought.address];
-                trade_by(&mut chain, pair, amount, (share, pools), fresh, 0).await;
-                let (modelled, used) = trade_by(&mut chain, pair, amount, (share, pools), OTHER, 0).await;
+                trade_by(&mut chain, pair, amount, (share, by), fresh, 0).await;
+                let (modelled, used) = trade_by(&mut chain, pair, amount, (share, by), OTHER, 0).await;
                 let error = modelled as f64 / used as f64 - 1.0;
                 let row = format!(
                     "{share:>9}: {:>9} → {:<9} {modelled:>7} modelled {used:>7} used {:>6.1}%",

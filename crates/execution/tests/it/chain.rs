@@ -76,17 +76,29 @@ impl Chain {
         self.market = Arc::new(self.read(&changed, &self.market).await);
     }
 
-    /// Adds a pool that only a list tells of, and coins that are nobody's but pools'.
-    pub fn know(&mut self, pool: Discovered) {
+    /// Adds pools that only a list tells of, and coins that are nobody's but pools'.
+    pub async fn know(&mut self, pools: &[Discovered]) {
         let mut table = (*self.tokens).clone();
-        for coin in &pool.coins {
+        for coin in pools.iter().flat_map(|pool| &pool.coins) {
             if table.id(*coin).is_none() {
                 let (symbol, name) = ("LP".into(), "a pool's share".into());
                 table.insert(Token { address: *coin, symbol, name, decimals: 18 });
             }
         }
         self.tokens = Arc::new(table);
-        self.known.push(pool);
+        self.known.extend_from_slice(pools);
+        self.market = Arc::new(self.read(pools, &self.market).await);
+    }
+
+    /// Reads the pools again that a condition takes, and what wraps ether; gives a market of these alone.
+    pub async fn refresh_only(&mut self, wanted: impl Fn(&Pool) -> bool) -> Arc<Market> {
+        let taken = |pool: &&Arc<Pool>| pool.product == Product::WrappedEther || wanted(pool);
+        let addresses: Vec<Address> = self.market.pools().iter().filter(taken).map(|pool| pool.key.contract).collect();
+        let is_taken = |pool: &&Discovered| addresses.contains(&pool.key.contract);
+        let again: Vec<Discovered> = self.known.iter().filter(is_taken).cloned().collect();
+        self.market = Arc::new(self.read(&again, &self.market).await);
+        let pools = self.market.pools().iter().filter(taken).map(|pool| (**pool).clone());
+        Arc::new(Market::new(*self.market.block(), Arc::clone(&self.tokens), pools).unwrap())
     }
 
     /// The whole market, read from nothing.

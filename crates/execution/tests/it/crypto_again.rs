@@ -141,7 +141,7 @@ async fn a_crypto_pool_met_again_pays_what_was_quoted_in_every_second() {
         let seconds = [3_u64, 60, 700, 9_000][dice.random_range(0..4)];
         chain.rpc("evm_increaseTime", json!([seconds])).await;
         chain.rpc("evm_mine", json!([])).await;
-        chain.market = std::sync::Arc::new(chain.read_everything().await);
+        chain.refresh_only(|pool| CRYPTO.contains(&pool.product)).await;
         let (block, handle) = (*chain.market.block(), tokio::runtime::Handle::current());
         let fork = |later: u64| {
             let source = NodeState::new(chain.node.clone(), block.hash, handle.clone());

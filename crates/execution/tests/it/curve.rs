@@ -4,11 +4,11 @@
 use braid_devnet::accounts::OTHER;
 use braid_devnet::{addresses as at, tokens};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
-use braid_protocols::{Discovered, Product};
+use braid_protocols::{Discovered, Pool, Product};
 use serde_json::json;
 
 use crate::chain::Chain;
-use crate::vaults::{alone, trade, trade_by};
+use crate::vaults::{trade, trade_by};
 
 /// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
@@ -168,9 +168,7 @@ async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
     let mut chain = Chain::start().await;
     chain.settle_in(OTHER).await;
     let pools = listed();
-    for pool in &pools {
-        chain.know(pool.clone());
-    }
+    chain.know(&pools).await;
     let bitcoin = [at::CURVE_TBTC, at::CURVE_LISTED_META_ON_REN];
     let mut off = Vec::new();
     for day in 0..2 {
@@ -185,9 +183,9 @@ async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
                     let unit = U256::from(10).pow(U256::from(decimals)) / U256::from(parts);
                     let amount = U256::from(whole) * unit + U256::from(77 + day);
                     let what = format!("{} {pair:?}", pool.key.contract);
-                    let filter = |market: &braid_market::Market| alone(market, pool.key.contract);
-                    trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;
-                    let (modelled, used) = trade_by(&mut chain, pair, amount, (&what, filter), OTHER, 0).await;
+                    let by = |own: &Pool| own.key == pool.key;
+                    trade_by(&mut chain, pair, amount, (&what, by), OTHER, 0).await;
+                    let (modelled, used) = trade_by(&mut chain, pair, amount, (&what, by), OTHER, 0).await;
                     let error = (modelled as f64 / used as f64 - 1.0) * 100.0;
                     let row = format!("{what}: {modelled} modelled {used} used {error:.1}%");
                     println!("{row}");

@@ -13,7 +13,8 @@ use serde_json::json;
 use alloy_sol_types::{SolCall, sol};
 
 use crate::chain::Chain;
-use crate::vaults::{alone, trade_by};
+use crate::shared;
+use crate::vaults::trade_by;
 
 sol! {
     function freeze(address asset, bool frozen) external;
@@ -47,7 +48,7 @@ async fn swap(chain: &mut Chain, pool: Address, [i, j]: [usize; 2], whole: u64, 
     let amount = coin(pool, i).units(whole) + U256::from(12_345 + i);
     let what = format!("{pool} {i} to {j}");
     let pair = [i, j].map(|place| coin(pool, place).address);
-    trade_by(chain, pair, amount, (&what, |market| alone(market, pool)), recipient, 0).await
+    trade_by(chain, pair, amount, (&what, |own: &Pool| own.key.contract == pool), recipient, 0).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -112,7 +113,7 @@ async fn a_lender_that_takes_no_deposits_closes_the_directions_that_need_one() {
         if let Some((lender, act)) = act {
             assert!(chain.send(lender, act.into(), U256::ZERO, 200_000).await.succeeded);
         }
-        chain.market = Arc::new(chain.read_everything().await);
+        chain.refresh_only(|pool| pool.key.contract == address).await;
         let coins = u8::try_from(pool(&chain, address).coins.len()).unwrap();
         for pair in (0..coins).flat_map(|i| (0..coins).map(move |j| [i, j])).filter(|[i, j]| i != j) {
             let (paid, modelled) = told(&chain, address, pair).await;
@@ -124,13 +125,12 @@ async fn a_lender_that_takes_no_deposits_closes_the_directions_that_need_one() {
 }
 
 /// A lender's cash bounds what is paid; and a route meets a lender once.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pool_pays_no_more_than_lies_at_the_lender_and_is_met_once() {
-    let mut chain = Chain::start().await;
-    chain.market = Arc::new(chain.read_everything().await);
+#[test]
+fn a_pool_pays_no_more_than_lies_at_the_lender_and_is_met_once() {
+    let chain = &shared::unused().chain;
     let at = chain.market.block().next();
     for (address, _) in POOLS {
-        let pool = pool(&chain, address);
+        let pool = pool(chain, address);
         let PoolState::Curve(state) = &pool.state else { panic!("{address}") };
         let amount = coin(address, 0).units(1_000);
         let first = pool.swap(&at, 0, 1, amount).unwrap();

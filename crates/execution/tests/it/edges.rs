@@ -2,7 +2,6 @@
 //! unit beyond, each run by the proxy in an EVM on the local chain's state. What the model pays the chain pays, what it refuses the chain refuses.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use braid_devnet::{accounts::TAKER, tokens};
 use braid_execution::{Order, TokenAmount, encode_program, proxy};
@@ -10,11 +9,12 @@ use braid_market::Market;
 use braid_primitives::{Address, ExecutionBlock, NATIVE_ETHER, PoolId, U256};
 use braid_protocols::{Pool, PoolState, Product, SwapError};
 use braid_routing::{Route, Step};
+use braid_simulation::Fork;
 use braid_simulation::evm::{Message, Overlay, run};
 use braid_simulation::grant::{Grant, Granted, grant};
-use braid_simulation::{Fork, NodeState};
 
 use crate::chain::Chain;
+use crate::shared::{self, SharedChain};
 
 alloy_sol_types::sol! {
     function totalSupply() external view returns (uint256);
@@ -138,19 +138,16 @@ struct Tally {
 
 #[test]
 fn what_a_model_pays_the_chain_pays_and_what_it_refuses_the_chain_refuses() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let chain = runtime.block_on(Chain::start());
-    let market = Arc::clone(&chain.market);
-    let block = *market.block();
-    let fork = Fork::new(block, Box::new(NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone())));
-    let at: ExecutionBlock = block.next();
+    let SharedChain { chain, fork, runtime } = shared::unused();
+    let market = &chain.market;
+    let at: ExecutionBlock = market.block().next();
     let steth = tokens::TOKENS.iter().find(|token| token.symbol == "stETH").unwrap().address;
     let (mut tallies, mut wrong) = (BTreeMap::<&str, Tally>::new(), Vec::new());
     for (place, pool) in (0_u32..).zip(market.pools()) {
         let count = u8::try_from(pool.coins.len()).unwrap();
         for coins in (0..count).flat_map(|i| (0..count).map(move |j| [i, j])).filter(|[i, j]| i != j) {
             let address = |coin: u8| market.tokens().get(pool.coins[usize::from(coin)]).unwrap().address;
-            let most = runtime.block_on(most(&chain, address(coins[0])));
+            let most = runtime.block_on(most(chain, address(coins[0])));
             let says = |amount| pool.swap(&at, coins[0], coins[1], amount).map(|swap| swap.amount_out);
             // what arrives of stETH is a unit or two less than what is paid
             let crumbs = if coins.iter().any(|coin| address(*coin) == steth) { U256::from(2) } else { U256::ZERO };
@@ -162,7 +159,7 @@ fn what_a_model_pays_the_chain_pays_and_what_it_refuses_the_chain_refuses() {
                 let tally = tallies.entry(pool.product.id()).or_default();
                 let story =
                     || format!("{} {} {coins:?} of {amount}: {said:?} here", pool.product.id(), pool.key.contract);
-                let chain_pays = |least| chain_pays(&market, &fork, (PoolId(place), coins), amount, least);
+                let chain_pays = |least| chain_pays(market, fork, (PoolId(place), coins), amount, least);
                 match (&said, chain_pays(least)) {
                     (_, None) => tally.not_granted += 1,
                     (Ok(out), Some(Ok(()))) => match chain_pays(*out + crumbs + U256::ONE) {

@@ -1,8 +1,6 @@
 //! Fluid on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei, of pools of collateral
 //! and debt with ether as a coin, and of lending shares, also after a day of interest and while a range is on its way.
 
-use std::sync::Arc;
-
 use braid_devnet::{accounts::MAKER, accounts::OTHER, addresses as at, rpc::Tx, tokens};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::{Pool, PoolState, Product, SwapError, fluid::dex};
@@ -88,7 +86,7 @@ fn pool(chain: &Chain, address: Address) -> Pool {
 async fn write(chain: &mut Chain, contract: Address, slot: U256, word: U256) {
     let call = writeToStorageCall { slot: slot.into(), word };
     chain.devnet.send(&Tx::call(MAKER, contract, &call)).await.unwrap();
-    chain.market = Arc::new(chain.read_everything().await);
+    chain.refresh_only(|pool| pool.product.family() == "fluid").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,12 +11,13 @@ use braid_market::Market;
 use braid_primitives::{NATIVE_ETHER, PoolId, TokenId, U256};
 use braid_protocols::{Pool, PoolState, Product, continuous::PairCurve, curve};
 use braid_routing::{Instruction, Machine, Route};
+use braid_simulation::Fork;
 use braid_simulation::evm::{Message, Overlay, run};
 use braid_simulation::grant::{Grant, Granted, grant};
-use braid_simulation::{Fork, NodeState};
 
 use crate::chain::Chain;
 use crate::conformance::paying;
+use crate::shared;
 
 /// How far the model may be from what the EVM measured.
 const TOLERANCE: f64 = 0.07;
@@ -137,9 +138,8 @@ impl Errors {
     }
 }
 
-/// Trades one way and the other between every two coins of every pool, as somebody has before on mainnet; the chain afterwards.
-pub async fn used_chain() -> Chain {
-    let mut chain = Chain::start().await;
+/// Trades one way and the other between every two coins of every pool, as somebody has before on mainnet, and reads the market again.
+pub async fn use_every_pool(chain: &mut Chain) {
     let market = Arc::clone(&chain.market);
     for (place, pool) in (0_u32..).zip(market.pools()) {
         for (coin_in, coin_out, amount, _) in paying(pool, &market.block().next()) {
@@ -159,26 +159,18 @@ pub async fn used_chain() -> Chain {
         }
     }
     chain.market = Arc::new(chain.read_everything().await);
-    chain
-}
-
-fn fork_of(chain: &Chain, runtime: &tokio::runtime::Runtime) -> Fork {
-    let block = *chain.market.block();
-    Fork::new(block, Box::new(NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone())))
 }
 
 #[test]
 fn each_step_costs_what_the_model_says() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let chain = runtime.block_on(used_chain());
-    let (market, fork) = (&chain.market, fork_of(&chain, &runtime));
+    let (market, fork) = (shared::used().market(), &shared::used().fork);
     let mut errors = Errors::default();
     for (place, pool) in (0_u32..).zip(market.pools()) {
         for (coin_in, coin_out, amount, _) in paying(pool, &market.block().next()) {
             let leg = Leg { pool: PoolId(place), coins: [coin_in, coin_out], half: false };
             let [sold, bought] = leg.coins.map(|coin| pool.coins[usize::from(coin)]);
             let Some(route) = route(market, &[leg], &[(sold, amount)], &[bought]) else { continue };
-            let Some(gas) = measure(market, &fork, &route, &[(sold, amount)], &[bought]) else { continue };
+            let Some(gas) = measure(market, fork, &route, &[(sold, amount)], &[bought]) else { continue };
             errors.note(pool.product.id().to_owned(), gas, &[leg], market);
         }
     }
@@ -193,12 +185,10 @@ const SHARES: [u64; 10] = [1, 37, 1_400, 23_000, 310_000, 2_900_000, 17_000_000,
 
 #[test]
 fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut errors = Errors::default();
     // before anybody traded there are no profits that would move a price scale
-    let chains = runtime.block_on(async { [Chain::start().await, used_chain().await] });
-    for chain in &chains {
-        let (market, fork) = (&chain.market, fork_of(chain, &runtime));
+    for chain in [shared::unused(), shared::used()] {
+        let (market, fork) = (chain.market(), &chain.fork);
         for (place, pool) in (0_u32..).zip(market.pools()) {
             let PoolState::Curve(state) = &pool.state else { continue };
             let curve::Model::Crypto(own) = &state.model else { continue };
@@ -209,7 +199,7 @@ fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
                     let leg = Leg { pool: PoolId(place), coins, half: false };
                     let [sold, bought] = coins.map(|coin| pool.coins[usize::from(coin)]);
                     let Some(route) = route(market, &[leg], &[(sold, amount)], &[bought]) else { continue };
-                    let Some(gas) = measure(market, &fork, &route, &[(sold, amount)], &[bought]) else { continue };
+                    let Some(gas) = measure(market, fork, &route, &[(sold, amount)], &[bought]) else { continue };
                     errors.note(pool.product.id().to_owned(), gas, &[leg], market);
                 }
             }
@@ -220,11 +210,9 @@ fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
 
 #[test]
 fn a_second_step_through_a_pool_of_cryptoswap_costs_what_is_left() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut errors = Errors::default();
-    let chains = runtime.block_on(async { [Chain::start().await, used_chain().await] });
-    for (chain, used) in chains.iter().zip(["unused", "used"]) {
-        let (market, fork) = (&chain.market, fork_of(chain, &runtime));
+    for (chain, used) in [(shared::unused(), "unused"), (shared::used(), "used")] {
+        let (market, fork) = (chain.market(), &chain.fork);
         for (place, pool) in (0_u32..).zip(market.pools()) {
             let PoolState::Curve(state) = &pool.state else { continue };
             let curve::Model::Crypto(own) = &state.model else { continue };
@@ -247,7 +235,7 @@ fn a_second_step_through_a_pool_of_cryptoswap_costs_what_is_left() {
                     let leg = |coins, half| Leg { pool: PoolId(place), coins, half };
                     let legs = [leg(first, first[0] == second[0]), leg(second, false)];
                     let Some(route) = route(market, &legs, &inputs, &outputs) else { continue };
-                    let Some(gas) = measure(market, &fork, &route, &inputs, &outputs) else { continue };
+                    let Some(gas) = measure(market, fork, &route, &inputs, &outputs) else { continue };
                     errors.note(format!("{} {used}", pool.product.id()), gas, &legs, market);
                 }
             }
@@ -297,14 +285,12 @@ fn lends(pool: &Pool) -> bool {
 
 #[test]
 fn a_step_through_what_is_warm_costs_what_is_left() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let chain = runtime.block_on(used_chain());
-    let (market, fork) = (&chain.market, fork_of(&chain, &runtime));
+    let (market, fork) = (shared::used().market(), &shared::used().fork);
     let trades: Vec<_> = market.pools().iter().map(|pool| paying(pool, &market.block().next())).collect();
     let mut errors = Errors::default();
     let mut note = |what: String, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[TokenId]| {
         let route = route(market, legs, inputs, outputs);
-        let gas = route.and_then(|route| measure(market, &fork, &route, inputs, outputs));
+        let gas = route.and_then(|route| measure(market, fork, &route, inputs, outputs));
         gas.into_iter().for_each(|gas| errors.note(what.clone(), gas, legs, market));
     };
     for (first, (pool, here)) in (0_u32..).zip(market.pools().iter().zip(&trades)) {

@@ -23,5 +23,7 @@ mod fluid;
 mod gas_of_steps;
 mod gas_table;
 mod random_routes;
+mod shared;
+mod signatures;
 mod vault_v2;
 mod vaults;

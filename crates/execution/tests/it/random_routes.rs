@@ -1,4 +1,4 @@
-//! Five hundred random quoted routes, run by the real pools on a local chain: what was quoted is what the taker gets and
+//! Random quoted routes, two hundred or with `LONG=1` five hundred, run by the real pools on a local chain: what was quoted is what the taker gets and
 //! what the taker gives, to the wei, and the proxy keeps nothing. The model of gas is held to the receipts.
 //!
 //! Every way of paying takes part: allowances, Permit2 signatures by the node's wallet, ether in and out, partner fees on either side.
@@ -25,7 +25,6 @@ use crate::gas_table::{Measured, Table};
 /// Products whose state others' trades move: read again after every route.
 const ENTANGLED: [&str; 5] = ["erc4626", "morpho", "fluid", "lido", "curve"];
 
-const ROUTES: usize = 500;
 const SEED: u64 = 20_260_702;
 const PARTNER: Address = Address::repeat_byte(0x5a);
 const GWEI: u64 = 1_000_000_000;
@@ -230,7 +229,9 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_hundred_random_routes_pay_what_was_quoted() {
+async fn random_routes_pay_what_was_quoted() {
+    // how many are swapped, and in how many each product is at least
+    let (routes, least) = if std::env::var_os("LONG").is_some() { (500, 3) } else { (200, 1) };
     let mut chain = Chain::start().await;
     chain.settle_in(OTHER).await;
     chain.settle_in(PARTNER).await;
@@ -239,9 +240,9 @@ async fn five_hundred_random_routes_pay_what_was_quoted() {
     let mut table = Table::default();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut attempt = 0u128;
-    while table.len() < ROUTES {
+    while table.len() < routes {
         attempt += 1;
-        assert!(attempt < 3 * ROUTES as u128, "too few wishes have a route: {refused:?}");
+        assert!(attempt < 3 * routes as u128, "too few wishes have a route: {refused:?}");
         let wish = Wish::roll(&chain.market, &mut dice);
         supply(&mut chain, &wish).await;
         prepared = prepared.next(Arc::clone(&chain.market));
@@ -255,7 +256,7 @@ async fn five_hundred_random_routes_pay_what_was_quoted() {
     for product in Product::ALL {
         let count = table.routes_through(*product);
         println!("{:<30} in {count} routes", product.id());
-        assert!(count > 2, "{} is in {count} routes", product.id());
+        assert!(count >= least, "{} is in {count} routes", product.id());
     }
     let fresh = chain.read_everything().await;
     assert_eq!(fresh.pools(), chain.market.pools(), "pools that no route touched did not change");

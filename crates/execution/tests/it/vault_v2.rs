@@ -7,6 +7,7 @@ use braid_protocols::{Product, SwapError};
 use serde_json::json;
 
 use crate::chain::Chain;
+use crate::shared;
 use crate::vaults::trade;
 
 /// How far the model of gas may be from the receipt.
@@ -45,9 +46,9 @@ async fn vault_v2_pays_what_was_quoted_for_the_second() {
     assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_vault_v2_that_is_asked_for_too_much_says_so() {
-    let chain = Chain::start().await;
+#[test]
+fn a_vault_v2_that_is_asked_for_too_much_says_so() {
+    let chain = &shared::unused().chain;
     let vault = chain.market.pools().iter().find(|pool| pool.key.contract == at::VAULT_V2_USDC).unwrap();
     let next = chain.market.block().next();
     let dollars = |whole: u64| U256::from(whole) * U256::from(1_000_000_u64);

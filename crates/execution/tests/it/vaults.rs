@@ -14,6 +14,7 @@ use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
 use serde_json::json;
 
 use crate::chain::Chain;
+use crate::shared;
 
 /// How far the model of gas may be from the receipt.
 const TOLERANCE: f64 = 0.07;
@@ -74,22 +75,6 @@ pub fn only(products: &[Product]) -> PoolFilter {
     filter
 }
 
-/// One pool alone, of all that the market has.
-pub fn alone(market: &Market, pool: Address) -> PoolFilter {
-    these(market, &[pool.into()])
-}
-
-/// Some pools alone.
-pub fn these(market: &Market, pools: &[PoolKey]) -> PoolFilter {
-    let mut filter = PoolFilter::default();
-    let others =
-        market.pools().iter().filter(|other| !pools.contains(&other.key) && other.product != Product::WrappedEther);
-    for other in others {
-        filter.exclude_pool(market.pool_id(other.key).unwrap());
-    }
-    filter
-}
-
 async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) {
     let Case(sold, bought, amount, products) = *case;
     trade(chain, [address(sold), address(bought)], U256::from(amount), products, recipient).await
@@ -116,15 +101,16 @@ pub async fn trade_later(
     later_seconds: u64,
 ) -> (u64, u64) {
     let what = format!("{products:?}");
-    trade_by(chain, tokens, amount, (&what, |_| only(products)), recipient, later_seconds).await
+    let by = |pool: &Pool| products.contains(&pool.product);
+    trade_by(chain, tokens, amount, (&what, by), recipient, later_seconds).await
 }
 
-/// As [`trade_later`], by the pools of the market that a filter lets through.
+/// As [`trade_later`], by the pools that a condition takes: only these are read again.
 pub async fn trade_by(
     chain: &mut Chain,
     [token_in, token_out]: [Address; 2],
     amount: U256,
-    (what, filter): (&str, impl Fn(&Market) -> PoolFilter),
+    (what, by): (&str, impl Fn(&Pool) -> bool),
     recipient: Address,
     later_seconds: u64,
 ) -> (u64, u64) {
@@ -132,21 +118,21 @@ pub async fn trade_by(
     if token_in != NATIVE_ETHER {
         chain.approve(token_in, proxy::address(), amount).await;
     }
-    chain.market = Arc::new(chain.read_everything().await);
-    let at = chain.market.block().next();
-    let id = |token| chain.market.tokens().id(token).unwrap();
+    let market = chain.refresh_only(by).await;
+    let at = market.block().next();
+    let id = |token| market.tokens().id(token).unwrap();
     let request = Request {
         inputs: vec![(id(token_in), amount)],
         outputs: vec![(id(token_out), 10_000)],
         max_hops: 3,
-        filter: filter(&chain.market),
+        filter: PoolFilter::default(),
         gas_price_wei: 0,
         max_steps: 8,
         at,
     };
-    let solution = solve(&Prepared::new(Arc::clone(&chain.market)), &request).unwrap();
+    let solution = solve(&Prepared::new(Arc::clone(&market)), &request).unwrap();
     let route = &solution.route;
-    let quoted = arrives(&chain.market, route, &at, id(token_out), (route.amounts_out[0], route.amounts_out[0]));
+    let quoted = arrives(&market, route, &at, id(token_out), (route.amounts_out[0], route.amounts_out[0]));
     let order = Order {
         inputs: vec![TokenAmount { token: token_in, amount }],
         outputs: vec![TokenAmount { token: token_out, amount: quoted }],
@@ -154,8 +140,8 @@ pub async fn trade_by(
         deadline: at.timestamp + later_seconds,
         partner_fee: None,
     };
-    let program = braid_execution::encode_program(&chain.market, route, &order).unwrap();
-    let estimate = gas::estimate(&chain.market, route, &order, &program, TAKER, Authorization::Allowance).unwrap();
+    let program = braid_execution::encode_program(&market, route, &order).unwrap();
+    let estimate = gas::estimate(&market, route, &order, &program, TAKER, Authorization::Allowance).unwrap();
     let data = braid_execution::execute_calldata(&order, &program.bytes);
     let before = chain.balances(recipient, &[token_out]).await[0];
     let kept = chain.balances(proxy::address(), &[token_in, token_out]).await;
@@ -203,9 +189,9 @@ async fn vaults_pay_what_was_quoted_for_the_second() {
     assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_vault_that_makes_holders_wait_is_no_way_out() {
-    let chain = Chain::start().await;
+#[test]
+fn a_vault_that_makes_holders_wait_is_no_way_out() {
+    let chain = &shared::unused().chain;
     let id = |symbol| chain.market.tokens().id(address(symbol)).unwrap();
     for (share, asset) in [("sUSDe", "USDe"), ("sUSDf", "USDf")] {
         let request = Request {
@@ -222,9 +208,9 @@ async fn a_vault_that_makes_holders_wait_is_no_way_out() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_form_of_the_list_is_on_the_local_chain() {
-    let chain = Chain::start().await;
+#[test]
+fn every_form_of_the_list_is_on_the_local_chain() {
+    let chain = &shared::unused().chain;
     let is_there = |listed: &&Listed| chain.market.pool_id(listed.vault).is_some();
     let there: Vec<Form> = LISTED.iter().filter(is_there).map(|listed| listed.form).collect();
     let missing: Vec<&Listed> = LISTED.iter().filter(|listed| !there.contains(&listed.form)).collect();

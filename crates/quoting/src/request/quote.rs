@@ -4,9 +4,7 @@ use braid_execution::PartnerFee;
 use braid_primitives::{Address, BPS, GasTier, PoolKey, U256};
 
 use super::describe::{Body as _, request};
-use super::kind::{
-    Account, Amount, Chain, FeeBps, Flag, Integer, Kind as _, List, Pool, Text, Tier, Token, nested,
-};
+use super::kind::{Account, Amount, Chain, FeeBps, Flag, Integer, Kind as _, List, Pool, Text, Tier, Token, nested};
 use super::parse::AskedToken;
 use crate::json::{Item, Object, Reader};
 use crate::problem::FieldCode;
