@@ -151,9 +151,14 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
     let change = apply_logs(&catalog(), &before, &[paused]);
     assert_eq!(change.changed, [pool(one, [1, 2], true), pool(two, [1, 2], true)]);
 
-    let wrap = |wrappedToken| {
-        let (depositedUnderlying, mintedShares, bufferBalances) = Default::default();
-        log(vault, &Wrap { wrappedToken, depositedUnderlying, mintedShares, bufferBalances })
+    let wrap = |share| {
+        let event = Wrap {
+            wrappedToken: share,
+            depositedUnderlying: U256::ZERO,
+            mintedShares: U256::ZERO,
+            bufferBalances: B256::ZERO,
+        };
+        log(vault, &event)
     };
     let mut broken = wrap(one);
     broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1].into());

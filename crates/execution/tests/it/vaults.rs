@@ -6,10 +6,9 @@ use std::sync::Arc;
 use braid_devnet::accounts::{OTHER, TAKER};
 use braid_devnet::tokens;
 use braid_execution::{Authorization, Order, TokenAmount, gas, proxy};
-use braid_market::Market;
-use braid_primitives::{Address, NATIVE_ETHER, PoolKey, U256};
-use braid_protocols::Product;
+use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_protocols::erc4626::{Form, LISTED, Listed};
+use braid_protocols::{Pool, Product};
 use braid_routing::{PoolFilter, Prepared, Request, SolveError, arrives, solve};
 use serde_json::json;
 
