@@ -139,6 +139,7 @@ async fn all_mistakes_are_told_at_once() {
             "outputs": [],
             "slippage_tolerance_bps": 9_999,
             "max_hops": 0,
+            "exclude_pools": ["0x12", USDC, 7],
             "gas_priority": "warp",
             "surprise": 1,
             "partner_fee": {"partner_fee_bps": 0},
@@ -156,13 +157,15 @@ async fn all_mistakes_are_told_at_once() {
         ("/taker", "REQUIRED"),
         ("/slippage_tolerance_bps", "OUT_OF_RANGE"),
         ("/max_hops", "OUT_OF_RANGE"),
+        ("/exclude_pools/0", "ADDRESS_INVALID"),
+        ("/exclude_pools/2", "INVALID_TYPE"),
         ("/gas_priority", "VALUE_UNKNOWN"),
         ("/partner_fee/partner_fee_bps", "OUT_OF_RANGE"),
         ("/partner_fee/partner_recipient", "REQUIRED"),
     ];
     let expected: Vec<_> = expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())).into();
     assert_eq!(codes(&body), expected);
-    assert_eq!(body["detail"], "13 fields are invalid");
+    assert_eq!(body["detail"], "15 fields are invalid");
     assert_eq!(body["error"]["details"]["errors"], body["errors"]);
     assert!(body["error"]["message"].as_str().unwrap().contains("surprise"));
 }
