@@ -168,7 +168,7 @@ macro_rules! vaults {
     };
 }
 
-/// The list. Sources: `../shared/mainnet.json`, which names the registry that each is from, and by which name; how much each holds it does not
+/// The list. Sources: the registries of mainnet addresses that each protocol publishes, by the name beside each; how much each holds they do not
 /// say. Vaults that Morpho's factories announce are not here, nor Fluid's, nor Aave's wrapped tokens.
 pub const LISTED: &[Listed] = vaults! {
     "83F20F44975D03b1b09e64809B757c47f942BEeA" "6B175474E89094C44Da98b954EedeAC495271d0F" MakerPot           // sDAI

@@ -83,7 +83,7 @@ pub(super) fn read(of: Of, form: Form, reading: &mut Reading) -> Result<State, S
     let (previews, conversion, accrual, limits) = (previews?, conversion?, accrual?, limits?);
     let state = State { conversion, accrual, limits, form: Some(form) };
     // where assets and shares are as many, previews do not tell one offset from another, and none is as good
-    let offsets = if form == Form::Holdings { 0..=MOST_OFFSET } else { 1..=0 };
+    let offsets = (0..=MOST_OFFSET).filter(|_| form == Form::Holdings);
     let with =
         |offset: u64| State { conversion: conversion.with_virtual(U256::from(10).pow(U256::from(offset))), ..state };
     let agreed = std::iter::once(state).chain(offsets.map(with)).find(|state| previews.agree(state));
