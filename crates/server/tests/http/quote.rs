@@ -202,7 +202,7 @@ async fn pools_that_share_a_contract_go_by_their_ids() {
     assert_eq!(first.len(), 42 + 1 + 66);
     for (excluded, used) in [(&second, &first), (&first, &second)] {
         let quote = service.quote(&one_hop(json!([excluded, contract.to_string()]))).await;
-        assert_eq!(named(&quote), std::slice::from_ref(&used));
+        assert_eq!(named(&quote), std::slice::from_ref(used));
         service.build(&json!({"quote_id": quote["quote_id"]})).await;
     }
     let (status, answer) = service.refused_quote(&one_hop(json!([first.to_lowercase(), second]))).await;
