@@ -207,7 +207,9 @@ mod tests {
         quarantine.keep_in(dir.path());
         let of_id =
             |id| Probe { pool: PoolKey::with_id(Address::repeat_byte(1), B256::with_last_byte(id)), ..probe(1) };
-        [of_id(1), of_id(2)].map(|probe| quarantine.hold(probe, &difference(), 7));
+        for probe in [of_id(1), of_id(2)] {
+            quarantine.hold(probe, &difference(), 7);
+        }
         quarantine.lift(of_id(1).pool);
         quarantine.lift(probe(1).pool);
         let after = Quarantine::default();
