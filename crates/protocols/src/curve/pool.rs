@@ -51,7 +51,9 @@ pub enum Model {
 pub enum After {
     /// Its balances.
     Stable(Balances),
-    /// The balances of a base pool and of the metapools that stand on it.
+    /// The balances of a metapool, by its address, and of its base pool: as a first swap of the route leaves them.
+    Meta(Address, MetaAfter),
+    /// The balances of a base pool and of the metapools that stand on it, after further swaps.
     Based(Box<Based>),
     /// The swaps that a CryptoSwap pool has seen: what they leave takes longer to work out than what they pay, and is wanted only
     /// where a route comes by again.
@@ -70,11 +72,23 @@ pub struct Based {
 }
 
 impl Based {
-    /// The base pool and its metapools after one more swap, of the metapool at this address.
-    fn and(before: Option<&Self>, pool: Address, after: MetaAfter) -> Self {
-        let others = before.into_iter().flat_map(|based| &based.metapools).filter(|(known, _)| *known != pool);
-        let metapools = others.cloned().chain([(pool, after.clone())]).collect();
-        Self { base: after.base, metapools }
+    /// The base pool and its metapools as earlier swaps left them; `None` where no metapool took part.
+    fn after(before: Option<&After>) -> Option<Self> {
+        match before? {
+            After::Meta(pool, after) => {
+                Some(Self { base: after.base.clone(), metapools: vec![(*pool, after.clone())] })
+            }
+            After::Based(based) => Some((**based).clone()),
+            _ => None,
+        }
+    }
+
+    /// After one more swap, of the metapool at this address.
+    fn and(mut self, pool: Address, after: MetaAfter) -> Self {
+        self.base = after.base.clone();
+        self.metapools.retain(|(known, _)| *known != pool);
+        self.metapools.push((pool, after));
+        self
     }
 }
 
@@ -221,25 +235,27 @@ impl State {
                     let swap = left.swap(at, i, j, amount_in)?;
                     (swap.amount_out, swap.balances.map(After::Stable))
                 }
-                Some(After::Based(based)) => {
-                    let left = stable::State { balances: based.base.balances.clone(), ..own.clone() };
-                    let swap = left.swap(at, i, j, amount_in)?;
-                    let after = swap.balances.map(|balances| {
-                        let base = BaseAfter { balances, ..based.base.clone() };
-                        After::Based(Box::new(Based { base, metapools: based.metapools.clone() }))
-                    });
-                    (swap.amount_out, after)
-                }
-                _ => {
-                    let swap = own.swap(at, i, j, amount_in)?;
-                    (swap.amount_out, swap.balances.map(After::Stable))
-                }
+                _ => match Based::after(before) {
+                    Some(based) => {
+                        let left = stable::State { balances: based.base.balances.clone(), ..own.clone() };
+                        let swap = left.swap(at, i, j, amount_in)?;
+                        let after = swap.balances.map(|balances| {
+                            let base = BaseAfter { balances, ..based.base };
+                            After::Based(Box::new(Based { base, metapools: based.metapools }))
+                        });
+                        (swap.amount_out, after)
+                    }
+                    None => {
+                        let swap = own.swap(at, i, j, amount_in)?;
+                        (swap.amount_out, swap.balances.map(After::Stable))
+                    }
+                },
             },
             (Model::Meta(meta), exchange_kind) => {
-                let based = if let Some(After::Based(based)) = before { Some(&**based) } else { None };
-                let left = match before {
-                    Some(After::Based(based)) => Some(meta.among(based, pool)),
-                    Some(After::Stable(balances)) => {
+                let based = Based::after(before);
+                let left = match (&based, before) {
+                    (Some(based), _) => Some(meta.among(based, pool)),
+                    (None, Some(After::Stable(balances))) => {
                         let mut left = meta.clone();
                         left.base.state.balances = balances.clone();
                         Some(left)
@@ -251,7 +267,13 @@ impl State {
                     ExchangeKind::Own(i, j) => meta.swap(at, i, j, amount_in)?,
                     ExchangeKind::Underlying(i, j) => meta.swap_underlying(at, i, j, amount_in)?,
                 };
-                (swap.amount_out, swap.after.map(|after| After::Based(Box::new(Based::and(based, pool, after)))))
+                (
+                    swap.amount_out,
+                    swap.after.map(|after| match based {
+                        Some(based) => After::Based(Box::new(based.and(pool, after))),
+                        None => After::Meta(pool, after),
+                    }),
+                )
             }
             (Model::Crypto(own), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => {
                 let mut trades = if let Some(After::Crypto(trades)) = before { trades.clone() } else { Trades::new() };
