@@ -86,7 +86,6 @@ async fn a_pools_own_token_is_a_coin_on_the_way() {
     chain.settle_in(OTHER).await;
     let share = shares_traded(&chain);
     let dollars = [Product::BalancerV2ComposableStable];
-    let weighted = [Product::BalancerV2Weighted];
     let both = [Product::BalancerV2ComposableStable, Product::BalancerV2Weighted];
     let address = |symbol: &str| tokens::by_symbol(symbol).address;
     let units =
@@ -99,7 +98,8 @@ async fn a_pools_own_token_is_a_coin_on_the_way() {
         (share, address("DAI"), wad * U256::from(76_543) + U256::from(1), &dollars),
         (address("PYUSD"), address("COMP"), units("PYUSD", 987_654), &both),
         (address("COMP"), address("USDT"), units("COMP", 54_321), &both),
-        (share, address("COMP"), wad * U256::from(999), &weighted),
+        // the share's own pool is in the market too: it tells whom the share lets take without an approval
+        (share, address("COMP"), wad * U256::from(999), &both),
         (address("USDC"), address("COMP"), U256::from(1_000_003), &both),
     ];
     // pools of two coins, with and without a rate

@@ -188,7 +188,8 @@ impl Protocol for Curve {
         before: Touched,
         touched: &dyn Fn(Address) -> bool,
     ) -> u64 {
-        state.saved_gas_units(coins, at, before.pool, state.base_pool.is_some_and(touched))
+        let vaults = if before.pool { 0 } else { state.saved_by_vaults(touched) };
+        vaults + state.saved_gas_units(coins, at, before.pool, state.base_pool.is_some_and(touched))
     }
 
     fn counted_gas_units(&self, state: &Self::State, at: &ExecutionBlock, before: &[Sale], sale: &Sale) -> Option<u64> {

@@ -4,13 +4,14 @@
 //! Measured on the stand-ins of the local chain, whose arithmetic is the deployed pools' and whose compiler is not: see
 //! `docs/protocols/curve.md`, which sets these numbers beside what mainnet's pools used.
 
+use alloy_primitives::Address;
 use braid_primitives::ExecutionBlock;
 
 use super::{
     crypto::{Kind, Rounds},
     lending,
     pool::{ExchangeKind, Model, State, replayed},
-    stable::{self, MetaState},
+    stable::{self, MetaState, Rate},
 };
 use crate::Sale;
 
@@ -50,6 +51,9 @@ pub const COMPOUND_SWAP_GAS_UNITS: u64 = 564_000;
 pub const MORE_COINS_LENT_GAS_UNITS: u64 = 20_000;
 /// What a deposit or a withdrawal at Compound costs, which a coin that is not lent needs none of.
 pub const AT_COMPOUND_GAS_UNITS: u64 = 99_000;
+/// What a pool saves where a vault that it asks for its rate was touched before in the transaction: accounts and words that are warm. Measured in
+/// the middle of vaults with one and with several words (`execution/tests/it/gas_of_steps.rs`).
+pub const VAULT_AGAIN_GAS_UNITS: u64 = 10_000;
 /// What a further trade through the same StableSwap pool saves in one transaction.
 pub const STABLE_AGAIN_GAS_UNITS: u64 = 21_000;
 /// The same for each of its coins.
@@ -183,6 +187,13 @@ impl State {
     pub(crate) fn goes_through_base(&self, [coin_in, coin_out]: [u8; 2], at: &ExecutionBlock) -> bool {
         let Model::Meta(meta) = &self.model else { return false };
         meta.asks_base(at) || matches!(self.exchange_kind(coin_in, coin_out), Some(ExchangeKind::Underlying(..)))
+    }
+
+    /// What of those gas units a trade saves where steps before it touched vaults that the pool asks for their rates.
+    pub(crate) fn saved_by_vaults(&self, touched: &dyn Fn(Address) -> bool) -> u64 {
+        let Model::Stable(pool) = &self.model else { return 0 };
+        let again = pool.rates.0.iter().filter(|rate| matches!(rate, Rate::Vault(share) if touched(share.address)));
+        VAULT_AGAIN_GAS_UNITS * again.count() as u64
     }
 
     /// What of those gas units a trade saves where one before it went through this pool (`again`), and where one did through the base pool.

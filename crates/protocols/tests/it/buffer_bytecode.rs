@@ -101,7 +101,8 @@ fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
 /// Applies the vault's logs, as the follower does.
 fn followed(pool: &mut Pool, logs: &[Log]) {
     let record = Product::BalancerV3Buffer;
-    let listens = record.listens_to(&pool.state);
+    let mut listens = record.listens_to(&pool.state);
+    listens.push(pool.key.contract);
     let mut next = pool.clone();
     for log in logs.iter().filter(|log| listens.contains(&log.address)) {
         let known = log.topics().first().is_some_and(|topic| record.freshness_topics().contains(topic));

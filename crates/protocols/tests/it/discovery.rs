@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256, keccak256};
 use alloy_sol_types::SolValue;
+use braid_primitives::PoolKey;
 use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3};
 
 use crate::support::bytecode;
@@ -158,8 +159,7 @@ fn a_buffer_is_announced_by_its_share_and_asked_for_its_asset() {
         |share: B256, data: Vec<u8>| Log::new_unchecked(source.emitter, vec![source.topic0, share], data.into());
     let found = record.discover(&added(USDC.into_word(), vec![0; 96])).unwrap();
     assert_eq!((found.coins.clone(), found.product), (vec![USDC], Product::BalancerV3Buffer));
-    let hash = keccak256([source.emitter, USDC].concat());
-    assert_eq!(found.key.contract, Address::from_word(hash));
+    assert_eq!(found.key, PoolKey::with_id(source.emitter, USDC.into_word()), "the vault holds it, by its share");
     let question = record.unnamed_coin(&found).unwrap();
     assert_eq!(question.to, source.emitter);
     let selector = &keccak256("getERC4626BufferAsset(address)")[..4];

@@ -205,6 +205,10 @@ impl Protocol for BalancerV3Buffer {
         if before.holder { gas::AGAIN_GAS_UNITS } else { 0 }
     }
 
+    fn also_touches(&self, state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<Address> {
+        Some(state.wrapped)
+    }
+
     fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
         let deposits = coin_in == ASSET_COIN;
         let traded = state.traded_gas_units(deposits, gas_units);
