@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use clap::ValueEnum;
 use eyre::{Result, eyre};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{Layer as _, filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 /// How logs look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -29,18 +29,22 @@ pub(crate) struct LogArgs {
 impl LogArgs {
     /// Starts logging.
     pub(crate) fn start(&self) -> Result<()> {
-        let filter = EnvFilter::try_new(&self.log)
+        let filter = self
+            .log
+            .parse::<Targets>()
             .map_err(|error| eyre!("--log {:?} is not a level or a list of target=level: {error}", self.log))?;
-        let builder = tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let lines = tracing_subscriber::fmt::layer()
             // colours for eyes, plain text for files
             .with_ansi(std::io::stderr().is_terminal())
-            .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal());
-        let started = match self.log_format {
-            LogFormat::Text => builder.with_target(false).try_init(),
-            LogFormat::Json => builder.json().flatten_event(true).try_init(),
+            .with_writer(std::io::stderr);
+        let lines = match self.log_format {
+            LogFormat::Text => lines.with_target(false).boxed(),
+            LogFormat::Json => lines.json().flatten_event(true).boxed(),
         };
-        started.map_err(|error| eyre!("logging cannot start: {error}"))
+        tracing_subscriber::registry()
+            .with(filter)
+            .with(lines)
+            .try_init()
+            .map_err(|error| eyre!("logging cannot start: {error}"))
     }
 }

@@ -5,7 +5,7 @@ use braid_ethereum::{Follower, FollowerConfig, Node};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::from_default_env()).init();
+    tracing_subscriber::fmt().init();
     let url = std::env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:8545".into());
     let node = Node::connect(&url).await?;
     let mut follower = Follower::spawn(node.clone(), FollowerConfig::default());

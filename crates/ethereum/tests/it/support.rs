@@ -9,6 +9,7 @@ use braid_market::Market;
 use braid_primitives::PoolKey;
 use braid_protocols::{PoolState, Product};
 use tokio::time::timeout;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 /// How long anything may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -16,8 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A fresh chain. `RUST_LOG=braid_ethereum=debug` shows what followers do on it.
 pub(crate) async fn chain() -> Devnet {
     // The first test of the process sets it up for all.
-    let filter = tracing_subscriber::EnvFilter::from_default_env();
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+    let wanted = std::env::var("RUST_LOG").ok().and_then(|wanted| wanted.parse::<Targets>().ok()).unwrap_or_default();
+    let lines = tracing_subscriber::fmt::layer().with_test_writer();
+    let _ = tracing_subscriber::registry().with(wanted).with(lines).try_init();
     Devnet::start(Options::default()).await.unwrap()
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use rand::TryRngCore as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -149,7 +148,7 @@ impl KeyRecord {
 /// Bytes from the operating system.
 fn random_bytes<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
-    rand::rngs::OsRng.try_fill_bytes(&mut bytes).map_err(|_| StoreError::NoRandomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| StoreError::NoRandomness)?;
     Ok(bytes)
 }
 
