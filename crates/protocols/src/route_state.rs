@@ -6,10 +6,11 @@ use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 use crate::{
     After, Pool, Sale, Swap, SwapError,
     registry::ChangeOf,
-    vault::{Before, Deal, SHARE_COIN},
+    vault::{Before, SHARE_COIN, VaultTrade},
 };
 
-/// More shares than a contract asks the worth of at once, atomic units.
+/// Shares whose worth tells whether a rate moved, in atomic units: 10²⁴. Contracts ask for the worth of a smaller power of ten, rounded down; where
+/// that of 10²⁴ did not move, that of none of them did.
 const ASKED_SHARES: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
 
 /// What the steps of one route did so far. A further step is priced after them.
@@ -19,7 +20,7 @@ const ASKED_SHARES: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 
 pub struct RouteState {
     changes: Vec<(PoolKey, After)>,
     /// Trades with vaults, in order.
-    deals: Vec<Deal>,
+    vault_trades: Vec<VaultTrade>,
 }
 
 impl RouteState {
@@ -44,7 +45,12 @@ impl RouteState {
             let known = self.before(address).own().count();
             let share = pool.coins.get(usize::from(SHARE_COIN)).copied();
             let fresh = trades.list().iter().skip(known);
-            self.deals.extend(fresh.map(|trade| Deal { address, share, vault: vault.clone(), trade: *trade }));
+            self.vault_trades.extend(fresh.map(|trade| VaultTrade {
+                address,
+                share,
+                vault: vault.clone(),
+                trade: *trade,
+            }));
         }
         let place = pool.shares_state_at();
         match self.changes.iter_mut().find(|(changed, _)| *changed == place) {
@@ -60,14 +66,14 @@ impl RouteState {
 
     /// Tells whether the steps so far moved what a vault's share is worth, as far as anybody asks.
     pub(crate) fn moved_worth_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
-        let Some(deal) = self.deals.iter().find(|deal| deal.share == Some(token)) else { return false };
-        let worth = |before| deal.vault.rate(at, before).ok()?.down(false, ASKED_SHARES);
-        worth(self.before(deal.address)) != worth(Before::new(deal.address, &[]))
+        let Some(known) = self.vault_trades.iter().find(|known| known.share == Some(token)) else { return false };
+        let worth = |before| known.vault.rate(at, before).ok()?.down(false, ASKED_SHARES);
+        worth(self.before(known.address)) != worth(Before::new(known.address, &[]))
     }
 
     /// Returns what the steps so far did before the next one comes to a vault.
     pub(crate) fn before(&self, vault: Address) -> Before<'_> {
-        Before::new(vault, &self.deals)
+        Before::new(vault, &self.vault_trades)
     }
 
     /// Returns what the steps so far changed at a pool, if that is a change of this kind.

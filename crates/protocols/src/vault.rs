@@ -58,7 +58,7 @@ impl Trades {
 
 /// A trade of a route with a vault, directly or by way of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deal {
+pub struct VaultTrade {
     /// The vault's address.
     pub address: Address,
     /// Its share, as a token of the market.
@@ -73,16 +73,16 @@ pub struct Deal {
 #[derive(Clone, Copy, Debug)]
 pub struct Before<'a> {
     vault: Address,
-    deals: &'a [Deal],
+    trades: &'a [VaultTrade],
 }
 
 impl<'a> Before<'a> {
     /// Nothing was traded with any vault.
-    pub const NOTHING: Before<'static> = Before { vault: Address::ZERO, deals: &[] };
+    pub const NOTHING: Before<'static> = Before { vault: Address::ZERO, trades: &[] };
 
     /// What a route did before it comes to a vault.
-    pub(crate) const fn new(vault: Address, deals: &'a [Deal]) -> Self {
-        Self { vault, deals }
+    pub(crate) const fn new(vault: Address, trades: &'a [VaultTrade]) -> Self {
+        Self { vault, trades }
     }
 
     /// The vault that it comes to.
@@ -91,14 +91,14 @@ impl<'a> Before<'a> {
     }
 
     /// Trades with any vault, in order.
-    pub(crate) const fn deals(&self) -> &'a [Deal] {
-        self.deals
+    pub(crate) const fn all(&self) -> &'a [VaultTrade] {
+        self.trades
     }
 
     /// Trades with the vault itself, in order.
     pub(crate) fn own(&self) -> impl Iterator<Item = Trade> + 'a {
         let vault = self.vault;
-        self.deals.iter().filter(move |deal| deal.address == vault).map(|deal| deal.trade)
+        self.trades.iter().filter(move |one| one.address == vault).map(|one| one.trade)
     }
 
     /// Trades with the vault itself and one more.

@@ -83,6 +83,11 @@ impl Based {
         }
     }
 
+    /// What earlier swaps left of the metapool at this address.
+    fn of(&self, pool: Address) -> Option<&MetaAfter> {
+        self.metapools.iter().find(|(known, _)| *known == pool).map(|(_, after)| after)
+    }
+
     /// After one more swap, of the metapool at this address.
     fn and(mut self, pool: Address, after: MetaAfter) -> Self {
         self.base = after.base.clone();
@@ -254,7 +259,7 @@ impl State {
             (Model::Meta(meta), exchange_kind) => {
                 let based = Based::after(before);
                 let left = match (&based, before) {
-                    (Some(based), _) => Some(meta.among(based, pool)),
+                    (Some(based), _) => Some(meta.among(based.of(pool), &based.base)),
                     (None, Some(After::Stable(balances))) => {
                         let mut left = meta.clone();
                         left.base.state.balances = balances.clone();

@@ -7,14 +7,10 @@ use std::sync::Arc;
 
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
-use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, joint::Joint};
-use crate::{
-    SwapError,
-    vault::{Before, Rate, mul_div},
-};
+use super::Holding;
+use crate::{SwapError, vault::mul_div};
 
 /// The longest queue that a vault can have. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.
 pub const MAX_QUEUE: usize = 30;
@@ -50,43 +46,10 @@ pub(super) struct Now<'a> {
     at_hand: U256,
     lost_assets: Option<U256>,
     /// Markets of a queue that the trade came by.
-    visited: u64,
+    pub(super) visited: u64,
 }
 
 impl MetaMorpho {
-    /// What a deposit (or a redemption) pays in a block, after trades of the same block, and how many markets of the queue it visits.
-    ///
-    /// # Errors
-    /// - [`SwapError::LimitExceeded`] above the caps of the supply queue.
-    /// - [`SwapError::InsufficientLiquidity`] above what can be withdrawn.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
-    /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
-    pub fn swap(
-        &self,
-        at: &ExecutionBlock,
-        before: Before<'_>,
-        deposits: bool,
-        amount_in: U256,
-    ) -> Result<(U256, u64), SwapError> {
-        let joint = Joint::after(at, before.deals())?;
-        let now = joint.metamorpho(before.vault(), self);
-        let mut now = now.ok_or(SwapError::Overflow { amount_in })?;
-        now.visited = 0;
-        let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, now.visited))
-    }
-
-    /// What it converts at in a block, after trades of the same block.
-    ///
-    /// # Errors
-    /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
-        let joint = Joint::after(at, before.deals())?;
-        let now = joint.metamorpho(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
-        let shares = now.total_shares.checked_add(self.virtual_shares);
-        Rate::new(now.total_assets.checked_add(U256::ONE), shares)
-    }
-
     /// Whether a vault can be in this state.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod irm;
 mod joint;
 mod metamorpho;
 mod reader;
+mod shared;
 pub mod vault_v2;
 pub(crate) mod warm;
 

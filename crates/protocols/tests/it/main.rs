@@ -34,6 +34,7 @@ mod pairs;
 mod pools;
 mod properties;
 mod reading;
+mod route_state;
 mod sampled_bounds;
 mod vault_bytecode;
 mod vault_v2_bytecode;

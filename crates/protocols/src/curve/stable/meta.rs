@@ -1,13 +1,12 @@
 //! Metapools: one coin against the shares of a base pool, and through them against each of its coins.
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{Balances, BaseAfter, BasePool, Rate, State};
 use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, int, mul_div, sub};
-use crate::curve::pool::Based;
 
 /// How long a classic metapool trusts its remembered price of the base pool's shares.
 pub const CACHE_SECONDS: u64 = 600;
@@ -76,13 +75,12 @@ impl MetaState {
         }
     }
 
-    /// The pool at this address as earlier swaps of the same route left it and its base pool.
+    /// The pool as earlier swaps of the same route left it, where some were its own, and its base pool.
     #[must_use]
-    pub(in crate::curve) fn among(&self, based: &Based, pool: Address) -> Self {
-        let own = based.metapools.iter().find(|(known, _)| *known == pool).map(|(_, after)| after);
+    pub(in crate::curve) fn among(&self, own: Option<&MetaAfter>, base: &BaseAfter) -> Self {
         self.with(&MetaAfter {
             balances: own.map_or_else(|| self.pool.balances.clone(), |after| after.balances.clone()),
-            base: based.base.clone(),
+            base: base.clone(),
             cached_price: own.map_or(self.cached_price, |after| after.cached_price),
         })
     }

@@ -12,14 +12,10 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
-use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, MetaMorpho, blue::WAD, joint::Joint, metamorpho};
-use crate::{
-    SwapError,
-    vault::{Before, Rate},
-};
+use super::{Holding, MetaMorpho, blue::WAD, metamorpho, shared::Shared};
+use crate::SwapError;
 
 pub use cold::VAULT_V2;
 
@@ -121,8 +117,8 @@ pub(super) enum Source<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Now<'a> {
     vault: &'a VaultV2,
-    total_assets: U256,
-    total_shares: U256,
+    pub(super) total_assets: U256,
+    pub(super) total_shares: U256,
     /// The total at the transaction's first accrual, on which relative caps are taken.
     first_total_assets: U256,
     idle_assets: U256,
@@ -131,7 +127,7 @@ pub(super) struct Now<'a> {
     /// The last of them is what the source had when it was counted last.
     caps: ArrayVec<Cap, MAX_CAPS>,
     /// Whether assets moved to or from the source.
-    moved: bool,
+    pub(super) moved: bool,
 }
 
 fn times(a: U256, b: U256, denominator: U256) -> Option<U256> {
@@ -139,40 +135,6 @@ fn times(a: U256, b: U256, denominator: U256) -> Option<U256> {
 }
 
 impl VaultV2 {
-    /// What a deposit (or a redemption) pays in a block, after trades of the same transaction, and whether assets move to or from an
-    /// adapter.
-    ///
-    /// # Errors
-    /// - [`SwapError::Closed`] behind a gate.
-    /// - [`SwapError::LimitExceeded`] above a cap.
-    /// - [`SwapError::InsufficientLiquidity`] above what can be taken out.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
-    /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
-    pub fn swap(
-        &self,
-        at: &ExecutionBlock,
-        before: Before<'_>,
-        deposits: bool,
-        amount_in: U256,
-    ) -> Result<(U256, bool), SwapError> {
-        let joint = Joint::after(at, before.deals())?;
-        let mut now = joint.vault_v2(before.vault(), self).ok_or(SwapError::Overflow { amount_in })?;
-        now.moved = false;
-        let amount_out = now.trade(deposits, amount_in)?;
-        Ok((amount_out, now.moved))
-    }
-
-    /// What it converts at in a block, after trades of the same transaction.
-    ///
-    /// # Errors
-    /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
-        let joint = Joint::after(at, before.deals())?;
-        let now = joint.vault_v2(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
-        let shares = now.total_shares.checked_add(self.virtual_shares);
-        Rate::new(now.total_assets.checked_add(U256::ONE), shares)
-    }
-
     /// Whether a vault can be in this state.
     ///
     /// # Errors
@@ -194,12 +156,12 @@ impl VaultV2 {
 
     /// The vault with interest and fee shares up to a time.
     pub(super) fn at(&self, now: u64) -> Option<Now<'_>> {
-        self.after(&Joint::at(now))
+        self.after(&Shared::at(now))
     }
 
     /// The vault with interest and fee shares, after what a transaction did to Morpho's markets and vaults. Source: `accrueInterestView`.
-    pub(super) fn after<'a>(&'a self, joint: &Joint<'a>) -> Option<Now<'a>> {
-        let now = joint.timestamp();
+    pub(super) fn after<'a>(&'a self, shared: &Shared<'a>) -> Option<Now<'a>> {
+        let now = shared.timestamp;
         let elapsed = U256::from(now.checked_sub(self.last_update)?);
         let mut real = self.idle_assets;
         let mut source = Source::Nothing;
@@ -210,7 +172,7 @@ impl VaultV2 {
                 Adapter::Markets(holdings) => {
                     for (index, holding) in holdings.iter().enumerate() {
                         let mut holding = holding.accrued(now)?;
-                        joint.bring_up(holding.id, &mut holding.market);
+                        shared.bring_up(holding.id, &mut holding.market);
                         real = real.checked_add(held(&holding)?)?;
                         if market == Some(index) {
                             source = Source::Market(holding);
@@ -218,7 +180,7 @@ impl VaultV2 {
                     }
                 }
                 Adapter::Vault { address, vault, shares, allocated } => {
-                    let then = joint.metamorpho(*address, vault)?;
+                    let then = shared.metamorpho(*address, vault)?;
                     if *allocated {
                         real = real.checked_add(then.assets_of(*shares)?)?;
                     }
@@ -262,11 +224,11 @@ impl<'a> Now<'a> {
     }
 
     /// Brings what the liquidity adapter has up to what a transaction did to it since.
-    pub(super) fn brought_up(mut self, joint: &Joint<'a>) -> Option<Self> {
+    pub(super) fn brought_up(mut self, shared: &Shared<'a>) -> Option<Self> {
         match &mut self.source {
             Source::Nothing => {}
-            Source::Market(holding) => joint.bring_up(holding.id, &mut holding.market),
-            Source::Vault { address, vault, now, .. } => *now = joint.metamorpho(*address, vault)?,
+            Source::Market(holding) => shared.bring_up(holding.id, &mut holding.market),
+            Source::Vault { address, vault, now, .. } => *now = shared.metamorpho(*address, vault)?,
         }
         Some(self)
     }
