@@ -48,9 +48,10 @@ test-api: tools $(NPM) $(CLIENTS_NPM) ## Runs the example clients and 5,000 gene
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
 
-bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (plots in TARGET/bench), quotes per second over HTTP, simulations, applying a block, restarting
+bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (plots in TARGET/bench) and on disturbed markets, quotes per second over HTTP, simulations, applying a block, restarting
 	cargo bench -p braid-protocols --bench quote --bench curve --bench vaults
 	cargo run --release -p braid-lab -- bench --plots $(TARGET)/bench
+	cargo run --release -p braid-lab -- zoo
 	cargo run --release -p braid-lab -- bench-http
 	cargo bench -p braid-server --bench simulation
 	cargo run --release -p braid-ethereum --example apply_block

@@ -1,4 +1,4 @@
-//! The workshop's binary: `braid-lab vectors`, `braid-lab market`, `braid-lab bench`, `braid-lab bench-http`, `braid-lab bench-restart`.
+//! The workshop's binary: `braid-lab vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`.
 
 mod bench;
 mod bench_http;
@@ -31,6 +31,8 @@ enum Command {
     Market(MarketCommand),
     /// Measure how good routes are and what they cost to find.
     Bench(bench::BenchArgs),
+    /// Measure the same on markets that are disturbed as mainnet disturbs them, beside the undisturbed one.
+    Zoo(bench::ZooArgs),
     /// Measure quotes per second over HTTP on a market file.
     BenchHttp(bench_http::Args),
     /// Measure what keeping a market on disk costs, and how fast it is back after a crash.
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Market(MarketCommand::Load(args)) => market::load(&args),
         Command::Market(MarketCommand::Export(args)) => market::export(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Zoo(args) => bench::zoo(&args),
         Command::BenchHttp(args) => bench_http::run(&args),
         Command::BenchRestart(args) => bench_restart::run(&args),
     };

@@ -64,8 +64,13 @@ impl Random {
 
     /// Any of a list that is not empty.
     pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        let count = u64::try_from(list.len()).unwrap_or(1).max(1);
-        list[usize::try_from(self.next() % count).unwrap_or(0)]
+        list[self.below(list.len())]
+    }
+
+    /// A place in a list of so many.
+    pub(crate) fn below(&mut self, count: usize) -> usize {
+        let count = u64::try_from(count).unwrap_or(1).max(1);
+        usize::try_from(self.next() % count).unwrap_or(0)
     }
 
     pub(crate) fn chance(&mut self, share: f64) -> bool {

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod clock;
+mod disturb;
 mod generate;
 mod plots;
 mod report;
@@ -9,6 +10,7 @@ mod requests;
 mod run;
 mod svg;
 mod witness;
+mod zoo;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use report::PrepareTimes;
 pub(crate) use report::machine;
 use requests::{Asked, Kind};
 use run::{Row, Settings};
+pub(crate) use zoo::{ZooArgs, zoo};
 
 #[derive(Debug, clap::Args)]
 #[command(

@@ -122,7 +122,8 @@ fn uncertified(solved: &[(&Row, &Answer)]) -> Vec<(&'static str, usize)> {
     counts
 }
 
-fn errors(rows: &[Row]) -> Vec<(String, usize)> {
+/// How many requests have no route, by reason.
+pub(crate) fn errors(rows: &[Row]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for error in rows.iter().filter_map(|row| row.outcome.as_ref().err()) {
         let text = match error {

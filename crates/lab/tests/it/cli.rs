@@ -134,3 +134,28 @@ fn every_certificate_of_a_market_is_worked_out_again_by_a_script_that_shares_no_
     std::fs::write(&forged, lines.lines().map(lower).collect::<Vec<_>>().join("\n")).unwrap();
     assert_eq!(check(&forged).status.code(), Some(1));
 }
+
+/// A line for the market and for each way to disturb it; without another block of the same chain no stale pools.
+#[test]
+fn the_zoo_has_a_line_for_each_kind() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("market.braid");
+    let path = file.to_str().unwrap();
+    assert!(lab(&["market", "generate", "--pools", "60", path]).status().unwrap().success());
+    let zoo = |more: &[&str]| {
+        let output = lab(&[&["zoo", "--market", path, "--count", "3"], more].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = zoo(&[]);
+    let kinds = ["undisturbed", "stale", "rebased", "shocked", "dusted", "thin", "gaps", "mixed"];
+    let lines: Vec<&str> = said.lines().filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect();
+    assert_eq!(lines.len(), kinds.len(), "{said}");
+    assert!(lines[1].contains("it needs the same chain at another block"), "{said}");
+    // the same block is another one of which nothing is stale
+    let stale = zoo(&["--other", path, "--kind", "stale"]);
+    let figures = |line: &str| line.split_whitespace().skip(4).map(str::to_owned).collect::<Vec<_>>();
+    let lines: Vec<&str> = stale.lines().filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect();
+    assert_eq!(lines.len(), 2, "{stale}");
+    assert_eq!(figures(lines[0]), figures(lines[1]), "{stale}");
+}
