@@ -7,6 +7,20 @@
 
 use std::ops::{Range, RangeInclusive};
 
+/// How a number is raised: by a factor, to a least value at once.
+pub(crate) struct Raise {
+    pub(crate) factor: f64,
+    pub(crate) least: f64,
+    /// What it must not exceed.
+    pub(crate) most: f64,
+}
+
+impl Raise {
+    pub(crate) fn raised(&self, number: f64) -> f64 {
+        (number * self.factor).max(self.least)
+    }
+}
+
 /// Every constant of the solver, in the order of its stages.
 pub(crate) struct Tuning;
 
@@ -59,6 +73,8 @@ impl Tuning {
     pub(crate) const FAR_OUTWARD: f64 = 1.0 + 1e-9;
     /// Room for the rounding of one formula that stands in for a curve; held by a test against the curve.
     pub(crate) const FORMULA_ROUNDING: f64 = 1e-12;
+    /// The share by which a sum of pools' terms is rounded up. As [`Self::OUTWARD`]; not measured.
+    pub(crate) const BOUND_ROUNDING: f64 = 1e-12;
     /// How much of a pool's capacity a plan fills: what is left covers the rounding of the exact arithmetic. No record.
     pub(crate) const CAPACITY_FILLED: f64 = 1.0 - 1e-9;
     /// What rounding may add to the value of a flow, as a share, before its prices count as having run off. No record.
@@ -138,6 +154,8 @@ impl Tuning {
     /// How often the value that a route can hold is narrowed down. With it the gap of September 2023 fell from 0.0172 to 0.0168 bps at the
     /// median and from 2.74 to 2.52 at p90.
     pub(crate) const HELD_NARROWINGS: usize = 4;
+    /// The share of the value before above which it has settled. No record.
+    pub(crate) const HELD_SETTLED_SHARE: f64 = 0.99;
     /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap. Looking only
     /// at those that pay their way took two fifths off a recorded market's median time.
     pub(crate) const REOPEN_TRADE_SHARE: f64 = 1e-6;
@@ -184,6 +202,7 @@ impl Tuning {
     /// Smoothing, as shares of a swap's gas, and most steps at each. No record.
     pub(crate) const BRANCH_STEPS: usize = 25;
     pub(crate) const BRANCH_SMOOTHING: [f64; 2] = [0.03, 0.01];
+    pub(crate) const BRANCH_DECREASE: f64 = 1e-7;
 }
 
 /// The relaxation: the prices at which the dual is least.
@@ -217,6 +236,25 @@ impl Tuning {
     pub(crate) const DAMPING: RangeInclusive<f64> = 1e-8..=1.0;
     /// The same where prices are known to be near. No record.
     pub(crate) const NEARBY_DAMPING: f64 = 1e-2;
+    /// How damping is raised where the matrix has no factor, where no length of a step lowers the dual, and where only a shorter one
+    /// does; above the most, prices stay as they are. No record.
+    pub(crate) const DAMPING_AFTER_NO_FACTOR: Raise = Raise { factor: 10.0, least: 1e-9, most: 1e6 };
+    pub(crate) const DAMPING_AFTER_NO_STEP: Raise = Raise { factor: 20.0, least: 1e-5, most: 1e3 };
+    pub(crate) const DAMPING_AFTER_SHORTER_STEP: Raise = Raise { factor: 2.0, least: 1e-6, most: f64::INFINITY };
+    /// By what it falls after a whole step: where the slope has fallen much, and else. No record.
+    pub(crate) const DAMPING_RELAXED: [f64; 2] = [0.1, 0.4];
+    /// The damping below which a small decrease means that the minimum is near and not that steps are short: before a step, and after. No record.
+    pub(crate) const DAMPING_SETTLED: [f64; 2] = [1e-4, 1e-3];
+    /// The share of the tolerated decrease below which a step was the last. No record.
+    pub(crate) const LAST_DECREASE_SHARE: f64 = 0.1;
+    /// Lengths of a step that are tried, and by what share the next is shorter. No record.
+    pub(crate) const STEP_LENGTHS: usize = 5;
+    pub(crate) const SHORTER_STEP_SHARES: RangeInclusive<f64> = 1e-5..=0.6;
+    /// What a step has to gain, as a share of what the slope promises (Armijo's rule); a change of all prices by less than this may go by
+    /// the slope alone, which rounding disturbs less, where the slope has fallen to this share. No record.
+    pub(crate) const SUFFICIENT_DECREASE: f64 = 1e-4;
+    pub(crate) const SMALL_PRICE_STEP: f64 = 2e-3;
+    pub(crate) const FLAT_SLOPE_SHARE: f64 = 0.5;
     /// Most steps of one minimisation. No record.
     pub(crate) const RELAX_STEPS: usize = 40;
     /// Imbalance of a token, as a share of the trade, at which prices count as found; where only which pools pay is asked, more. No record.
@@ -226,6 +264,22 @@ impl Tuning {
     pub(crate) const LEAST_SMOOTHING: f64 = 1e-10;
     /// Where smoothing ends, as a share of a swap's gas: lower is nearer to the dual itself, and takes more steps. No record.
     pub(crate) const LAST_SMOOTHING: f64 = 0.01;
+    /// Where smoothing begins, as a share of a swap's gas and of the trade, whichever is more: at first, and near known prices. No record.
+    pub(crate) const FIRST_SMOOTHING: [f64; 2] = [1.0, 1e-6];
+    pub(crate) const NEXT_SMOOTHING: [f64; 2] = [0.1, 1e-8];
+    /// By what smoothing falls from stage to stage, and how near to the last one it is the last. No record.
+    pub(crate) const SMOOTHING_FALL: f64 = 0.1;
+    pub(crate) const SAME_SMOOTHING_SHARE: f64 = 0.01;
+    /// Room above the caps while smoothing is as much as a swap's gas, and the least share of it later. No record.
+    pub(crate) const CAP_SLACK: f64 = 0.1;
+    pub(crate) const CAP_SLACK_LEAST_SHARE: f64 = 0.01;
+    /// The decrease, as a share of the trade, from which on a stage goes on: the last stage, and those before it, where a share of the
+    /// smoothing is enough. No record.
+    pub(crate) const LAST_DECREASE: f64 = 1e-9;
+    pub(crate) const EARLY_DECREASE: f64 = 1e-6;
+    pub(crate) const EARLY_DECREASE_SMOOTHING_SHARE: f64 = 0.02;
+    /// What a pool has to earn, as a share of the trade, for its tokens to be added. No record.
+    pub(crate) const EARNING_LEAST_SHARE: f64 = 1e-8;
     /// Surcharges on gas tried where too many pools pay, and over how many pools: those that earn most, as a multiple of how many a route
     /// may use. No record.
     pub(crate) const SURCHARGES: usize = 6;
@@ -234,6 +288,9 @@ impl Tuning {
     pub(crate) const SURCHARGE_GROWTH: f64 = 2.5;
     pub(crate) const SURCHARGE_STEPS: usize = 20;
     pub(crate) const SURCHARGE_PAYS_SHARE: f64 = 0.03;
+    /// Smoothing with a surcharge, as shares of a swap's gas, and how many tenths of the pools that a route may use are enough. No record.
+    pub(crate) const SURCHARGE_SMOOTHING: [f64; 2] = [0.1, Self::LAST_SMOOTHING];
+    pub(crate) const SURCHARGE_FULL_TENTHS: usize = 9;
 }
 
 /// Rounding to a set of pools.
@@ -251,6 +308,7 @@ impl Tuning {
     /// Imbalance to which the last set is balanced, as a share of the trade, and most steps. No record.
     pub(crate) const POLISHED_SHARE: f64 = 1e-12;
     pub(crate) const FIXED_STEPS: usize = 60;
+    pub(crate) const FIXED_DECREASE: f64 = 1e-13;
     /// Imbalance above which a set of pools cannot carry the amount, as a share of the trade. No record.
     pub(crate) const UNBALANCED_SHARE: f64 = 2e-3;
     /// A flow below this share of the trade is none. No record.
@@ -272,6 +330,9 @@ impl Tuning {
     pub(crate) const SHARE_RESPONSE: RangeInclusive<f64> = 0.1..=1.5;
     /// Longest step in the logarithm of a factor. No record.
     pub(crate) const LONGEST_SHARE_STEP: f64 = 3.0;
+    /// A share counts as at least this, and a factor's answer is learnt where its logarithm moved by more than the second. No record.
+    pub(crate) const LEAST_SHARE: f64 = 1e-12;
+    pub(crate) const LEAST_SHARE_MOVE: f64 = 1e-9;
     /// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step. No record.
     pub(crate) const ETHER_LEFT_SHARE: f64 = 1e-6;
     /// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more. No record.

@@ -9,6 +9,7 @@ use super::board::PriceBoard;
 use super::forced::forced;
 use super::noise::noise;
 use crate::problem::{NOWHERE, Problem};
+use crate::tuning::Tuning;
 
 /// The bound at a board's prices, and the pools that earn more than `least`, with what they earn.
 pub(crate) struct Evaluation {
@@ -42,7 +43,7 @@ pub(crate) fn evaluate(
         }
     }
     let bound = sum.bound + sum.noise;
-    let bound = bound + 1e-12 * bound.abs();
+    let bound = bound + Tuning::BOUND_ROUNDING * bound.abs();
     if let Some(recorder) = problem.recorder {
         recorder.note(alive, caps, &board.price, bound, || problem.closed_pools());
     }
@@ -84,7 +85,7 @@ pub(crate) fn evaluate_at_least(
     // Where there are fewer pools, there is no such route.
     let forced: f64 = many.top.iter().map(|term| term.min(0.0)).sum();
     let bound = many.bound + forced + many.noise;
-    bound + 1e-12 * (bound.abs() + many.bound.abs())
+    bound + Tuning::BOUND_ROUNDING * (bound.abs() + many.bound.abs())
 }
 
 struct Many<'a, 'p> {

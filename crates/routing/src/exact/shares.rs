@@ -23,11 +23,11 @@ impl Steer {
 
     /// Factors for shares given as (got, wanted).
     pub(crate) fn factors(&mut self, shares: &[(f64, f64)]) -> Vec<f64> {
-        let got: Vec<f64> = shares.iter().map(|(is, _)| is.max(1e-12).ln()).collect();
+        let got: Vec<f64> = shares.iter().map(|(is, _)| is.max(Tuning::LEAST_SHARE).ln()).collect();
         if let Some((moved, before)) = &self.last {
             for (k, answer) in self.answer.iter_mut().enumerate() {
                 let seen = (got[k] - before[k]) / moved[k];
-                if moved[k].abs() > 1e-9 && seen.is_finite() {
+                if moved[k].abs() > Tuning::LEAST_SHARE_MOVE && seen.is_finite() {
                     *answer = seen.clamp(*Tuning::SHARE_RESPONSE.start(), *Tuning::SHARE_RESPONSE.end());
                 }
             }

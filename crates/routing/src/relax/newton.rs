@@ -8,7 +8,7 @@
 use super::cholesky::Factor;
 use super::slopes::{Slopes, Stage, evaluate};
 use super::subproblem::Subproblem;
-use crate::tuning::Tuning;
+use crate::tuning::{Raise, Tuning};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
@@ -77,28 +77,28 @@ impl Newton {
                 break;
             }
             if !self.factor_damped(sub, prices, scale) {
-                self.damping = (self.damping * 10.0).max(1e-9);
-                if self.damping > 1e6 {
+                if !self.damp(&Tuning::DAMPING_AFTER_NO_FACTOR) {
                     break;
                 }
                 continue;
             }
             let longest = self.set_step(sub, prices);
             let along = self.slope_along(sub, prices);
-            if -along < tolerance.decrease && self.damping < 1e-4 {
+            if -along < tolerance.decrease && self.damping < Tuning::DAMPING_SETTLED[0] {
                 break;
             }
             match self.search(sub, prices, stage, value, along, longest) {
                 Some((next, share)) => {
                     value = next;
                     excess = self.excess(sub, prices);
-                    if -along * share < tolerance.decrease * 0.1 && self.damping < 1e-3 {
+                    if -along * share < tolerance.decrease * Tuning::LAST_DECREASE_SHARE
+                        && self.damping < Tuning::DAMPING_SETTLED[1]
+                    {
                         break;
                     }
                 }
                 None => {
-                    self.damping = (self.damping * 20.0).max(1e-5);
-                    if self.damping > 1e3 {
+                    if !self.damp(&Tuning::DAMPING_AFTER_NO_STEP) {
                         break;
                     }
                 }
@@ -217,8 +217,8 @@ impl Newton {
     ) -> Option<(f64, f64)> {
         let size = self.step.len();
         std::mem::swap(&mut self.slopes, &mut self.trial);
-        let mut share = 1.0;
-        for attempt in 0..5 {
+        let (mut share, shorter) = (1.0, Tuning::SHORTER_STEP_SHARES);
+        for attempt in 0..Tuning::STEP_LENGTHS {
             self.moved.clear();
             self.moved.extend(prices[..size].iter().zip(&self.step).map(|(price, step)| price * (share * step).exp()));
             self.moved.extend_from_slice(&prices[size..]);
@@ -229,14 +229,14 @@ impl Newton {
             let next = self.evaluate(sub, &moved, stage);
             let ahead = self.slope_along(sub, &moved);
             self.moved = moved;
-            let small = share * longest < 2e-3;
-            let flat = ahead <= 0.0 || ahead.abs() <= 0.5 * along.abs();
-            if next <= value + 1e-4 * share * along || (small && flat) {
-                self.relax(attempt, ahead.abs() < 0.5 * along.abs());
+            let small = share * longest < Tuning::SMALL_PRICE_STEP;
+            let flat = ahead <= 0.0 || ahead.abs() <= Tuning::FLAT_SLOPE_SHARE * along.abs();
+            if next <= value + Tuning::SUFFICIENT_DECREASE * share * along || (small && flat) {
+                self.relax(attempt, ahead.abs() < Tuning::FLAT_SLOPE_SHARE * along.abs());
                 prices.copy_from_slice(&self.moved);
                 return Some((next, share));
             }
-            share *= if ahead > 0.0 { (along / (along - ahead)).clamp(1e-5, 0.6) } else { 0.5 };
+            share *= if ahead > 0.0 { (along / (along - ahead)).clamp(*shorter.start(), *shorter.end()) } else { 0.5 };
         }
         std::mem::swap(&mut self.slopes, &mut self.trial);
         None
@@ -244,10 +244,16 @@ impl Newton {
 
     fn relax(&mut self, attempt: usize, good: bool) {
         self.damping = match (attempt, good) {
-            (0, true) => self.damping * 0.1,
-            (0, false) => self.damping * 0.4,
-            _ => (self.damping * 2.0).max(1e-6),
+            (0, true) => self.damping * Tuning::DAMPING_RELAXED[0],
+            (0, false) => self.damping * Tuning::DAMPING_RELAXED[1],
+            _ => Tuning::DAMPING_AFTER_SHORTER_STEP.raised(self.damping),
         };
+    }
+
+    /// Raises the damping; whether it is still such that another step makes sense.
+    fn damp(&mut self, raise: &Raise) -> bool {
+        self.damping = raise.raised(self.damping);
+        self.damping <= raise.most
     }
 }
 

@@ -80,20 +80,27 @@ impl<'p> FlowSearch<'_, 'p> {
     pub(crate) fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], first: bool) {
         let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.problem.gas_price);
         let last_tau = (Tuning::LAST_SMOOTHING * gas).max(Tuning::LEAST_SMOOTHING * scale);
-        let start = if first { gas.max(1e-6 * scale) } else { (0.1 * gas).max(1e-8 * scale) };
+        let start = {
+            let [gas_share, trade_share] = if first { Tuning::FIRST_SMOOTHING } else { Tuning::NEXT_SMOOTHING };
+            (gas_share * gas).max(trade_share * scale)
+        };
         let mut tau = start.max(last_tau);
         self.newton.damping = 1.0;
         loop {
-            let last = tau <= last_tau * 1.01;
+            let last = tau <= last_tau * (1.0 + Tuning::SAME_SMOOTHING_SHARE);
             // Some room above the caps while smoothing keeps a lone chain's pools from counting in full.
-            let slack = 1.0 + 0.1 * (tau / gas.max(last_tau)).clamp(0.01, 1.0);
-            let decrease = if last { 1e-9 * scale } else { (1e-6 * scale).max(0.02 * tau) };
+            let slack = 1.0 + Tuning::CAP_SLACK * (tau / gas.max(last_tau)).clamp(Tuning::CAP_SLACK_LEAST_SHARE, 1.0);
+            let decrease = if last {
+                Tuning::LAST_DECREASE * scale
+            } else {
+                (Tuning::EARLY_DECREASE * scale).max(Tuning::EARLY_DECREASE_SMOOTHING_SHARE * tau)
+            };
             let tolerance = Tolerance { excess: Tuning::BALANCED_SHARE * scale, decrease, steps: Tuning::RELAX_STEPS };
             self.newton.minimise(sub, prices, Stage::Smooth { tau, slack }, scale, tolerance);
             if last || self.newton.is_spent(Tuning::RELAX_WORK) {
                 return;
             }
-            tau = (tau * 0.1).max(last_tau);
+            tau = (tau * Tuning::SMOOTHING_FALL).max(last_tau);
         }
     }
 
@@ -119,13 +126,13 @@ impl<'p> FlowSearch<'_, 'p> {
             }
             let gas = Tuning::SWAP_GAS_UNITS * self.problem.gas_price + surcharge;
             self.newton.damping = Tuning::NEARBY_DAMPING;
-            for tau in [0.1, Tuning::LAST_SMOOTHING] {
+            for tau in Tuning::SURCHARGE_SMOOTHING {
                 let tolerance = Tolerance {
                     excess: Tuning::ROUGHLY_BALANCED_SHARE * self.scale,
-                    decrease: 1e-9 * self.scale,
+                    decrease: Tuning::LAST_DECREASE * self.scale,
                     steps: Tuning::SURCHARGE_STEPS,
                 };
-                let stage = Stage::Smooth { tau: (tau * gas).max(1e-10 * self.scale), slack: 1.0 };
+                let stage = Stage::Smooth { tau: (tau * gas).max(Tuning::LEAST_SMOOTHING * self.scale), slack: 1.0 };
                 self.newton.minimise(&dear, &mut prices, stage, self.scale, tolerance);
             }
             let pays = |member: &&Member<'p>| {
@@ -138,7 +145,7 @@ impl<'p> FlowSearch<'_, 'p> {
             } else {
                 found = Some((dear, prices.clone()));
                 high = surcharge;
-                if active * 10 >= self.max_pools * 9 || low <= 0.0 {
+                if active * 10 >= self.max_pools * Tuning::SURCHARGE_FULL_TENTHS || low <= 0.0 {
                     break;
                 }
                 surcharge = (low * high).sqrt();
@@ -153,7 +160,13 @@ impl<'p> FlowSearch<'_, 'p> {
             board.set(*token as usize, *price);
         }
         board.fill(self.problem, self.alive, self.start);
-        let found = evaluate::evaluate(self.problem, self.alive, &self.potentials.cap, &board, 1e-8 * self.scale);
+        let found = evaluate::evaluate(
+            self.problem,
+            self.alive,
+            &self.potentials.cap,
+            &board,
+            Tuning::EARNING_LEAST_SHARE * self.scale,
+        );
         (found, board)
     }
 

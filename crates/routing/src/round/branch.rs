@@ -85,7 +85,7 @@ impl<'p> FlowSearch<'_, 'p> {
             let tau = (tau * gas).max(Tuning::LEAST_SMOOTHING * self.scale);
             let tolerance = Tolerance {
                 excess: Tuning::ROUGHLY_BALANCED_SHARE * self.scale,
-                decrease: 1e-7 * self.scale,
+                decrease: Tuning::BRANCH_DECREASE * self.scale,
                 steps: Tuning::BRANCH_STEPS,
             };
             let stage = Stage::Smooth { tau, slack: 1.0 };
@@ -110,6 +110,6 @@ impl<'p> FlowSearch<'_, 'p> {
         let used = leaf.used.iter().filter_map(|pair| counted(*pair)).map(|(free, used)| used - free);
         let unused = leaf.unused.iter().filter_map(|pair| counted(*pair)).map(|(free, _)| -free);
         let bound = used.chain(unused).fold(at.dual, |bound, term| bound + term);
-        bound + 1e-12 * bound.abs()
+        bound + Tuning::BOUND_ROUNDING * bound.abs()
     }
 }

@@ -59,7 +59,7 @@ impl<'p> Fixed<'p> {
         let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
         sub.normalise(&mut prices);
         newton.damping = Tuning::NEARBY_DAMPING;
-        let tolerance = Tolerance { excess, decrease: 1e-13 * scale, steps: Tuning::FIXED_STEPS };
+        let tolerance = Tolerance { excess, decrease: Tuning::FIXED_DECREASE * scale, steps: Tuning::FIXED_STEPS };
         let outcome = newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
         if outcome.excess.is_nan() || outcome.excess > Tuning::UNBALANCED_SHARE * scale {
             return None;

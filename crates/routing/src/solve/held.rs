@@ -58,7 +58,7 @@ impl Solver<'_> {
                 }
             }
             let next = (value_in + free + (slack + free) * ratio) * Tuning::FAR_OUTWARD;
-            let settled = next > held * 0.99;
+            let settled = next > held * Tuning::HELD_SETTLED_SHARE;
             held = held.min(next);
             if settled || rich.is_empty() {
                 break;
