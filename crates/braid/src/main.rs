@@ -2,6 +2,7 @@
 
 mod config_file;
 mod data;
+mod descriptors;
 mod diff;
 mod keys;
 mod logging;

@@ -1,18 +1,20 @@
 //! `braid serve`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use braid_ethereum::{Follower, FollowerHandle};
 use braid_quoting::{StoredQuotes, feed};
-use braid_server::{App, AuditConfig, Config, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
+use braid_server::{App, AuditConfig, Config, ConnectionLimits, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, MarketStore, QuoteStore};
 use eyre::{Report, Result, eyre};
+use ipnet::IpNet;
 use tokio::net::TcpListener;
 
 use crate::config_file::ConfigFile;
 use crate::data::cannot_store;
+use crate::descriptors;
 use crate::logging::LogArgs;
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
@@ -48,12 +50,22 @@ pub(crate) struct Args {
     /// Market data reads a minute without a key, per address
     #[arg(long, env = "BRAID_READ_RATE_LIMIT", value_name = "N", default_value_t = 120)]
     read_rate_limit: u32,
+    /// A proxy whose `X-Forwarded-For` or `Forwarded` tells who calls, by its address or network; may be given several times
+    #[arg(long = "trusted-proxy", env = "BRAID_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    trusted_proxies: Vec<IpNet>,
+    /// Most connections at once. Lowered where the system allows fewer open files
+    #[arg(long, env = "BRAID_MAX_CONNECTIONS", value_name = "N", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_connections: u32,
+    /// Most connections at once from one address, trusted proxies aside
+    #[arg(long, env = "BRAID_MAX_CONNECTIONS_PER_ADDRESS", value_name = "N", default_value_t = 512,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_connections_per_address: u32,
     /// How long a quote can be built, in seconds
     #[arg(long, env = "BRAID_QUOTE_TTL_S", value_name = "SECONDS", default_value_t = 120,
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     quote_ttl_s: u64,
-    /// A web origin that browsers may call from; may be given several times. Without it, any origin may
-    #[arg(long = "cors-origin", env = "BRAID_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',')]
+    /// A web origin that browsers may call from; may be given several times. Without it, or with `*`, any origin may
+    #[arg(long = "cors-origin", env = "BRAID_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     cors_origins: Vec<String>,
     /// Quotes that are worked out at once. By default one per core
     #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -90,16 +102,58 @@ API keys for others: `braid keys create NAME`, on the same data directory, while
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     args.log.start()?;
+    let connections = connections(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| eyre!("the threads of the service cannot be started: {error}"))?;
-    runtime.block_on(serve_until_told(args))
+    let served = runtime.block_on(serve_until_told(args, connections));
+    // what still waits for a disk or a name server does not hold the process up
+    runtime.shutdown_timeout(LAST_WORDS);
+    served
 }
 
-async fn serve_until_told(args: &Args) -> Result<()> {
+/// How long the last quotes and the newest market may take to be written.
+const FINISHING: Duration = Duration::from_secs(15);
+
+/// How long work that was begun may hold up the end of the process.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How many connections there may be: as asked, and no more than the system has descriptors for.
+fn connections(args: &Args) -> Result<ConnectionLimits> {
+    let asked = usize::try_from(args.max_connections)?;
+    let room = descriptors::room_for_connections();
+    let total = asked.min(room);
+    if total < asked {
+        tracing::warn!(
+            asked,
+            total,
+            "the system allows too few open files for so many connections: raise its limit (systemd: LimitNOFILE) or lower --max-connections"
+        );
+    }
+    let per_address = usize::try_from(args.max_connections_per_address)?;
+    Ok(ConnectionLimits { total, per_address, ..Config::default().connections })
+}
+
+/// A network, or a single address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    text.parse().ok().or_else(address).ok_or_else(|| "expected an address or a network such as 10.0.0.0/8".into())
+}
+
+/// A web origin as browsers send it, or `*`.
+fn origin(text: &str) -> Result<String, String> {
+    let host = text.split_once("://").map(|(_, host)| host);
+    let is_origin = |host: &str| !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    if text == "*" || host.is_some_and(is_origin) {
+        return Ok(text.to_owned());
+    }
+    Err("expected * or a scheme and a host such as https://app.example, without a path".into())
+}
+
+async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<()> {
     let pools = args.rules.follower()?;
-    if args.rules.guesses_vaults() && !config(args).audit.is_on() {
+    if args.rules.guesses_vaults() && !config(args, connections).audit.is_on() {
         return Err(eyre!(
             "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
             --audit-every-ms and --audit-per-block above 0, or leave these options out"
@@ -112,7 +166,7 @@ async fn serve_until_told(args: &Args) -> Result<()> {
     let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
     let feed = Arc::new(MarketFeed::new(follower.status.clone()));
     let app = App::new(Parts {
-        config: config(args),
+        config: config(args, connections),
         clock: Arc::new(SystemClock),
         feed: Arc::clone(&feed),
         node: Some(node.clone()),
@@ -126,12 +180,16 @@ async fn serve_until_told(args: &Args) -> Result<()> {
     let auditing =
         tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
-    let served = serve(app.clone(), listener, told_to_stop()).await;
+    serve(app.clone(), listener, told_to_stop()).await;
     for task in [following, watching, auditing, telling] {
         task.abort();
     }
-    finish(app.stored, follower, store).await;
-    served.map_err(|error| eyre!("the service failed: {error}"))
+    if tokio::time::timeout(FINISHING, finish(app.stored, follower, store)).await.is_err() {
+        tracing::error!(
+            "the disk does not take the last quotes and the newest market in time: the process ends without"
+        );
+    }
+    Ok(())
 }
 
 async fn finish(quotes: StoredQuotes, follower: FollowerHandle, store: Arc<MarketStore>) {
@@ -152,8 +210,10 @@ async fn finish(quotes: StoredQuotes, follower: FollowerHandle, store: Arc<Marke
     tracing::info!("stopped");
 }
 
-fn config(args: &Args) -> Config {
+fn config(args: &Args, connections: ConnectionLimits) -> Config {
     let config = Config {
+        connections,
+        trusted_proxies: args.trusted_proxies.clone(),
         anonymous_quotes: args.anonymous_quotes,
         limits: LimitsConfig {
             reads_per_min: args.read_rate_limit,

@@ -153,6 +153,43 @@ fn the_server_lives_before_its_market_and_stops_in_order() {
     assert!(rest.contains("stopped"), "{rest}");
 }
 
+#[test]
+fn with_few_descriptors_a_flood_of_slow_clients_takes_neither_health_nor_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = FakeNode::start("0x1");
+    let mut child = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -n 256 && exec \"$0\" \"$@\"",
+            env!("CARGO_BIN_EXE_braid"),
+            "serve",
+            "--rpc-url",
+            &node.url(),
+        ])
+        .args(["--data-dir", dir.path().to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let address = listening_on(&mut log);
+    let mut held = Vec::new();
+    for n in 0..500 {
+        let mut slow = TcpStream::connect(&address).unwrap();
+        slow.write_all(b"GET /health HTTP/1.1\r\nx-slow: ").unwrap();
+        held.push(slow);
+        if n % 50 == 49 {
+            assert!(get(&address, "/health").starts_with("HTTP/1.1 200"), "{n}");
+        }
+    }
+    let begun = std::time::Instant::now();
+    terminate(&child);
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{rest}");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    assert!(!rest.contains("cannot be accepted"), "{rest}");
+}
+
 /// The address in the first log line that has one; every line must be JSON.
 fn listening_on(log: &mut impl std::io::BufRead) -> String {
     loop {

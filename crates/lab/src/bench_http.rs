@@ -133,7 +133,7 @@ struct Server {
     questions: Vec<Request>,
     bodies: Arc<Vec<String>>,
     stop: oneshot::Sender<()>,
-    task: tokio::task::JoinHandle<std::io::Result<()>>,
+    task: tokio::task::JoinHandle<()>,
     _status: watch::Sender<SyncStatus>,
 }
 

@@ -1,6 +1,8 @@
 //! The clock, injected so that tests own it.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Tells the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
@@ -11,7 +13,13 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now_s(&self) -> u64 {
         self.now_ms() / 1_000
     }
+
+    /// Milliseconds since some moment of this process; unlike the others it never goes back or leaps.
+    fn elapsed_ms(&self) -> u64;
 }
+
+/// When the process first asked for the time.
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,27 +29,44 @@ impl Clock for SystemClock {
     fn now_ms(&self) -> u64 {
         u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
     }
+
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(STARTED.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 /// A clock that moves when it is told to.
 #[derive(Debug, Default)]
-pub struct ManualClock(AtomicU64);
+pub struct ManualClock {
+    now_ms: AtomicU64,
+    elapsed_ms: AtomicU64,
+}
 
 impl ManualClock {
     /// A clock that stands at a time, unix milliseconds.
     pub fn at(now_ms: u64) -> Self {
-        Self(AtomicU64::new(now_ms))
+        Self { now_ms: AtomicU64::new(now_ms), elapsed_ms: AtomicU64::default() }
     }
 
-    /// Moves the clock forward.
+    /// Lets time pass.
     pub fn advance_ms(&self, by_ms: u64) {
-        self.0.fetch_add(by_ms, Ordering::SeqCst);
+        self.now_ms.fetch_add(by_ms, Ordering::SeqCst);
+        self.elapsed_ms.fetch_add(by_ms, Ordering::SeqCst);
+    }
+
+    /// Sets the clock, while no time passes.
+    pub fn set_ms(&self, now_ms: u64) {
+        self.now_ms.store(now_ms, Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.now_ms.load(Ordering::SeqCst)
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        self.elapsed_ms.load(Ordering::SeqCst)
     }
 }
 

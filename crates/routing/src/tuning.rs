@@ -135,6 +135,8 @@ impl Tuning {
     pub(crate) const WALK_SWAPS: u32 = 4_000;
     pub(crate) const WALK_SWAPS_OF_LARGE: u32 = 400;
     pub(crate) const WALK_LARGE_MARKET_PAIRS: usize = 500;
+    /// By what an amount that no route takes is divided, again and again, to see whether a part of it goes. No record.
+    pub(crate) const PART: u64 = 1_000_000;
     /// Steps that a route may lack to its most and still counts as full: nothing simpler is tried then. No record.
     pub(crate) const SPARE_STEPS: usize = 4;
 }

@@ -24,8 +24,9 @@ use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 use crate::config::Config;
 use crate::health::Uptime;
 use crate::http::auth::Access;
-use crate::http::body::BodyLimit;
-use crate::http::envelope::{REQUEST_ID, envelope, method_not_allowed, not_found, panicked};
+use crate::http::body::{BodyLimit, take_in};
+use crate::http::coding::settle;
+use crate::http::envelope::{REQUEST_ID, envelope, method_not_allowed, not_found, panicked, spare};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
 use crate::metrics::Metrics;
@@ -57,8 +58,6 @@ pub struct App {
     pub simulator: Arc<Simulator>,
     /// API keys and calls per minute.
     pub access: Arc<Access>,
-    /// Largest body that is read.
-    pub body_limit: BodyLimit,
     /// Requests, counted.
     pub metrics: Arc<Metrics>,
     /// Since when the service runs.
@@ -115,6 +114,7 @@ impl App {
             keys,
             anonymous_quotes: config.anonymous_quotes,
             allowed: config.limits,
+            trusted_proxies: config.trusted_proxies.clone(),
             counted: Limits::default(),
             clock: Arc::clone(&clock),
         };
@@ -129,9 +129,8 @@ impl App {
             work,
             simulator,
             access: Arc::new(access),
-            body_limit: BodyLimit(config.body_limit_bytes),
             metrics: Arc::default(),
-            uptime: Uptime { started_ms: clock.now_ms(), clock },
+            uptime: Uptime { started_ms: clock.elapsed_ms(), clock },
             config: Arc::new(config),
         }
     }
@@ -139,6 +138,7 @@ impl App {
 
 /// The service as one tower of layers: ids and problems outermost, panics innermost.
 pub fn router(app: &App) -> Router {
+    let body_limit = BodyLimit { bytes: app.config.body_limit_bytes, timeout: app.config.body_timeout };
     let routes = Router::new()
         .route("/v1/quote", post(swap::quote))
         .route("/v1/quote/{quote_id}", get(swap::stored_quote))
@@ -165,7 +165,10 @@ pub fn router(app: &App) -> Router {
             move |request, next| within(limit, request, next)
         }))
         .layer(compression())
+        .layer(from_fn(settle))
         .layer(cors(&app.config.cors_origins))
+        .layer(from_fn(spare))
+        .layer(from_fn_with_state(body_limit, take_in))
         .layer(from_fn_with_state(Arc::clone(&app.metrics), envelope))
 }
 
@@ -174,8 +177,9 @@ fn compression() -> CompressionLayer<SizeAbove> {
 }
 
 fn cors(origins: &[String]) -> CorsLayer {
-    let listed: Vec<HeaderValue> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
-    let origin = if origins.is_empty() { AllowOrigin::from(Any) } else { AllowOrigin::list(listed) };
+    let is_any = origins.is_empty() || origins.iter().any(|origin| origin == "*");
+    let listed = origins.iter().filter_map(|origin| origin.parse::<HeaderValue>().ok());
+    let origin = if is_any { AllowOrigin::from(Any) } else { AllowOrigin::list(listed) };
     let named = HeaderName::from_static;
     CorsLayer::new()
         .allow_origin(origin)

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use braid_audit::AuditConfig;
 use braid_quoting::feed::MarketAges;
+use ipnet::IpNet;
+
+use crate::connections::link::Patience;
+use crate::connections::places::ConnectionLimits;
 
 /// Settings; the defaults are those of the contract.
 #[derive(Clone, Debug)]
@@ -18,7 +22,13 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// Largest body that is read, in bytes.
     pub body_limit_bytes: usize,
-    /// Longest time for a whole answer.
+    /// Longest time for a request's body to come.
+    pub body_timeout: Duration,
+    /// How many connections there may be, and how long their clients may take.
+    pub connections: ConnectionLimits,
+    /// Proxies whose word on who calls is taken.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Longest time for a whole answer, from when the request is there.
     pub request_timeout: Duration,
     /// Longest time for reading balances and allowances from the node.
     pub account_timeout: Duration,
@@ -36,7 +46,7 @@ pub struct Config {
     pub simulation_wait: Duration,
     /// Most steps in a route.
     pub max_steps: u16,
-    /// Origins that browsers may call from; empty means any.
+    /// Origins that browsers may call from; none, or `*` among them, means any.
     pub cors_origins: Vec<String>,
     /// Age without a new block from which the service says that it is degraded.
     pub degraded_after: Duration,
@@ -79,6 +89,17 @@ impl Default for Config {
             anonymous_quotes: false,
             limits: LimitsConfig::default(),
             body_limit_bytes: 128 << 10,
+            body_timeout: Duration::from_secs(10),
+            connections: ConnectionLimits {
+                total: 4_096,
+                per_address: 512,
+                patience: Patience {
+                    idle: Duration::from_secs(75),
+                    head: Duration::from_secs(10),
+                    answer: Duration::from_secs(20),
+                },
+            },
+            trusted_proxies: Vec::new(),
             request_timeout: Duration::from_secs(15),
             account_timeout: Duration::from_millis(1_500),
             solve_threads: threads,
@@ -93,7 +114,7 @@ impl Default for Config {
             stale_after: ages.stale_after,
             stale_without_node_after: ages.stale_without_node_after,
             audit: AuditConfig::default(),
-            shutdown_grace: Duration::from_secs(20),
+            shutdown_grace: Duration::from_secs(5),
         }
     }
 }

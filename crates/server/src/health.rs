@@ -17,12 +17,14 @@ use braid_store::quarantine::Quarantined;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::problems::PlainProblems;
+
 /// Since when the service runs.
 #[derive(Clone, Debug)]
 pub struct Uptime {
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// When the service started, unix milliseconds.
+    /// When the service started, by the clock that never goes back.
     pub started_ms: u64,
 }
 
@@ -130,10 +132,10 @@ pub struct Checks {
 const MOST_LISTED: usize = 100;
 
 /// `GET /health`.
-#[utoipa::path(get, path = "/health", tag = "service", summary = "Health",
-    responses((status = 200, description = "The process lives.", body = Health)))]
+#[utoipa::path(get, path = "/health", tag = "service", summary = "Health", security(()),
+    responses((status = 200, description = "The process lives.", body = Health), PlainProblems))]
 pub async fn health(State(uptime): State<Uptime>) -> Json<Health> {
-    let uptime_ms = uptime.clock.now_ms().saturating_sub(uptime.started_ms);
+    let uptime_ms = uptime.clock.elapsed_ms().saturating_sub(uptime.started_ms);
     Json(Health {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),
@@ -143,9 +145,9 @@ pub async fn health(State(uptime): State<Uptime>) -> Json<Health> {
 }
 
 /// `GET /ready`.
-#[utoipa::path(get, path = "/ready", tag = "service", summary = "Readiness",
+#[utoipa::path(get, path = "/ready", tag = "service", summary = "Readiness", security(()),
     responses((status = 200, description = "Quotes are answered.", body = Ready),
-        (status = 503, description = "Quotes are not answered.", body = Ready)))]
+        (status = 503, description = "Quotes are not answered.", body = Ready), PlainProblems))]
 pub async fn ready(
     State(markets): State<Markets>,
     State(audit): State<Arc<Audit>>,

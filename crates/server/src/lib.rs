@@ -1,12 +1,13 @@
 //! The HTTP service: routes, authentication, limits, problem details, readiness, the OpenAPI document.
 //!
-//! A request passes, from the outside in: [`http`] (id, problems, limits, keys, body), a handler ([`swap`], [`data`], [`health`]), and
+//! A request comes over one of the [`connections`] and passes, from the outside in: [`http`] (id, problems, limits, keys, body), a handler ([`swap`], [`data`], [`health`]), and
 //! what the handler takes of `braid_quoting`: reading the request with all its mistakes at once, and answering it. It leaves as a
 //! model or a problem. Behind all that, `braid_audit` compares models with the EVM.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod app;
 pub mod config;
+pub mod connections;
 pub mod data;
 pub mod health;
 pub mod http;
@@ -20,4 +21,6 @@ pub use app::{App, Parts, router};
 pub use braid_audit::AuditConfig;
 pub use braid_quoting::{Clock, ManualClock, MarketFeed, SystemClock};
 pub use config::{Config, LimitsConfig};
+pub use connections::link::Patience;
+pub use connections::places::ConnectionLimits;
 pub use serve::serve;

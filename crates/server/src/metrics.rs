@@ -15,6 +15,8 @@ use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::Markets;
 use braid_simulation::{Simulator, WorkPool};
 
+use crate::problems::PlainProblems;
+
 /// Upper bounds of the latency histogram, in microseconds.
 const BOUNDS_US: [u64; 10] = [500, 1_000, 2_500, 5_000, 10_000, 20_000, 50_000, 100_000, 500_000, 2_000_000];
 
@@ -68,8 +70,8 @@ fn seconds(micros: u64) -> f64 {
 }
 
 /// The handler.
-#[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "service", summary = "Metrics",
-    responses((status = 200, description = "For a Prometheus server.", body = String, content_type = "text/plain")))]
+#[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "service", summary = "Metrics", security(()),
+    responses((status = 200, description = "For a Prometheus server.", body = String, content_type = "text/plain"), PlainProblems))]
 pub async fn get(
     State(metrics): State<Arc<Metrics>>,
     State(accounts): State<Accounts>,

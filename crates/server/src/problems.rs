@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use braid_quoting::model::words::ProblemCode;
 use braid_quoting::{Code, FieldCode, FieldError, Problem};
 use serde_json::Value;
 use utoipa::openapi::example::{Example, ExampleBuilder};
@@ -21,7 +22,7 @@ pub struct ProblemBody {
     /// HTTP status.
     status: u16,
     /// Stable code.
-    code: String,
+    code: ProblemCode,
     /// What is wrong this time.
     detail: String,
     /// The path that was asked.
@@ -41,7 +42,7 @@ pub struct ProblemBody {
 #[allow(dead_code, reason = "documents what the problem layer writes")]
 pub struct ProblemRepeated {
     /// Stable code.
-    code: String,
+    code: ProblemCode,
     /// What is wrong, with the first field's detail.
     message: String,
     /// `{"errors": […]}` where fields are wrong, empty otherwise.
@@ -60,12 +61,21 @@ pub struct StoredProblems;
 #[derive(Debug)]
 pub struct BuildProblems;
 
-/// Problems of market data.
+/// Problems of market data that is asked for by path and query.
 #[derive(Debug)]
 pub struct ReadProblems;
 
-const COMMON: [Code; 3] = [Code::RateLimited, Code::Internal, Code::DeadlineExceeded];
-const BODY: [Code; 3] = [Code::MalformedJson, Code::PayloadTooLarge, Code::UnsupportedMediaType];
+/// Problems of market data that is asked for with a body.
+#[derive(Debug)]
+pub struct AskProblems;
+
+/// Problems of calls that are not counted and need nothing.
+#[derive(Debug)]
+pub struct PlainProblems;
+
+const ANY: [Code; 1] = [Code::MalformedRequest];
+const COMMON: [Code; 4] = [Code::MalformedRequest, Code::RateLimited, Code::Internal, Code::DeadlineExceeded];
+const BODY: [Code; 4] = [Code::MalformedJson, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType];
 const KEY: [Code; 2] = [Code::ApiKeyMissing, Code::ApiKeyInvalid];
 const MARKET: [Code; 3] = [Code::NotReady, Code::MarketStale, Code::Overloaded];
 
@@ -106,7 +116,19 @@ impl IntoResponses for BuildProblems {
 
 impl IntoResponses for ReadProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
+        responses(&[&COMMON, &MARKET, &[Code::ValidationFailed]])
+    }
+}
+
+impl IntoResponses for AskProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
         responses(&[&COMMON, &BODY, &MARKET, &[Code::ValidationFailed]])
+    }
+}
+
+impl IntoResponses for PlainProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        responses(&[&ANY])
     }
 }
 
@@ -143,6 +165,10 @@ fn sample(code: Code) -> (&'static str, Problem) {
     };
     let (quote, build) = ("/v1/quote", "/v1/build");
     match code {
+        Code::MalformedRequest => plain("", "the request is not HTTP/1.1"),
+        Code::RequestTimeout => plain(quote, "the body did not come within 10 s"),
+        Code::UriTooLong => plain("", "the request line is longer than 64 KiB"),
+        Code::HeadersTooLarge => plain("", "the headers are too many, or longer than 64 KiB together"),
         Code::MalformedJson => plain(quote, "the body is not JSON: expected value at line 1 column 12"),
         Code::ApiKeyMissing => plain(quote, "send your API key in the header X-API-Key"),
         Code::ApiKeyInvalid => plain(quote, "the API key is unknown, revoked or expired"),

@@ -1,10 +1,8 @@
 //! Listening, and stopping in order.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
 use braid_audit::Audit;
 use braid_ethereum::{Head, Node};
 use braid_primitives::PoolKey;
@@ -16,52 +14,21 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::app::{App, router};
+use crate::connections::accept;
 
 /// How often quotes that nobody can ask for any more are dropped.
 const PRUNE_EVERY: Duration = Duration::from_secs(30);
 
 /// Serves until `stop` completes, then lets the requests under way finish within the configured grace.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    app: App,
-    listener: TcpListener,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    // answers are small and wanted at once
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY could not be set");
-        }
-    });
-    let grace = app.config.shutdown_grace;
-    let (stopping, mut stopped) = watch::channel(false);
-    let stop = async move {
-        stop.await;
-        stopping.send_replace(true);
-    };
+pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
+    let config = Arc::clone(&app.config);
     let pruning = tokio::spawn(prune(app.stored.clone()));
-    let service = router(&app).into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(stop);
-    let overdue = async move {
-        // a sender that is gone without a word means that serving ended by itself
-        if stopped.wait_for(|stopped| *stopped).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        tokio::time::sleep(grace).await;
-    };
-    let result = tokio::select! {
-        result = serving => result,
-        () = overdue => {
-            tracing::warn!("some requests did not finish in time and were cut off");
-            Ok(())
-        }
-    };
+    let router = router(&app);
+    drop(app);
+    accept::serve(listener, router, config.connections, &config.trusted_proxies, config.shutdown_grace, stop).await;
     pruning.abort();
     // an abort that was asked for is no failure
     drop(pruning.await);
-    result
 }
 
 /// Drops quotes past their time, now and then.

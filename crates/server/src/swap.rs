@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -19,7 +20,7 @@ use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 ///
 /// # Errors
 /// Every problem that a quote can have.
-#[utoipa::path(post, operation_id = "quote", path = "/v1/quote", tag = "swap", summary = "Find a route", security(("api_key" = [])),
+#[utoipa::path(post, operation_id = "quote", path = "/v1/quote", tag = "swap", summary = "Find a route", security((), ("api_key" = [])),
     request_body = QuoteRequest, responses((status = 200, description = "A quote.", body = Data<QuoteAnswer>), QuoteProblems))]
 pub async fn quote(
     _: MayQuote,
@@ -33,15 +34,15 @@ pub async fn quote(
 ///
 /// # Errors
 /// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
-#[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security(("api_key" = [])),
+#[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security((), ("api_key" = [])),
     params(("quote_id" = String, Path, description = "The quote's id.")),
     responses((status = 200, description = "The quote, word for word.", body = Data<QuoteAnswer>), StoredProblems))]
 pub async fn stored_quote(
     _: MayQuote,
     State(stored): State<StoredQuotes>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Refusal> {
-    let id = parse_quote_id(&id).ok_or_else(Problem::no_such_quote)?;
+    let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
     Ok(data(stored.open(id).await?.answer.get()))
 }
 

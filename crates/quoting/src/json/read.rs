@@ -129,9 +129,16 @@ impl Reader {
 
     /// A whole number within bounds.
     pub fn integer<T: TryFrom<i128>>(&mut self, item: &Item<'_>, min: i128, max: i128) -> Option<T> {
-        let Json::Integer(number) = item.value else {
-            self.mistyped(item, "an integer");
-            return None;
+        let number = match item.value {
+            Json::Integer(number) => number,
+            Json::Huge(number) => {
+                self.wrong(&item.pointer, FieldCode::OutOfRange, format!("expected {min} to {max}, got {number:e}"));
+                return None;
+            }
+            _ => {
+                self.mistyped(item, "an integer");
+                return None;
+            }
         };
         if *number < min || *number > max {
             let detail = format!("expected {min} to {max}, got {number}");

@@ -13,6 +13,8 @@ pub enum Json {
     Bool(bool),
     /// A whole number. `1e4` and `10000.0` are whole, as JSON Schema has it.
     Integer(i128),
+    /// A whole number that is too large to be told from its neighbours, and beyond what any field takes.
+    Huge(f64),
     /// Any other number.
     Fraction(f64),
     /// A string.
@@ -29,7 +31,7 @@ impl Json {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
-            Self::Integer(_) => "an integer",
+            Self::Integer(_) | Self::Huge(_) => "an integer",
             Self::Fraction(_) => "a fraction",
             Self::Text(_) => "a string",
             Self::List(_) => "an array",
@@ -87,8 +89,11 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
     #[allow(clippy::cast_possible_truncation)] // whole and within ±2^53
     fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        let whole = value.fract() == 0.0 && value.abs() <= EXACT_FLOAT;
-        Ok(if whole { Json::Integer(value as i128) } else { Json::Fraction(value) })
+        Ok(match value.fract() == 0.0 {
+            true if value.abs() <= EXACT_FLOAT => Json::Integer(value as i128),
+            true => Json::Huge(value),
+            false => Json::Fraction(value),
+        })
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Json, E> {
@@ -133,7 +138,10 @@ mod tests {
             assert_eq!(parse(text.as_bytes()).unwrap(), Json::Integer(10_000), "{text}");
         }
         assert_eq!(parse(b"1.5").unwrap(), Json::Fraction(1.5));
-        assert_eq!(parse(b"1e300").unwrap(), Json::Fraction(1e300));
+        assert_eq!(parse(b"1e300").unwrap(), Json::Huge(1e300));
+        assert_eq!(parse(b"18446744073709551615").unwrap(), Json::Integer(u64::MAX.into()));
+        assert_eq!(parse(b"18446744073709551616").unwrap(), Json::Huge(18_446_744_073_709_551_616.0));
+        assert_eq!(parse(b"-1180591620717411303424").unwrap().kind(), "an integer");
     }
 
     #[test]

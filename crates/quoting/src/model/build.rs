@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::words::Authorization;
 use super::{Amount, Approval, Eip55, Issues, Quantity, Simulation, Warning};
 
 /// An unsigned transaction and what belongs to it.
@@ -17,6 +18,7 @@ pub struct BuildAnswer {
     /// The same, ready for `eth_sendTransaction`.
     pub rpc_transaction: RpcTransaction,
     /// How the proxy gets the inputs: `allowance`, `permit2` or `native`.
+    #[schema(value_type = Authorization)]
     pub authorization: &'static str,
     /// The last second at which the transaction may run, unix seconds.
     pub deadline: u64,

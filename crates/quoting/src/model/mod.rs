@@ -5,6 +5,7 @@ mod build;
 mod explanation;
 mod quote;
 mod text;
+pub mod words;
 
 pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
 pub use explanation::{
@@ -13,6 +14,6 @@ pub use explanation::{
 pub use quote::{
     AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,
     Excluded, FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer,
-    ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning,
+    ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, TypedData, TypedDomain, TypedField, Warning,
 };
 pub use text::{Amount, Eip55, PoolName, Quantity};

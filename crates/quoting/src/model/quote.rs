@@ -1,10 +1,13 @@
 //! `POST /v1/quote`: the answer.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::words::{Override, Tier};
 use super::{Amount, Eip55, Explanation, PoolName};
 
 /// A quote.
@@ -132,6 +135,7 @@ pub struct ReferencePrice {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Costs {
     /// The tier that priced the gas.
+    #[schema(value_type = Tier)]
     pub gas_priority: &'static str,
     /// What the transaction is expected to use.
     pub total_gas_units: u64,
@@ -276,7 +280,47 @@ pub struct Permit2 {
     /// Unix seconds.
     pub deadline: u64,
     /// For `eth_signTypedData_v4`, as it stands.
+    #[schema(value_type = TypedData)]
     pub eip712: Value,
+}
+
+/// A message as `eth_signTypedData_v4` takes it; integers of more than 64 bits are decimal strings.
+#[derive(Clone, Debug, ToSchema)]
+#[allow(dead_code, reason = "documents what the execution crate writes")]
+pub struct TypedData {
+    /// The fields of each type, `EIP712Domain` among them.
+    types: BTreeMap<String, Vec<TypedField>>,
+    /// Permit2's domain.
+    domain: TypedDomain,
+    /// `PermitWitnessTransferFrom`, or with several inputs `PermitBatchWitnessTransferFrom`.
+    #[schema(rename = "primaryType")]
+    primary_type: String,
+    /// What is signed, by the fields of the primary type.
+    message: BTreeMap<String, Value>,
+}
+
+/// A field of a type.
+#[derive(Clone, Debug, ToSchema)]
+#[allow(dead_code, reason = "documents what the execution crate writes")]
+pub struct TypedField {
+    /// The field's name.
+    name: String,
+    /// The field's type.
+    r#type: String,
+}
+
+/// Who verifies a signature.
+#[derive(Clone, Debug, ToSchema)]
+#[allow(dead_code, reason = "documents what the execution crate writes")]
+pub struct TypedDomain {
+    /// `Permit2`.
+    name: String,
+    /// Chain.
+    #[schema(rename = "chainId")]
+    chain_id: u64,
+    /// Permit2's contract.
+    #[schema(rename = "verifyingContract")]
+    verifying_contract: Eip55,
 }
 
 /// What the taker lacks, and names that are not known.
@@ -354,6 +398,7 @@ pub struct Simulation {
     /// What each output paid.
     pub outputs: Vec<SimulatedOutput>,
     /// What the taker lacked and was granted.
+    #[schema(value_type = Vec<Override>)]
     pub overrides: Vec<&'static str>,
     /// Why it reverted.
     pub revert: Option<Revert>,

@@ -36,6 +36,8 @@ macro_rules! codes {
 }
 
 codes! {
+    /// The request is not HTTP/1.1 as the service reads it.
+    MalformedRequest = "MALFORMED_REQUEST", "The request is not HTTP", false;
     /// The body is not JSON.
     MalformedJson = "MALFORMED_JSON", "The body is not JSON", false;
     /// `X-API-Key` is absent where it is needed.
@@ -50,10 +52,14 @@ codes! {
     MethodNotAllowed = "METHOD_NOT_ALLOWED", "This path does not take this method", false;
     /// The newest market no longer reaches the quote's minimum.
     QuoteStale = "QUOTE_STALE", "The market has moved past the quote's minimum", false;
+    /// The request did not come in time.
+    RequestTimeout = "REQUEST_TIMEOUT", "The request did not come in time", true;
     /// The quote's time is over.
     QuoteExpired = "QUOTE_EXPIRED", "The quote has expired", false;
     /// The body is larger than the service reads.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", "The body is too large", false;
+    /// The request line is longer than the service reads.
+    UriTooLong = "URI_TOO_LONG", "The request line is too long", false;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json", false;
     /// One or more fields are wrong.
@@ -74,6 +80,8 @@ codes! {
     PartnerFeeExceedsCap = "PARTNER_FEE_EXCEEDS_CAP", "The partner fee is above the cap", false;
     /// The Permit2 signature is not the taker's for this quote.
     Permit2SignatureInvalid = "PERMIT2_SIGNATURE_INVALID", "The Permit2 signature is not valid", false;
+    /// The headers are more than the service reads.
+    HeadersTooLarge = "HEADERS_TOO_LARGE", "The headers are too large", false;
     /// The caller's calls of this minute are used up.
     RateLimited = "RATE_LIMITED", "Too many calls", true;
     /// A fault of the service.

@@ -5,14 +5,15 @@ use std::ops::RangeInclusive;
 
 use braid_execution::{MAX_PARTNER_FEE_BPS, proxy};
 use braid_primitives::{Address, Bytes, CHAIN_ID, GasTier, NATIVE_ETHER, PoolKey, U256};
-use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema as _, ToSchema};
 use uuid::Uuid;
 
 use super::describe::Body;
 use super::parse::{AddressError, AskedToken, parse_address, parse_amount, parse_quote_id};
 use crate::json::{Item, Json, Reader};
+use crate::model::words;
 use crate::problem::FieldCode;
 
 /// A kind of value.
@@ -82,10 +83,16 @@ kinds! {
 
     /// The chain, which must be the one that is served.
     Chain -> u64, Integer(CHAIN_ID..=CHAIN_ID).schema(), |r, item| {
-        let chain: i128 = r.integer(item, i128::MIN, i128::MAX)?;
-        let served = chain == i128::from(CHAIN_ID);
-        let detail = || format!("only chain {CHAIN_ID} is supported, got {chain}");
-        r.accept(item, served.then_some(CHAIN_ID), FieldCode::ChainUnsupported, detail)
+        let chain = match item.value {
+            Json::Integer(chain) if *chain == i128::from(CHAIN_ID) => return Some(CHAIN_ID),
+            Json::Integer(chain) => chain.to_string(),
+            Json::Huge(chain) => format!("{chain:e}"),
+            _ => {
+                r.mistyped(item, "an integer");
+                return None;
+            }
+        };
+        r.accept(item, None, FieldCode::ChainUnsupported, || format!("only chain {CHAIN_ID} is supported, got {chain}"))
     };
 
     /// Any address.
@@ -125,16 +132,14 @@ kinds! {
         r.accept(item, amount, FieldCode::AmountInvalid, || detail)
     };
 
-    /// The name of a gas tier.
-    Tier -> GasTier, text("^(slow|standard|fast|urgent)$"), |r, item| {
-        let tier = GasTier::from_name(r.text(item)?);
-        r.accept(item, tier, FieldCode::ValueUnknown, || "expected slow, standard, fast or urgent")
-    };
-
     /// A partner's fee in basis points.
     FeeBps -> u16, Integer(1..=MAX_PARTNER_FEE_BPS).schema(), |r, item| match item.value {
         Json::Integer(bps) if *bps > i128::from(MAX_PARTNER_FEE_BPS) => {
             let detail = || format!("expected 1 to {MAX_PARTNER_FEE_BPS}, got {bps}");
+            r.accept(item, None, FieldCode::PartnerFeeExceedsCap, detail)
+        }
+        Json::Huge(bps) if *bps > 0.0 => {
+            let detail = || format!("expected 1 to {MAX_PARTNER_FEE_BPS}, got {bps:e}");
             r.accept(item, None, FieldCode::PartnerFeeExceedsCap, detail)
         }
         _ => Integer(1..=MAX_PARTNER_FEE_BPS).read(r, item),
@@ -157,6 +162,26 @@ kinds! {
         let detail = || format!("expected 0x and the hex digits of 1 to {MAX_SIGNATURE_BYTES} bytes");
         r.accept(item, bytes.filter(|bytes| !bytes.is_empty()), FieldCode::HexInvalid, detail)
     };
+}
+
+/// The name of a gas tier.
+pub struct Tier;
+
+impl Kind for Tier {
+    type Value = GasTier;
+
+    fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<GasTier> {
+        let tier = GasTier::from_name(r.text(item)?);
+        r.accept(item, tier, FieldCode::ValueUnknown, || "expected slow, standard, fast or urgent")
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        Ref::from_schema_name(words::Tier::name()).into()
+    }
+
+    fn add_schemas(&self, schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((words::Tier::name().into(), words::Tier::schema()));
+    }
 }
 
 /// A whole number within bounds.

@@ -16,6 +16,9 @@ mod universe;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use braid_primitives::U256;
+
+use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
 use crate::path;
@@ -195,11 +198,22 @@ impl<'a> Solver<'a> {
             let paths = path::best_paths(&self.problem, &self.potentials, amount, &Support::default(), 1);
             !paths.is_empty()
         };
-        if dust || (self.problem.is_pair() && [1e3, 1e6, 1e9, 1e12].into_iter().any(goes)) {
+        if self.problem.is_pair() && self.part_goes() {
+            SolveError::InsufficientLiquidity
+        } else if dust || (self.problem.is_pair() && [1e3, 1e6, 1e9, 1e12].into_iter().any(goes)) {
             SolveError::AmountTooSmall
         } else {
             SolveError::InsufficientLiquidity
         }
+    }
+
+    /// Whether a part of a pair's amount goes through in whole numbers: then it is the rest that is too much.
+    fn part_goes(&self) -> bool {
+        let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
+        let whole = amounts.reduce(|sum, amount| sum.saturating_add(amount)).unwrap_or_default();
+        let less = |amount: &U256| Some(*amount / U256::from(Tuning::PART)).filter(|part| !part.is_zero());
+        std::iter::successors(less(&whole), less)
+            .any(|part| walk::best_chain(&self.problem, self.request, part).is_some())
     }
 
     fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {

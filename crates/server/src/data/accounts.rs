@@ -18,7 +18,7 @@ use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::body::Valid;
 use crate::http::problem::Refusal;
-use crate::problems::ReadProblems;
+use crate::problems::AskProblems;
 
 /// What an account holds, by token; a read that failed is absent.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
@@ -38,8 +38,8 @@ pub struct Allowances {
 ///
 /// # Errors
 /// Every problem that such a request can have; `NOT_READY` where the node does not answer.
-#[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", request_body = BalancesRequest,
-    responses((status = 200, description = "What an account holds.", body = Data<Balances>), ReadProblems))]
+#[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", security((), ("api_key" = [])), request_body = BalancesRequest,
+    responses((status = 200, description = "What an account holds.", body = Data<Balances>), AskProblems))]
 pub async fn balances(
     _: MayRead,
     State(markets): State<Markets>,
@@ -66,8 +66,8 @@ pub async fn balances(
 ///
 /// # Errors
 /// As [`balances`].
-#[utoipa::path(post, path = "/v1/allowances", tag = "market", summary = "Allowances", request_body = AllowancesRequest,
-    responses((status = 200, description = "What an account allows.", body = Data<Allowances>), ReadProblems))]
+#[utoipa::path(post, path = "/v1/allowances", tag = "market", summary = "Allowances", security((), ("api_key" = [])), request_body = AllowancesRequest,
+    responses((status = 200, description = "What an account allows.", body = Data<Allowances>), AskProblems))]
 pub async fn allowances(
     _: MayRead,
     State(markets): State<Markets>,

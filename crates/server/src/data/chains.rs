@@ -4,12 +4,15 @@ use axum::extract::State;
 use braid_primitives::block::SLOT_SECONDS;
 use braid_primitives::{CHAIN_ID, WETH};
 use braid_quoting::feed::{Freshness, Markets};
+use braid_quoting::json::Reader;
 use braid_quoting::model::Eip55;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
+use crate::http::problem::Refusal;
 use crate::problems::ReadProblems;
 
 /// A chain that is served.
@@ -38,11 +41,17 @@ pub struct Chain {
 }
 
 /// The handler.
-#[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains",
+///
+/// # Errors
+/// `VALIDATION_FAILED` for another chain.
+#[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains", security((), ("api_key" = [])), params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
     responses((status = 200, description = "Chains that are served.", body = Data<Vec<Chain>>), ReadProblems))]
-pub async fn get(_: MayRead, State(markets): State<Markets>) -> Data<[Chain; 1]> {
+pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<[Chain; 1]>, Refusal> {
+    let mut reader = Reader::default();
+    let chain = query.chain(&mut reader);
+    reader.finish(chain)?;
     let healthy = matches!(markets.freshness(), Freshness::Fresh | Freshness::Aging);
-    Data::new([Chain {
+    Ok(Data::new([Chain {
         chain_id: CHAIN_ID,
         name: "Ethereum",
         native_symbol: "ETH",
@@ -53,5 +62,5 @@ pub async fn get(_: MayRead, State(markets): State<Markets>) -> Data<[Chain; 1]>
         is_testnet: false,
         healthy,
         block_explorer_url: "https://etherscan.io",
-    }])
+    }]))
 }

@@ -1,7 +1,5 @@
 //! `GET /v1/network`.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use braid_primitives::{CHAIN_ID, GasTier};
 use braid_quoting::costs;
@@ -26,7 +24,20 @@ pub struct Network {
     /// Base fee of the block after it, per unit.
     pub base_fee_wei: u64,
     /// By tier.
-    pub gas_prices: BTreeMap<&'static str, GasPrice>,
+    pub gas_prices: GasPrices,
+}
+
+/// What each tier bids.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct GasPrices {
+    /// Cheapest; may wait several blocks.
+    pub slow: GasPrice,
+    /// The default.
+    pub standard: GasPrice,
+    /// Aims at the next block or two.
+    pub fast: GasPrice,
+    /// Aims at the next block.
+    pub urgent: GasPrice,
 }
 
 /// What a tier bids, in wei per unit.
@@ -42,7 +53,7 @@ pub struct GasPrice {
 ///
 /// # Errors
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
-#[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+#[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", security((), ("api_key" = [])), params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
     responses((status = 200, description = "What gas costs in the next block.", body = Data<Network>), ReadProblems))]
 pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Network>, Refusal> {
     let mut r = Reader::default();
@@ -51,14 +62,18 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
     let published = markets.current()?;
     let price = |tier: GasTier| {
         let fees = costs::fees(&published.head, tier);
-        let price =
-            GasPrice { max_priority_fee_per_gas: fees.max_priority_fee_per_gas, max_fee_per_gas: fees.max_fee_per_gas };
-        (tier.name(), price)
+        GasPrice { max_priority_fee_per_gas: fees.max_priority_fee_per_gas, max_fee_per_gas: fees.max_fee_per_gas }
+    };
+    let gas_prices = GasPrices {
+        slow: price(GasTier::Slow),
+        standard: price(GasTier::Standard),
+        fast: price(GasTier::Fast),
+        urgent: price(GasTier::Urgent),
     };
     Ok(Data::new(Network {
         chain_id: CHAIN_ID,
         block_number: published.head.block().number,
         base_fee_wei: published.head.fees.next_base_fee_per_gas_wei,
-        gas_prices: GasTier::ALL.map(price).into(),
+        gas_prices,
     }))
 }

@@ -36,7 +36,7 @@ pub struct Prices {
 ///
 /// # Errors
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
-#[utoipa::path(get, operation_id = "prices", path = "/v1/prices", tag = "market", summary = "Prices",
+#[utoipa::path(get, operation_id = "prices", path = "/v1/prices", tag = "market", summary = "Prices", security((), ("api_key" = [])),
     params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."), ("addresses" = String, Query, description = "1 to 100 tokens, with commas.")),
     responses((status = 200, description = "Prices in dollars and ether.", body = Data<Prices>), ReadProblems))]
 pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Prices>, Refusal> {

@@ -40,7 +40,7 @@ pub struct ProductRow {
 ///
 /// # Errors
 /// `VALIDATION_FAILED` for another chain.
-#[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+#[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", security((), ("api_key" = [])), params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
     responses((status = 200, description = "Protocols by family.", body = Data<Vec<Family>>), ReadProblems))]
 pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Vec<Family>>, Refusal> {
     let mut reader = Reader::default();

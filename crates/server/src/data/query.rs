@@ -41,7 +41,12 @@ impl Query {
 
     /// A parameter as JSON: a number where it is written as one.
     fn number(&self, name: &str) -> Option<Json> {
-        self.get(name).map(|text| text.parse().map_or_else(|_| Json::Text(text.into()), Json::Integer))
+        let text = self.get(name)?;
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let huge = || text.parse().ok().filter(|_| is_whole).map(Json::Huge);
+        let read = text.parse().ok().map(Json::Integer).or_else(huge);
+        Some(read.unwrap_or_else(|| Json::Text(text.into())))
     }
 
     /// A whole number within bounds, or the default where it is absent.

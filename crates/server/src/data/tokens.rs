@@ -64,7 +64,7 @@ pub struct Pagination {
 ///
 /// # Errors
 /// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
-#[utoipa::path(get, operation_id = "tokens", path = "/v1/tokens", tag = "market", summary = "Search tokens",
+#[utoipa::path(get, operation_id = "tokens", path = "/v1/tokens", tag = "market", summary = "Search tokens", security((), ("api_key" = [])),
     params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."),
         ("search" = Option<String>, Query, description = "Part of a symbol or name, or an address."),
         ("tags" = Option<String>, Query, description = "Any of these, with commas."),

@@ -1,15 +1,16 @@
 //! Who calls, and whether they may.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
+use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use braid_quoting::{Clock, Code, Problem};
 use braid_store::{KeyId, KeyStore, KeyTerms};
+use ipnet::IpNet;
 
+use super::client::address;
 use super::envelope::Notes;
-use super::limits::{Counted, Limits, Quota};
+use super::limits::{Counted, Limits, Origin, Quota};
 use super::problem::Refusal;
 use crate::config::LimitsConfig;
 
@@ -23,6 +24,8 @@ pub struct Access {
     pub allowed: LimitsConfig,
     /// The calls so far.
     pub counted: Limits,
+    /// Proxies whose word on who calls is taken.
+    pub trusted_proxies: Vec<IpNet>,
     /// Tells when a key is over and when a minute is.
     pub clock: Arc<dyn Clock>,
 }
@@ -53,13 +56,9 @@ fn presented(parts: &Parts, access: &Access) -> Result<Presented, Problem> {
     Ok(record.map_or(Presented::Invalid, |record| Presented::Valid(record.id, record.terms)))
 }
 
-/// The address that a keyless caller is counted by: of IPv6 the /64, which is what one customer holds.
-fn address(parts: &Parts) -> IpAddr {
-    let connection = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    match connection.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip().to_canonical()) {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-        address => address,
-    }
+/// Where a keyless caller calls from.
+fn origin(parts: &Parts, access: &Access) -> Origin {
+    Origin::Address(address(parts, &access.trusted_proxies))
 }
 
 fn missing() -> Problem {
@@ -80,17 +79,17 @@ fn keyed(access: &Access, id: KeyId, terms: KeyTerms) -> (Counted, Quota) {
 /// What nobody in particular may read.
 fn keyless_reads(parts: &Parts, access: &Access) -> (Counted, Quota) {
     let per_min = access.allowed.reads_per_min;
-    (Counted::Read(address(parts)), Quota { policy: "reads", per_min, burst: None })
+    (Counted::Read(origin(parts, access)), Quota { policy: "reads", per_min, burst: None })
 }
 
 /// What nobody in particular may quote.
 fn keyless_quotes(parts: &Parts, access: &Access) -> (Counted, Quota) {
     let per_min = access.allowed.anonymous_quotes_per_min;
-    (Counted::AnonymousQuote(address(parts)), Quota { policy: "anonymous-quotes", per_min, burst: None })
+    (Counted::AnonymousQuote(origin(parts, access)), Quota { policy: "anonymous-quotes", per_min, burst: None })
 }
 
 fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Result<(), Problem> {
-    let (standing, allowed) = access.counted.count(caller, quota, access.clock.now_ms());
+    let (standing, allowed) = access.counted.count(caller, quota, access.clock.elapsed_ms());
     if let Some(notes) = parts.extensions.get::<Notes>() {
         notes.standing(standing);
     }

@@ -1,50 +1,129 @@
-//! Reading a JSON body: its declared type, its size, its shape.
+//! Taking in a request's body, before anything is decided on the request, and reading it as JSON.
+//!
+//! A client that is still sending when it is answered sees a broken connection instead of the answer. So the body is taken in first,
+//! whoever asks for what; what is too much is thrown away, within a bound.
 
-use axum::body::Body;
-use axum::extract::{FromRef, FromRequest};
-use axum::http::{HeaderMap, Request, header};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use braid_quoting::json::{self, Json};
 use braid_quoting::{Code, Problem, request};
 use http_body_util::BodyExt as _;
 
 use super::problem::Refusal;
+use crate::connections::link::{Link, Phase};
 
-/// Largest body that is read, in bytes.
+/// How much of a body is read, and for how long.
 #[derive(Clone, Copy, Debug)]
-pub struct BodyLimit(pub usize);
+pub struct BodyLimit {
+    /// Largest body that is read, in bytes.
+    pub bytes: usize,
+    /// Longest time for all of it.
+    pub timeout: Duration,
+}
+
+/// How much of a body is taken in at all, in bytes. The connection of a client that sends more is closed with the answer.
+const MOST_TAKEN: usize = 16 << 20;
+
+/// What came of a body.
+#[derive(Clone, Debug)]
+enum Taken {
+    Whole(Bytes),
+    TooLarge(usize),
+    CutOff,
+}
+
+/// The layer that takes the body in.
+pub async fn take_in(State(limit): State<BodyLimit>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    // a client that asks whether to send its body has sent none of it yet
+    let asks = parts.headers.get(header::EXPECT).is_some_and(|value| value == "100-continue");
+    let is_hopeless = declared > if asks { limit.bytes } else { MOST_TAKEN };
+    let (taken, is_all) = if is_hopeless {
+        (Taken::TooLarge(limit.bytes), false)
+    } else {
+        match tokio::time::timeout(limit.timeout, read(body, limit.bytes)).await {
+            Ok(read) => read,
+            Err(_) => {
+                let detail = format!("the body did not come within {} s", limit.timeout.as_secs());
+                return closing(Refusal(Problem::new(Code::RequestTimeout, detail)).into_response());
+            }
+        }
+    };
+    if let Some(link) = parts.extensions.get::<Arc<Link>>() {
+        link.enter(Phase::Work);
+    }
+    parts.extensions.insert(taken);
+    let response = next.run(Request::from_parts(parts, Body::empty())).await;
+    if is_all { response } else { closing(response) }
+}
+
+/// Announces that the connection is closed after an answer.
+pub(super) fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// Reads a body; `true` where nothing of it is left.
+async fn read(mut body: Body, limit_bytes: usize) -> (Taken, bool) {
+    let mut bytes = Vec::new();
+    let mut seen = 0usize;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return (Taken::CutOff, false) };
+        let Some(data) = frame.data_ref() else { continue };
+        seen = seen.saturating_add(data.len());
+        if seen > MOST_TAKEN {
+            return (Taken::TooLarge(limit_bytes), false);
+        }
+        if seen <= limit_bytes {
+            bytes.extend_from_slice(data);
+        }
+    }
+    let taken = if seen > limit_bytes { Taken::TooLarge(limit_bytes) } else { Taken::Whole(bytes.into()) };
+    (taken, true)
+}
 
 /// A request that keeps its rules, from its JSON body.
 #[derive(Debug)]
 pub struct Valid<T>(pub T);
 
-impl<S: Send + Sync, T: request::Body> FromRequest<S> for Valid<T>
-where
-    BodyLimit: FromRef<S>,
-{
+impl<S: Send + Sync, T: request::Body> FromRequestParts<S> for Valid<T> {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request<Body>, state: &S) -> Result<Self, Refusal> {
-        let body = read_json(request, BodyLimit::from_ref(state).0).await?;
-        Ok(Self(T::parse(&body)?))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let taken = parts.extensions.remove::<Taken>();
+        let taken = taken.ok_or_else(|| Problem::internal("a handler reads a body that was not taken in"))?;
+        Ok(Self(T::parse(&read_json(&parts.headers, taken)?)?))
     }
 }
 
-/// How much of a body beyond the limit is read and thrown away, so that a client that is still sending hears the answer
-/// instead of a broken connection.
-const DRAIN_BYTES: usize = 16 << 20;
-
-/// Reads a request's body as JSON.
+/// Reads what was taken in as JSON.
 ///
 /// # Errors
 /// `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE` or `MALFORMED_JSON`.
-async fn read_json(request: Request<Body>, limit_bytes: usize) -> Result<Json, Problem> {
-    let declared = is_json(request.headers());
-    // the body is taken in either way, so that the connection stays usable
-    let bytes = read(request.into_body(), limit_bytes).await;
-    if !declared {
+fn read_json(headers: &HeaderMap, taken: Taken) -> Result<Json, Problem> {
+    let malformed = |detail: String| Problem::new(Code::MalformedJson, detail);
+    if !is_json(headers) {
         return Err(Problem::new(Code::UnsupportedMediaType, "send the body with content-type: application/json"));
     }
-    json::parse(&bytes?).map_err(|error| Problem::new(Code::MalformedJson, format!("the body is not JSON: {error}")))
+    if is_encoded(headers) {
+        let detail = "send the body as it is, without content-encoding: compressed bodies are not read";
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
+    match taken {
+        Taken::Whole(bytes) => json::parse(&bytes).map_err(|error| malformed(format!("the body is not JSON: {error}"))),
+        Taken::TooLarge(limit) => {
+            Err(Problem::new(Code::PayloadTooLarge, format!("the body may have {limit} bytes at most")))
+        }
+        Taken::CutOff => Err(malformed("the body ended before its time".into())),
+    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -53,55 +132,51 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-async fn read(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Problem> {
-    let mut bytes = Vec::new();
-    let mut seen = 0usize;
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Problem::new(Code::MalformedJson, "the body ended before its time"))?;
-        let Some(data) = frame.data_ref() else { continue };
-        seen = seen.saturating_add(data.len());
-        if seen > DRAIN_BYTES {
-            break;
-        }
-        if seen <= limit_bytes {
-            bytes.extend_from_slice(data);
-        }
-    }
-    if seen > limit_bytes {
-        let detail = format!("the body may have {limit_bytes} bytes at most");
-        return Err(Problem::new(Code::PayloadTooLarge, detail));
-    }
-    Ok(bytes)
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let plain = |value: &HeaderValue| value.is_empty() || value.as_bytes().eq_ignore_ascii_case(b"identity");
+    !headers.get_all(header::CONTENT_ENCODING).into_iter().all(plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn request(content_type: Option<&str>, body: &str) -> Request<Body> {
-        let builder = Request::builder().method("POST");
-        let builder = content_type.into_iter().fold(builder, |b, value| b.header(header::CONTENT_TYPE, value));
-        builder.body(Body::from(body.to_owned())).unwrap()
-    }
-
-    async fn code(content_type: Option<&str>, body: &str) -> Option<Code> {
-        read_json(request(content_type, body), 10).await.err().map(|problem| problem.code)
+    async fn code(headers: &[(header::HeaderName, &'static str)], body: &'static str) -> Option<Code> {
+        let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+        let (taken, is_all) = read(Body::from(body), 10).await;
+        assert!(is_all);
+        read_json(&headers, taken).err().map(|problem| problem.code)
     }
 
     #[tokio::test]
     async fn only_declared_json_is_read() {
         for good in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
-            assert_eq!(code(Some(good), "{}").await, None, "{good}");
+            assert_eq!(code(&[(header::CONTENT_TYPE, good)], "{}").await, None, "{good}");
         }
-        for bad in [None, Some(""), Some("text/plain"), Some("application/jsonp"), Some("application/xml")] {
-            assert_eq!(code(bad, "{}").await, Some(Code::UnsupportedMediaType), "{bad:?}");
+        assert_eq!(code(&[], "{}").await, Some(Code::UnsupportedMediaType));
+        for bad in ["", "text/plain", "application/jsonp", "application/xml"] {
+            assert_eq!(code(&[(header::CONTENT_TYPE, bad)], "{}").await, Some(Code::UnsupportedMediaType), "{bad:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_plain_bodies_are_read() {
+        for (coding, expected) in [
+            ("identity", None),
+            ("gzip", Some(Code::UnsupportedMediaType)),
+            ("zstd", Some(Code::UnsupportedMediaType)),
+            ("", None),
+        ] {
+            let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_ENCODING, coding)];
+            assert_eq!(code(&headers, "{}").await, expected, "{coding:?}");
         }
     }
 
     #[tokio::test]
     async fn the_limit_is_exact() {
-        assert_eq!(code(Some("application/json"), "[1,2,3,45]").await, None);
-        assert_eq!(code(Some("application/json"), "[1,2,3,456]").await, Some(Code::PayloadTooLarge));
-        assert_eq!(code(Some("application/json"), "").await, Some(Code::MalformedJson));
+        let json = [(header::CONTENT_TYPE, "application/json")];
+        assert_eq!(code(&json, "[1,2,3,45]").await, None);
+        assert_eq!(code(&json, "[1,2,3,456]").await, Some(Code::PayloadTooLarge));
+        assert_eq!(code(&json, "").await, Some(Code::MalformedJson));
     }
 }

@@ -4,14 +4,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use braid_quoting::{Code, Problem};
 use uuid::Uuid;
 
+use super::auth::MayRead;
+use super::body::closing;
 use super::limits::Standing;
 use super::problem::{Refusal, render};
+use crate::connections::link::Spare;
 use crate::metrics::Metrics;
 
 /// Header of the request id.
@@ -19,6 +22,12 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Longest request id of a caller's that is kept.
 const MAX_ID_LEN: usize = 128;
+
+/// How much of a path is logged and told back, in bytes.
+const SHOWN_PATH: usize = 128;
+
+/// How much of a method is logged, in bytes.
+const SHOWN_METHOD: usize = 16;
 
 /// What inner layers leave for the outermost one.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +44,8 @@ impl Notes {
 pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers().get(REQUEST_ID));
-    let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let method = shown(request.method().as_str(), SHOWN_METHOD);
+    let path = shown(request.uri().path(), SHOWN_PATH);
     let route =
         request.extensions().get::<MatchedPath>().map_or_else(|| "other".into(), |path| path.as_str().to_owned());
     let notes = Notes::default();
@@ -44,6 +53,7 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
 
     let mut response = next.run(request).await;
     let problem = response.extensions_mut().remove::<Refusal>().map(|Refusal(problem)| problem);
+    let problem = problem.or_else(|| untold(&response));
     if let Some(problem) = &problem {
         response = written(problem, response, &path, &id);
     }
@@ -53,6 +63,9 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
     }
     if let Some(standing) = notes.0.get() {
         standing.write(headers);
+    }
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     let status = response.status().as_u16();
     let code = problem.map_or("", |problem| problem.code.meaning().name);
@@ -70,11 +83,48 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
 fn written(problem: &Problem, inner: Response, path: &str, id: &str) -> Response {
     let mut response = render(problem, path, id);
     for (name, value) in inner.headers() {
-        if *name != axum::http::header::CONTENT_LENGTH && !response.headers().contains_key(name) {
+        if *name != header::CONTENT_LENGTH && !response.headers().contains_key(name) {
             response.headers_mut().append(name.clone(), value.clone());
         }
     }
     response
+}
+
+/// The problem of a refusal that did not come from the service's own code.
+fn untold(response: &Response) -> Option<Problem> {
+    let status = response.status();
+    let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return None;
+    }
+    let code = match status {
+        StatusCode::NOT_FOUND => Code::NotFound,
+        StatusCode::METHOD_NOT_ALLOWED => Code::MethodNotAllowed,
+        StatusCode::PAYLOAD_TOO_LARGE => Code::PayloadTooLarge,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Code::UnsupportedMediaType,
+        status if status.is_client_error() => Code::MalformedRequest,
+        status => return Some(Problem::internal(format_args!("an answer of status {status} without a problem"))),
+    };
+    Some(Problem::new(code, code.meaning().title))
+}
+
+/// Client text for the log: no more of it than says what it is.
+fn shown(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let cut = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= most).last().unwrap_or(0);
+    format!("{}…", &text[..cut])
+}
+
+/// The layer that keeps a connection beyond the limits for questions after the service's health.
+pub async fn spare(request: Request, next: Next) -> Response {
+    let is_spare = request.extensions().get::<Spare>().is_some();
+    if !is_spare || ["/health", "/ready", "/metrics"].contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let detail = "more connections are at work than the service takes";
+    closing(Refusal(Problem::new(Code::Overloaded, detail)).into_response())
 }
 
 /// The caller's id if it is a sane token, a new one otherwise.
@@ -94,19 +144,26 @@ pub fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     Refusal(Problem::internal(format_args!("panic: {text}"))).into_response()
 }
 
-/// The answer to a path that does not exist.
-pub async fn not_found() -> Refusal {
+/// The answer to a path that does not exist: counted, like any read.
+pub async fn not_found(_: MayRead) -> Refusal {
     Refusal(Problem::new(Code::NotFound, "there is nothing at this path"))
 }
 
-/// The answer to a method that a path does not take.
-pub async fn method_not_allowed() -> Refusal {
+/// The answer to a method that a path does not take: counted, like any read.
+pub async fn method_not_allowed(_: MayRead) -> Refusal {
     Refusal(Problem::new(Code::MethodNotAllowed, "this path does not take this method"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn client_text_is_cut_between_letters() {
+        assert_eq!(shown("/v1/quote", 128), "/v1/quote");
+        assert_eq!(shown("äöü", 3), "ä…");
+        assert_eq!(shown(&"x".repeat(60_000), 128).chars().count(), 129);
+    }
 
     #[test]
     fn a_sane_id_is_kept_and_anything_else_replaced() {

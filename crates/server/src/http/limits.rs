@@ -1,8 +1,12 @@
 //! Calls per minute, per key and per address.
+//!
+//! What is counted is never forgotten before its minute is over, whoever else calls. Keys are as many as the operator made. Addresses
+//! are without number: where as many are counted as there is room for, those that come new are counted together with their
+//! neighbours, and beyond that all together.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -17,18 +21,61 @@ const BURST_MS: u64 = 1_000;
 /// Independent parts of the table, so that callers seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Callers remembered per part; beyond, those whose window is over are forgotten, and if there are none, all are.
-const CALLERS_PER_SHARD: usize = 8_192;
+/// Addresses that each part counts one by one. Beyond, new ones are counted by their neighbourhood.
+const ADDRESSES_PER_SHARD: usize = 8_192;
+
+/// Addresses and neighbourhoods that each part counts. Beyond, new ones are counted all together.
+const GROUPS_PER_SHARD: usize = 12_288;
 
 /// What is counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// Reads without a key.
-    Read(IpAddr),
+    Read(Origin),
     /// Quotes without a key.
-    AnonymousQuote(IpAddr),
+    AnonymousQuote(Origin),
     /// Calls with a key, by the key's id.
     Keyed(String),
+}
+
+/// Where calls without a key come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// One address, of IPv6 one /64.
+    Address(IpAddr),
+    /// A /16, of IPv6 a /32.
+    Neighbourhood(IpAddr),
+    /// Anywhere else.
+    Elsewhere,
+}
+
+impl Origin {
+    /// The next larger origin, and how many origins may be counted where it is.
+    fn larger(self) -> Option<(Self, usize)> {
+        match self {
+            Self::Address(IpAddr::V4(address)) => {
+                let network = Ipv4Addr::from_bits(address.to_bits() >> 16 << 16);
+                Some((Self::Neighbourhood(network.into()), GROUPS_PER_SHARD))
+            }
+            Self::Address(IpAddr::V6(address)) => {
+                let network = Ipv6Addr::from_bits(address.to_bits() >> 96 << 96);
+                Some((Self::Neighbourhood(network.into()), GROUPS_PER_SHARD))
+            }
+            Self::Neighbourhood(_) => Some((Self::Elsewhere, usize::MAX)),
+            Self::Elsewhere => None,
+        }
+    }
+}
+
+impl Counted {
+    /// What a call is counted as where there is no room to count its caller alone; a key is always counted alone.
+    fn larger(&self) -> Option<(Self, usize)> {
+        match self {
+            Self::Read(origin) => origin.larger().map(|(origin, room)| (Self::Read(origin), room)),
+            Self::AnonymousQuote(origin) => origin.larger().map(|(origin, room)| (Self::AnonymousQuote(origin), room)),
+            Self::Keyed(_) => None,
+        }
+    }
 }
 
 /// How often a caller may call.
@@ -58,8 +105,15 @@ pub struct Standing {
 /// Counts calls in windows that start with a caller's first call: of a minute, and of a second where bursts are bounded.
 #[derive(Debug)]
 pub struct Limits {
-    shards: Vec<Mutex<HashMap<Counted, Windows>>>,
+    shards: Vec<Mutex<Shard>>,
     hasher: std::hash::RandomState,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    callers: HashMap<Counted, Windows>,
+    /// When those whose minute is over are looked for again.
+    tidied_again_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,12 +143,11 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Counts a call. The standing holds either way; `false` is a call too many, which is not counted.
+    /// Counts a call, by a clock that never goes back. The standing holds either way; `false` is a call too many, which is not counted.
     pub fn count(&self, caller: Counted, quota: Quota, now_ms: u64) -> (Standing, bool) {
         let shard = usize::try_from(self.hasher.hash_one(&caller) % SHARDS as u64).unwrap_or(0);
-        let mut callers = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut callers, now_ms);
-        let windows = callers.entry(caller).or_default();
+        let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let windows = shard.windows(caller, now_ms);
         windows.minute = windows.minute.at(now_ms, WINDOW_MS);
         windows.second = windows.second.at(now_ms, BURST_MS);
         let left = |limit: u32, window: &Window| limit.saturating_sub(window.used);
@@ -114,13 +167,19 @@ impl Limits {
     }
 }
 
-fn make_room(callers: &mut HashMap<Counted, Windows>, now_ms: u64) {
-    if callers.len() < CALLERS_PER_SHARD {
-        return;
-    }
-    callers.retain(|_, windows| windows.minute.ends_ms > now_ms);
-    if callers.len() >= CALLERS_PER_SHARD {
-        callers.clear();
+impl Shard {
+    /// The windows of a caller, or of all those that it is counted with.
+    fn windows(&mut self, mut caller: Counted, now_ms: u64) -> &mut Windows {
+        if self.callers.len() >= ADDRESSES_PER_SHARD && now_ms >= self.tidied_again_ms {
+            self.callers.retain(|_, windows| windows.minute.ends_ms > now_ms);
+            self.tidied_again_ms = now_ms.saturating_add(BURST_MS);
+        }
+        let mut room = ADDRESSES_PER_SHARD;
+        while self.callers.len() >= room && !self.callers.contains_key(&caller) {
+            let Some((larger, more)) = caller.larger() else { break };
+            (caller, room) = (larger, more);
+        }
+        self.callers.entry(caller).or_default()
     }
 }
 
@@ -164,7 +223,7 @@ mod tests {
     use super::*;
 
     fn caller(n: u8) -> Counted {
-        Counted::AnonymousQuote(IpAddr::from([127, 0, 0, n]))
+        Counted::AnonymousQuote(Origin::Address(IpAddr::from([127, 0, 0, n])))
     }
 
     fn quota(per_min: u32) -> Quota {
@@ -217,13 +276,37 @@ mod tests {
         assert_eq!(headers["ratelimit"], "\"keyed\";r=599;t=60, \"burst\";r=7;t=1");
     }
 
+    /// Callers that are counted, one by one or together.
+    fn held(limits: &Limits) -> usize {
+        limits.shards.iter().map(|shard| shard.lock().unwrap().callers.len()).sum()
+    }
+
     #[test]
-    fn a_flood_of_addresses_does_not_grow_the_table_without_end() {
+    fn a_flood_of_addresses_washes_out_nobodys_count() {
         let limits = Limits::default();
-        for n in 0..300_000u32 {
-            limits.count(Counted::Read(IpAddr::from(n.to_be_bytes())), quota(1), 0);
+        let key = Counted::Keyed("a".into());
+        assert!(limits.count(key.clone(), quota(1), 0).1);
+        assert!(limits.count(caller(1), quota(1), 0).1);
+        let mut allowed = 0u32;
+        for n in 0..400_000u32 {
+            let flood = Counted::AnonymousQuote(Origin::Address(IpAddr::from((n * 9_973).to_be_bytes())));
+            allowed += u32::from(limits.count(flood, quota(1), 1).1);
         }
-        let held: usize = limits.shards.iter().map(|shard| shard.lock().unwrap().len()).sum();
-        assert!(held <= SHARDS * CALLERS_PER_SHARD);
+        assert!(!limits.count(key.clone(), quota(1), 2).1);
+        assert!(!limits.count(caller(1), quota(1), 2).1);
+        // the table is bounded, and what it does not count alone is refused together
+        let most = SHARDS * (GROUPS_PER_SHARD + 2);
+        assert!(held(&limits) <= most, "{}", held(&limits));
+        assert!(usize::try_from(allowed).unwrap() <= most, "{allowed}");
+        // a key is counted also where there is no room for addresses
+        let other = Counted::Keyed("b".into());
+        assert_eq!([limits.count(other.clone(), quota(1), 3).1, limits.count(other, quota(1), 3).1], [true, false]);
+        // a minute later there is room for everybody again
+        assert!(limits.count(key, quota(1), 60_002).1);
+        assert!(limits.count(caller(1), quota(1), 60_002).1);
+        for n in 0..100_000u32 {
+            limits.count(Counted::Read(Origin::Address(IpAddr::from(n.to_be_bytes()))), quota(1), 60_002);
+        }
+        assert!(held(&limits) < 100_010);
     }
 }

@@ -2,6 +2,8 @@
 
 pub mod auth;
 pub mod body;
+mod client;
+pub mod coding;
 pub mod envelope;
 pub mod limits;
 pub mod problem;

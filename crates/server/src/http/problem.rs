@@ -29,13 +29,16 @@ impl IntoResponse for Refusal {
 /// The HTTP status of a code.
 pub const fn status(code: Code) -> StatusCode {
     match code {
-        Code::MalformedJson => StatusCode::BAD_REQUEST,
+        Code::MalformedJson | Code::MalformedRequest => StatusCode::BAD_REQUEST,
         Code::ApiKeyMissing | Code::ApiKeyInvalid => StatusCode::UNAUTHORIZED,
         Code::NotFound | Code::QuoteNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         Code::QuoteStale => StatusCode::CONFLICT,
         Code::QuoteExpired => StatusCode::GONE,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::UriTooLong => StatusCode::URI_TOO_LONG,
+        Code::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Code::ValidationFailed
         | Code::NoRouteFound
@@ -99,7 +102,8 @@ mod tests {
     #[test]
     fn only_waiting_helps_where_retryable() {
         for code in Code::ALL.iter().copied() {
-            let waits = status(code).is_server_error() || status(code) == StatusCode::TOO_MANY_REQUESTS;
+            let waiting = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
+            let waits = status(code).is_server_error() || waiting.contains(&status(code));
             assert_eq!(code.meaning().retryable, waits, "{}", code.meaning().name);
             assert_eq!(code.is_unavailable(), status(code) == StatusCode::SERVICE_UNAVAILABLE);
         }

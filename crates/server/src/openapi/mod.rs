@@ -1,27 +1,38 @@
 //! The contract as an OpenAPI 3.1 document, generated from the types that write the answers.
 
 mod examples;
+mod fixed;
+mod told;
 
 use std::sync::LazyLock;
 
-use axum::http::{HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
 use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::schema::ArrayItems;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
-use utoipa::openapi::{RefOr, Required, Schema};
+use utoipa::openapi::{Ref, RefOr, Required, Schema};
 use utoipa::{Modify, OpenApi};
 
-use crate::problems::{ProblemBody, ProblemRepeated};
+use crate::problems::{PlainProblems, ProblemBody, ProblemRepeated};
 use crate::{data, health, swap};
 use examples::Shown;
+use fixed::Fixed;
+use told::Told;
 
 /// The document.
 #[derive(Debug, OpenApi)]
 #[openapi(
     info(
         title = "Braid",
-        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.",
-        license(name = "MIT OR Apache-2.0")
+        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.\n\nA build needs an API key in the header `X-API-Key`. So does a quote, unless the service lets callers without a key quote, under a lower limit per address: without a key, 401 `API_KEY_MISSING` tells that it does not. Market data needs no key; a valid key raises its limit. `/health`, `/ready`, `/metrics` and this document are neither counted nor limited.\n\nAny request may be answered 404 `NOT_FOUND`, 405 `METHOD_NOT_ALLOWED`, 408 `REQUEST_TIMEOUT`, 414 `URI_TOO_LONG` or 431 `HEADERS_TOO_LARGE` as well.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    servers((url = "/", description = "The service that serves this document.")),
+    tags(
+        (name = "swap", description = "Quotes and transactions."),
+        (name = "market", description = "What the market, the chain and accounts are like."),
+        (name = "service", description = "The service itself.")
     ),
     paths(
         swap::quote,
@@ -40,7 +51,7 @@ use examples::Shown;
         get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),
-    modifiers(&ApiKeyHeader, &AlwaysPresent, &EmptyIsAbsent, &PlainWords, &Shown)
+    modifiers(&ApiKeyHeader, &Named, &AlwaysPresent, &Told, &EmptyIsAbsent, &PlainWords, &Shown)
 )]
 pub struct Document;
 
@@ -52,6 +63,28 @@ impl Modify for ApiKeyHeader {
         if let Some(components) = &mut document.components {
             let scheme = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("X-API-Key")));
             components.add_security_scheme("api_key", scheme);
+        }
+    }
+}
+
+/// What is in `{"data": …}` has a schema of its own: it is named there instead of being written out once more.
+struct Named;
+
+impl Modify for Named {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let schemas = document.components.iter_mut().flat_map(|components| &mut components.schemas);
+        for (name, schema) in schemas {
+            let (Some(inner), RefOr::T(Schema::Object(object))) = (name.strip_prefix("Data_"), schema) else {
+                continue;
+            };
+            match object.properties.get_mut("data") {
+                Some(RefOr::T(Schema::Array(list))) => {
+                    let item = Ref::from_schema_name(inner.trim_start_matches("Vec_"));
+                    list.items = ArrayItems::RefOrSchema(Box::new(item.into()));
+                }
+                Some(data) => *data = Ref::from_schema_name(inner).into(),
+                None => {}
+            }
         }
     }
 }
@@ -101,29 +134,28 @@ impl Modify for PlainWords {
     }
 }
 
-static TEXT: LazyLock<String> = LazyLock::new(text);
-
 /// The document as it is served and committed.
 pub fn text() -> String {
     Document::openapi().to_pretty_json().unwrap_or_default() + "\n"
 }
 
+static DOCUMENT: LazyLock<Fixed> = LazyLock::new(|| Fixed::new("application/json", text()));
+
 /// The reference for a person: one page that reads the document and needs nothing else.
-const PAGE: &str = include_str!("page.html");
+static PAGE: LazyLock<Fixed> = LazyLock::new(|| Fixed::new("text/html; charset=utf-8", include_str!("page.html")));
 
 /// `GET /docs`.
-pub async fn page() -> Response {
-    let mut response = axum::response::Html(PAGE).into_response();
+pub async fn page(headers: HeaderMap) -> Response {
+    let mut response = PAGE.answer(&headers).await;
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'";
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     response
 }
 
 /// `GET /openapi.json`.
-#[utoipa::path(get, operation_id = "openapi", path = "/openapi.json", tag = "service", summary = "This document",
-    responses((status = 200, description = "The contract as OpenAPI 3.1.", body = serde_json::Value)))]
-pub async fn get() -> Response {
-    let mut response = TEXT.as_str().into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+#[utoipa::path(get, operation_id = "openapi", path = "/openapi.json", tag = "service", summary = "This document", security(()),
+    responses((status = 200, description = "The contract as OpenAPI 3.1.", body = serde_json::Value),
+        (status = 304, description = "The client has the document: `If-None-Match` names its `ETag`."), PlainProblems))]
+pub async fn get(headers: HeaderMap) -> Response {
+    DOCUMENT.answer(&headers).await
 }

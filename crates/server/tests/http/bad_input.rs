@@ -106,6 +106,39 @@ async fn every_wrong_field_has_its_code_and_pointer() {
 }
 
 #[tokio::test]
+async fn an_integer_of_any_size_is_an_integer() {
+    let service = Service::start().await;
+    let huge = ["18446744073709551616", "-18446744073709551616", "1000000000000000000000000000000", "1e300"];
+    for number in huge {
+        let rows =
+            [("slippage_tolerance_bps", "OUT_OF_RANGE"), ("max_hops", "OUT_OF_RANGE"), ("simulate", "INVALID_TYPE")];
+        for (field, code) in rows {
+            let raw = request().to_string().replacen('{', &format!("{{\"{field}\": {number}, "), 1);
+            let (status, body) = problem(service.raw("/v1/quote", raw).send().await.unwrap()).await;
+            let detail = &body["errors"][0]["detail"].as_str().unwrap();
+            assert_eq!((status, body["errors"][0]["code"].as_str()), (422, Some(code)), "{number}: {body:#}");
+            assert!(!detail.contains("fraction"), "{detail}");
+        }
+        let raw = request().to_string().replacen("\"chain_id\":1", &format!("\"chain_id\":{number}"), 1);
+        let (_, body) = problem(service.raw("/v1/quote", raw).send().await.unwrap()).await;
+        assert_eq!(codes(&body), [("/inputs/0/chain_id".to_owned(), "CHAIN_UNSUPPORTED".to_owned())]);
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_told_to_come_plain() {
+    let service = Service::start().await;
+    for coding in ["gzip", "zstd", "deflate", "br"] {
+        let call = service.post("/v1/quote", &request()).header("content-encoding", coding);
+        let (status, body) = problem(call.send().await.unwrap()).await;
+        assert_eq!((status, body["code"].as_str()), (415, Some("UNSUPPORTED_MEDIA_TYPE")), "{coding}");
+        assert!(body["detail"].as_str().unwrap().contains("content-encoding"));
+    }
+    let plain = service.post("/v1/quote", &request()).header("content-encoding", "identity");
+    assert_eq!(plain.send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
 async fn shares_must_sum_and_tokens_must_differ() {
     let service = Service::start().await;
     let input = request()["inputs"][0].clone();
@@ -265,9 +298,10 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/bad-input.md");
-    const TESTS: [&str; 12] = [
+    const TESTS: [&str; 13] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
+        include_str!("connections.rs"),
         include_str!("keys.rs"),
         include_str!("limits.rs"),
         include_str!("market_data.rs"),

@@ -2,7 +2,7 @@
 
 use braid_server::{Config, LimitsConfig};
 
-use crate::support::{Service, problem, request};
+use crate::support::{NOW_MS, Service, problem, request};
 
 #[tokio::test]
 async fn a_call_too_many_is_told_when_to_come_back() {
@@ -41,4 +41,60 @@ async fn health_is_never_limited() {
     for _ in 0..5 {
         assert_eq!(service.get("/ready").send().await.unwrap().status(), 200);
     }
+}
+
+#[tokio::test]
+async fn paths_and_methods_that_do_not_exist_count_as_reads() {
+    let limits = LimitsConfig { reads_per_min: 4, ..LimitsConfig::default() };
+    let service = Service::with(Config { limits, ..Config::default() }).await;
+    let status =
+        async |path: &str| service.client.get(format!("{}{path}", service.base)).send().await.unwrap().status();
+    let mut seen = Vec::new();
+    for path in ["/nope", "/v1/quote", "/v1/chains", &format!("/{}", "x".repeat(10_000)), "/nope", "/v1/chains"] {
+        seen.push(status(path).await.as_u16());
+    }
+    assert_eq!(seen, [404, 405, 200, 404, 429, 429]);
+    // what tells of the service is not counted
+    assert_eq!(status("/openapi.json").await, 200);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_moves_no_limit() {
+    let limits = LimitsConfig { keyed_per_min: 2, ..LimitsConfig::default() };
+    let service = Service::with(Config { limits, ..Config::default() }).await;
+    let status = async || service.post("/v1/build", &serde_json::json!({})).send().await.unwrap().status().as_u16();
+    assert_eq!([status().await, status().await, status().await], [422, 422, 429]);
+    // an hour forward gives nothing back, an hour back takes nothing longer than its minute
+    service.clock.set_ms(NOW_MS + 3_600_000);
+    assert_eq!(status().await, 429);
+    service.clock.set_ms(NOW_MS - 3_600_000);
+    assert_eq!(status().await, 429);
+    service.clock.advance_ms(60_000);
+    assert_eq!([status().await, status().await, status().await], [422, 422, 429]);
+}
+
+#[tokio::test]
+async fn callers_behind_a_trusted_proxy_have_a_limit_each() {
+    let limits = LimitsConfig { reads_per_min: 1, ..LimitsConfig::default() };
+    let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    let behind = Service::with(Config { limits, trusted_proxies, ..Config::default() }).await;
+    let open = Service::with(Config { limits, ..Config::default() }).await;
+    let status = async |service: &Service, header: &str, value: &str| {
+        let call = service.client.get(format!("{}/v1/chains", service.base)).header(header, value);
+        call.send().await.unwrap().status().as_u16()
+    };
+    for (header, value, expected) in [
+        ("x-forwarded-for", "203.0.113.1", 200),
+        ("x-forwarded-for", "203.0.113.1", 429),
+        ("x-forwarded-for", "203.0.113.2", 200),
+        // what the caller made up stands to the left of what the proxy wrote
+        ("x-forwarded-for", "203.0.113.99, 203.0.113.2", 429),
+        ("forwarded", "for=203.0.113.2", 429),
+        ("forwarded", "for=\"[2001:db8::1]:80\";proto=https", 200),
+        ("x-forwarded-for", "2001:db8::ffff:0:0:1", 429),
+    ] {
+        assert_eq!(status(&behind, header, value).await, expected, "{header}: {value}");
+    }
+    assert_eq!(status(&open, "x-forwarded-for", "203.0.113.1").await, 200);
+    assert_eq!(status(&open, "x-forwarded-for", "203.0.113.2").await, 429);
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod build;
+mod connections;
 mod keys;
 mod limits;
 mod market_data;

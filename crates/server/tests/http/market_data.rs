@@ -84,7 +84,9 @@ async fn wrong_parameters_are_problems() {
     let many = format!("/v1/prices?addresses={}", vec![USDC.to_string(); 101].join(","));
     let rows = [
         ("/v1/tokens?chain_id=10", "/chain_id", "CHAIN_UNSUPPORTED"),
+        ("/v1/chains?chain_id=5", "/chain_id", "CHAIN_UNSUPPORTED"),
         ("/v1/protocols?chain_id=x", "/chain_id", "INVALID_TYPE"),
+        ("/v1/tokens?limit=340282366920938463463374607431768211456", "/limit", "OUT_OF_RANGE"),
         ("/v1/tokens?limit=0", "/limit", "OUT_OF_RANGE"),
         ("/v1/tokens?limit=201", "/limit", "OUT_OF_RANGE"),
         ("/v1/tokens?offset=-1", "/offset", "OUT_OF_RANGE"),

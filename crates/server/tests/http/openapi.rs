@@ -191,8 +191,78 @@ fn every_call_and_every_problem_has_an_example_that_fits() {
     }
     // these meet clients outside of any documented call
     for code in braid_quoting::Code::ALL.iter().map(|code| code.meaning().name) {
-        let elsewhere = ["NOT_FOUND", "METHOD_NOT_ALLOWED"].contains(&code);
+        let elsewhere = ["NOT_FOUND", "METHOD_NOT_ALLOWED", "URI_TOO_LONG", "HEADERS_TOO_LARGE"].contains(&code);
         assert!(elsewhere || problems.contains(code), "no call shows {code}");
+    }
+}
+
+#[tokio::test]
+async fn the_document_is_made_once_and_told_apart_by_its_tag() {
+    let service = Service::start().await;
+    let get = |accepts: &str| service.get("/openapi.json").header("accept-encoding", accepts).send();
+    let plain = get("identity").await.unwrap();
+    let tag = plain.headers()["etag"].to_str().unwrap().to_owned();
+    assert_eq!(
+        (&plain.headers()["cache-control"], &plain.headers()["vary"]),
+        (&"no-cache".parse().unwrap(), &"accept-encoding".parse().unwrap())
+    );
+    let plain = plain.bytes().await.unwrap();
+    for coding in ["gzip", "zstd"] {
+        let encoded = get(coding).await.unwrap();
+        assert_eq!(
+            (&encoded.headers()["content-encoding"], encoded.headers()["etag"].to_str().unwrap()),
+            (&coding.parse().unwrap(), &*tag)
+        );
+        let encoded = encoded.bytes().await.unwrap();
+        assert!(encoded.len() < plain.len() / 4, "{} of {}", encoded.len(), plain.len());
+        assert_eq!(encoded, get(coding).await.unwrap().bytes().await.unwrap());
+    }
+    for (known, status) in [(tag.as_str(), 304), ("*", 304), ("\"a\", W/\"b\"", 200), (&format!("\"a\", {tag}"), 304)] {
+        let answer = service.get("/openapi.json").header("if-none-match", known).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{known}");
+        assert_eq!(answer.bytes().await.unwrap().is_empty(), status == 304);
+    }
+}
+
+#[test]
+fn what_a_call_cannot_answer_is_not_said_of_it() {
+    let document = document();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let at = format!("{method} {path}");
+            let responses = operation["responses"].as_object().unwrap();
+            for status in ["408", "413", "415"] {
+                assert_eq!(responses.contains_key(status), method == "post", "{at}: {status}");
+            }
+            for (status, response) in responses {
+                let headers = response["headers"].as_object().unwrap();
+                assert!(headers.contains_key("X-Request-Id"), "{at}: {status}");
+                assert_eq!(
+                    headers.contains_key("RateLimit"),
+                    path.starts_with("/v1/") && status != "401",
+                    "{at}: {status}"
+                );
+                assert_eq!(headers.contains_key("Retry-After"), ["429", "503"].contains(&&**status), "{at}: {status}");
+            }
+            // an empty entry says that no key is needed
+            let security = operation["security"].as_array().unwrap();
+            assert_eq!(security.contains(&json!({})), path != "/v1/build", "{at}");
+        }
+    }
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let words = |name: &str| schemas[name]["enum"].as_array().unwrap().len();
+    assert_eq!((words("GasTier"), words("ProblemCode")), (4, braid_quoting::Code::ALL.len()));
+    // an answer's fields are all there, always
+    for (name, schema) in schemas.iter().filter(|(name, _)| !braid_quoting::request::NAMES.contains(&name.as_str())) {
+        let required =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<BTreeSet<_>>();
+        let fields = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(required, fields, "{name}");
+        // and no object is written out within another one, where that could be forgotten
+        let inline = schema["properties"].as_object().into_iter().flatten();
+        let inline =
+            inline.filter(|(_, field)| field["properties"].is_object() || field["items"]["properties"].is_object());
+        assert_eq!(inline.count(), 0, "{name}");
     }
 }
 

@@ -8,7 +8,7 @@ use braid_server::Config;
 use serde_json::{Value, json};
 
 use crate::support::{
-    ISLAND, LONELY, Service, TAKER, USDC, WBTC, data, market, market_with_island, problem, request, swap,
+    DAI, ISLAND, LONELY, Service, TAKER, USDC, WBTC, data, market, market_with_island, problem, request, swap,
 };
 
 const ZERO: &str = "0x0000000000000000000000000000000000000000";
@@ -296,6 +296,28 @@ async fn what_cannot_be_routed_is_the_callers_problem_and_says_which() {
         assert_eq!(answer["errors"][0]["pointer"].as_str(), pointer, "{answer:#}");
         assert_eq!(answer["retryable"], false);
     }
+}
+
+#[tokio::test]
+async fn an_amount_that_is_too_large_is_never_called_too_small() {
+    let service = Service::start().await;
+    let ether = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE";
+    let [usdc, weth, dai, wbtc] = [USDC, WETH, DAI, WBTC].map(|token| token.to_string());
+    let pairs =
+        [(&*usdc, &*weth), (&weth, &usdc), (ether, &weth), (ether, &usdc), (&dai, ether), (&dai, &wbtc), (&wbtc, &dai)];
+    for (from, to) in pairs {
+        for zeros in (24..=77).step_by(3) {
+            let (status, answer) =
+                refused_or_quoted(&service, &swap(from, &format!("1{}", "0".repeat(zeros)), to)).await;
+            let code = answer["code"].as_str().unwrap_or("quoted");
+            assert!(status == 200 || code == "INSUFFICIENT_LIQUIDITY", "10^{zeros} from {from} to {to}: {code}");
+        }
+    }
+}
+
+async fn refused_or_quoted(service: &Service, body: &Value) -> (u16, Value) {
+    let response = service.post("/v1/quote", body).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
 }
 
 #[tokio::test]

@@ -161,6 +161,53 @@ async fn only_listed_origins_may_call_where_origins_are_listed() {
 }
 
 #[tokio::test]
+async fn a_star_among_the_origins_lets_any_origin_call() {
+    let service = Service::with(Config { cors_origins: vec!["*".into()], ..Config::default() }).await;
+    let response = service.get("/health").header("origin", "https://c.example").send().await.unwrap();
+    assert_eq!(response.headers()["access-control-allow-origin"], "*");
+}
+
+#[tokio::test]
+async fn a_client_that_accepts_no_coding_is_answered_without_one() {
+    let service = Service::start().await;
+    for accepts in ["identity;q=0", "*;q=0", "br;q=1, identity;q=0"] {
+        let response = service.post("/v1/quote", &request()).header("accept-encoding", accepts).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{accepts}");
+        assert!(!response.headers().contains_key("content-encoding"));
+        assert!(response.json::<Value>().await.unwrap()["data"]["quote_id"].is_string());
+    }
+    let gzip = service.post("/v1/quote", &request()).header("accept-encoding", "identity;q=0, gzip");
+    assert_eq!(gzip.send().await.unwrap().headers()["content-encoding"], "gzip");
+}
+
+#[tokio::test]
+async fn answers_are_nobodys_to_keep() {
+    let service = Service::start().await;
+    let id = service.quote(&request()).await["quote_id"].as_str().unwrap().to_owned();
+    let build = serde_json::json!({"quote_id": id});
+    for call in [
+        service.post("/v1/quote", &request()),
+        service.get(&format!("/v1/quote/{id}")),
+        service.post("/v1/build", &build),
+        service.get("/v1/network"),
+        service.get("/nope"),
+    ] {
+        assert_eq!(call.send().await.unwrap().headers()["cache-control"], "no-store");
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_is_no_text_is_a_problem_too() {
+    let service = Service::start().await;
+    let (status, body) = problem(service.get("/v1/quote/%ff").send().await.unwrap()).await;
+    assert_eq!((status, body["code"].as_str()), (404, Some("QUOTE_NOT_FOUND")));
+    let long = format!("/{}", "x".repeat(20_000));
+    let (status, body) = problem(service.get(&long).send().await.unwrap()).await;
+    assert_eq!(status, 404);
+    assert!(body["instance"].as_str().unwrap().len() < 200);
+}
+
+#[tokio::test]
 async fn long_answers_are_compressed_for_those_who_ask() {
     let service = Service::start().await;
     for coding in ["gzip", "zstd"] {

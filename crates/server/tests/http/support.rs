@@ -36,7 +36,7 @@ pub struct Service {
     pub dir: Arc<TempDir>,
     pub client: Client,
     stop: Option<oneshot::Sender<()>>,
-    task: Option<JoinHandle<std::io::Result<()>>>,
+    task: Option<JoinHandle<()>>,
     follower: watch::Sender<SyncStatus>,
 }
 
@@ -118,7 +118,7 @@ impl Service {
     /// Stops in order, as on SIGTERM, and gives back the data directory.
     pub async fn stop(mut self) -> Arc<TempDir> {
         drop(self.stop.take());
-        self.task.take().unwrap().await.unwrap().unwrap();
+        self.task.take().unwrap().await.unwrap();
         let Self { app, dir, .. } = self;
         // the last connection lets go of the stores a moment after it is closed
         let (quotes, keys) = (Arc::clone(&app.stored.store), Arc::clone(&app.access));

@@ -1,0 +1,151 @@
+//! One connection, from its first byte to its end.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
+use braid_quoting::{Code, Problem};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tower::ServiceExt as _;
+use uuid::Uuid;
+
+use super::link::{Ending, Link, Phase, Spare};
+use super::places::Place;
+use super::stream::Watched;
+use crate::http::problem;
+
+/// Most bytes that a request's line and headers may have.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// How long bytes that nobody wants are taken before a connection is closed, so that the answer is not lost with them.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Serves a connection until its client is done, takes too long, gives way to another, or the service stops.
+pub(super) async fn run(
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Place,
+    router: Router,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let link = Arc::clone(&place.link);
+    let (serving, is_spare) = (Arc::clone(&link), place.is_spare);
+    let service = service_fn(move |request: Request<Incoming>| {
+        Box::pin(answer(router.clone(), Arc::clone(&serving), peer, is_spare, request))
+    });
+    let io = TokioIo::new(Watched::new(stream, Arc::clone(&link)));
+    let mut connection = http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
+    let mut told = false;
+    let ending = loop {
+        tokio::select! {
+            _ = std::future::poll_fn(|cx| connection.poll_without_shutdown(cx)) => break None,
+            ending = link.ended() => break Some(ending),
+            _ = stopping.wait_for(|stopping| *stopping), if !told => {
+                told = true;
+                if link.is_waiting() {
+                    break None;
+                }
+                std::pin::Pin::new(&mut connection).graceful_shutdown();
+            }
+        }
+    };
+    let (mut stream, unread) = connection.into_parts().io.into_inner().into_inner();
+    let refused = match ending {
+        Some(Ending::Overdue(Phase::Head)) => Some(Code::RequestTimeout),
+        Some(_) => return,
+        None => unread.map(code),
+    };
+    if let Some(code) = refused {
+        // a client that is gone does not mind
+        let _ = stream.write_all(refusal(code).as_bytes()).await;
+    }
+    if !*stopping.borrow() {
+        let _ = tokio::time::timeout(LINGER, linger(stream)).await;
+    }
+}
+
+async fn answer(
+    router: Router,
+    link: Arc<Link>,
+    peer: SocketAddr,
+    is_spare: bool,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    link.enter(Phase::Body);
+    let mut request = request.map(Body::new);
+    request.extensions_mut().insert(ConnectInfo(peer));
+    request.extensions_mut().insert(Arc::clone(&link));
+    if is_spare {
+        request.extensions_mut().insert(Spare);
+    }
+    let mut response = router.oneshot(request).await?;
+    if is_spare {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    link.enter(Phase::Answer);
+    let whole = Whole(link);
+    Ok(response.map(|body| {
+        let frames = body.map_frame(move |frame| {
+            let _ = &whole;
+            frame
+        });
+        Body::new(frames)
+    }))
+}
+
+/// Is dropped with the answer's body, when all of it was handed to the connection.
+struct Whole(Arc<Link>);
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        self.0.answered();
+    }
+}
+
+/// What a request is that the HTTP library could not read.
+fn code(status: StatusCode) -> Code {
+    match status {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Code::HeadersTooLarge,
+        StatusCode::URI_TOO_LONG => Code::UriTooLong,
+        _ => Code::MalformedRequest,
+    }
+}
+
+/// The whole answer to a request whose line and headers could not be read.
+fn refusal(code: Code) -> String {
+    let detail = match code {
+        Code::HeadersTooLarge => "the headers are too many, or longer than 64 KiB together",
+        Code::UriTooLong => "the request line is longer than 64 KiB",
+        Code::RequestTimeout => "the request's headers did not come in time",
+        _ => "the request is not HTTP/1.1",
+    };
+    let (id, status) = (Uuid::now_v7(), problem::status(code));
+    let body = problem::body(&Problem::new(code, detail), "", &id.to_string());
+    tracing::info!(status = status.as_u16(), code = code.meaning().name, request_id = %id, "request that cannot be read");
+    let body = body.to_string();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\ncache-control: no-store\r\n\
+        x-request-id: {id}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Says that nothing more comes, and takes what the client still sends until it has heard so.
+async fn linger(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.shutdown().await?;
+    let mut unwanted = [0; 4_096];
+    while stream.read(&mut unwanted).await? > 0 {}
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! The headers that answers have, described once and named by every answer that has them.
+
+use utoipa::Modify;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{OpenApi, Ref, RefOr};
+
+/// Puts the headers into the document.
+pub(super) struct Told;
+
+/// Name, type, and what a header says.
+const HEADERS: [(&str, Type, &str); 6] = [
+    (
+        "X-Request-Id",
+        Type::String,
+        "Names the request in the service's log: the caller's own where that is a sane token.",
+    ),
+    ("RateLimit-Policy", Type::String, "What the caller may, where the call was counted: `\"keyed\";q=600;w=60`."),
+    ("RateLimit", Type::String, "What is left of it, and seconds until all is back: `\"keyed\";r=599;t=60`."),
+    ("Retry-After", Type::Integer, "Seconds after which to try again."),
+    ("WWW-Authenticate", Type::String, "Always `ApiKey header=\"X-API-Key\"`."),
+    ("ETag", Type::String, "Names this text; `If-None-Match` with it is answered 304."),
+];
+
+impl Modify for Told {
+    fn modify(&self, document: &mut OpenApi) {
+        for (path, item) in &mut document.paths.paths {
+            for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
+                tell(path, operation);
+            }
+        }
+        let headers = HEADERS.into_iter().map(|(name, kind, about)| {
+            let schema = ObjectBuilder::new().schema_type(kind);
+            (name.to_owned(), RefOr::T(HeaderBuilder::new().schema(Some(schema)).description(Some(about)).build()))
+        });
+        document.components.get_or_insert_default().headers.extend(headers);
+    }
+}
+
+fn tell(path: &str, operation: &mut Operation) {
+    let is_counted = path.starts_with("/v1/");
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        let own: &[&str] = match status.as_str() {
+            "401" => &["WWW-Authenticate"],
+            "429" | "503" => &["Retry-After"],
+            "200" | "304" if path == "/openapi.json" => &["ETag"],
+            _ => &[],
+        };
+        let counted: &[&str] = if is_counted && status != "401" { &["RateLimit-Policy", "RateLimit"] } else { &[] };
+        for name in [&["X-Request-Id"], counted, own].concat() {
+            let reference = Ref::new(format!("#/components/headers/{name}"));
+            response.headers.insert(name.to_owned(), RefOr::Ref(reference));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Clients as they are: slow ones, many at once, ones that speak another protocol, plain ones that keep their connection.
+
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use braid_server::{Config, ConnectionLimits, LimitsConfig, Patience};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+use crate::support::{KEY, Service, data, request};
+
+/// Longer than any test takes.
+const LONG: Duration = Duration::from_secs(600);
+/// Short enough to be waited for.
+const SHORT: Duration = Duration::from_millis(200);
+
+const PATIENT: Patience = Patience { idle: LONG, head: LONG, answer: LONG };
+
+/// A client that speaks HTTP by hand over one connection.
+struct Plain {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: Value,
+}
+
+impl Plain {
+    async fn open(service: &Service) -> Self {
+        let address = service.base.strip_prefix("http://").unwrap();
+        let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, unread: Vec::new() }
+    }
+
+    async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).await.unwrap();
+    }
+
+    /// Reads until `end` is there; `false` where the connection ends before.
+    async fn has(&mut self, end: impl Fn(&[u8]) -> bool) -> bool {
+        while !end(&self.unread) {
+            let mut chunk = [0; 16_384];
+            match self.stream.read(&mut chunk).await {
+                Ok(0) | Err(_) => return false,
+                Ok(n) => self.unread.extend_from_slice(&chunk[..n]),
+            }
+        }
+        true
+    }
+
+    /// The next answer; `None` where the connection ends without one.
+    async fn answer(&mut self) -> Option<Answer> {
+        let end_of_head = |bytes: &[u8]| bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
+        if !self.has(|bytes| end_of_head(bytes).is_some()).await {
+            return None;
+        }
+        let at = end_of_head(&self.unread).unwrap();
+        let head = String::from_utf8(self.unread.drain(..at).collect()).unwrap().to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+        assert!(self.has(|bytes| bytes.len() >= length).await, "the connection ended within an answer");
+        let body: Vec<u8> = self.unread.drain(..length).collect();
+        let body = serde_json::from_slice(&body).unwrap();
+        Some(Answer { status: head[9..12].parse().unwrap(), head, body })
+    }
+
+    /// Whether nothing more comes but the end.
+    async fn is_over(&mut self) -> bool {
+        !self.has(|bytes| !bytes.is_empty()).await
+    }
+
+    async fn health(service: &Service) -> u16 {
+        let mut plain = Self::open(service).await;
+        plain.send("GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+        plain.answer().await.map_or(0, |answer| answer.status)
+    }
+}
+
+fn post(path: &str, key: &str, kind: &str, length: usize) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+fn with(patience: Patience, total: usize, per_address: usize) -> Config {
+    Config { connections: ConnectionLimits { total, per_address, patience }, ..Config::default() }
+}
+
+fn code(answer: &Answer) -> &str {
+    assert!(answer.head.contains("content-type: application/problem+json"), "{}", answer.head);
+    assert_eq!(answer.body["status"], answer.status);
+    answer.body["code"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_refusal_never_costs_a_plain_client_its_connection() {
+    let limits = LimitsConfig { reads_per_min: 1_000, keyed_per_min: 1_000, ..LimitsConfig::default() };
+    let service = Service::with(Config { limits, ..Config::default() }).await;
+    let body = request().to_string();
+    let json = "application/json";
+    let large = "x".repeat(200_000);
+    let refusals = [
+        (post("/v1/quote", "wrong", json, body.len()), &body, 401),
+        (post("/nowhere", KEY, json, body.len()), &body, 404),
+        (post("/v1/prices", KEY, json, body.len()), &body, 405),
+        (post("/v1/quote", KEY, "text/plain", body.len()), &body, 415),
+        (post("/v1/quote", KEY, json, large.len()), &large, 413),
+    ];
+    let mut plain = Plain::open(&service).await;
+    // past a thousand calls of each kind they are too many, which is told as well
+    let (mut seen, mut calls) = ([0; 2], 0);
+    for round in 0..2_500 {
+        for (head, body, expected) in &refusals {
+            // large bodies take their time
+            if *expected == 413 && round % 50 != 0 {
+                continue;
+            }
+            // as many clients do, the head first
+            plain.send(head).await;
+            plain.send(body).await;
+            let answer = plain.answer().await.unwrap_or_else(|| panic!("call {calls} has no answer"));
+            assert!(answer.status == *expected || answer.status == 429, "{expected}: {}", answer.body);
+            assert!(!answer.head.contains("connection: close"), "{}", answer.head);
+            seen[usize::from(answer.status == 429)] += 1;
+            calls += 1;
+        }
+    }
+    assert!(calls > 10_000 && seen[0] > 1_000 && seen[1] > 1_000, "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_answered_and_the_connection_closed_as_announced() {
+    let service = Service::start().await;
+    let mut plain = Plain::open(&service).await;
+    let length = 1 << 30;
+    plain.send(post("/v1/quote", KEY, "application/json", length)).await;
+    // still sending when the answer comes
+    plain.send(vec![b' '; 300_000]).await;
+    let answer = plain.answer().await.unwrap();
+    assert_eq!((answer.status, code(&answer)), (413, "PAYLOAD_TOO_LARGE"));
+    assert!(answer.head.contains("connection: close"), "{}", answer.head);
+    assert!(plain.is_over().await);
+
+    // a client that asks first is spared the sending
+    let mut asking = Plain::open(&service).await;
+    let head =
+        post("/v1/quote", KEY, "application/json", 200_000).replace("host: x", "host: x\r\nexpect: 100-continue");
+    asking.send(head).await;
+    let answer = asking.answer().await.unwrap();
+    assert_eq!((answer.status, code(&answer)), (413, "PAYLOAD_TOO_LARGE"));
+    assert!(answer.head.contains("connection: close"));
+}
+
+#[tokio::test]
+async fn a_client_that_is_too_slow_is_told_and_let_go() {
+    let config = Config { body_timeout: SHORT, ..with(Patience { idle: SHORT, head: SHORT, answer: SHORT }, 100, 100) };
+    let service = Service::with(config).await;
+    let mut head = Plain::open(&service).await;
+    head.send("GET /health HTTP/1.1\r\nx-slow: ").await;
+    let mut body = Plain::open(&service).await;
+    body.send(post("/v1/quote", KEY, "application/json", 100) + "{").await;
+    let mut idle = Plain::open(&service).await;
+    idle.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert_eq!(idle.answer().await.unwrap().status, 200);
+    for slow in [&mut head, &mut body] {
+        let answer = slow.answer().await.unwrap();
+        assert_eq!((answer.status, code(&answer)), (408, "REQUEST_TIMEOUT"));
+        assert!(answer.head.contains("connection: close"));
+        assert!(slow.is_over().await);
+    }
+    assert!(idle.is_over().await);
+    // one that asks and does not read
+    let mut deaf = Plain::open(&service).await;
+    let asked = "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(400);
+    deaf.send(asked).await;
+    let mut rest = Vec::new();
+    while service.app.uptime.clock.elapsed_ms() == 0 && rest.is_empty() {
+        tokio::time::sleep(4 * SHORT).await;
+        rest.push(0);
+    }
+    let read = deaf.stream.read_to_end(&mut rest).await;
+    assert!(read.is_err() || rest.len() < 400 * 100_000, "{} bytes", rest.len());
+}
+
+#[tokio::test]
+async fn health_answers_while_one_client_holds_every_place() {
+    for (total, per_address) in [(64, 16), (16, 64)] {
+        let service = Service::with(with(PATIENT, total, per_address)).await;
+        let mut held = Vec::new();
+        for n in 0..200 {
+            let mut plain = Plain::open(&service).await;
+            match n % 3 {
+                0 => plain.send("GET /health HTTP/1.1\r\nx-slow: ").await,
+                1 => plain.send(post("/v1/quote", KEY, "application/json", 100) + "{").await,
+                _ => {}
+            }
+            held.push(plain);
+            assert_eq!(Plain::health(&service).await, 200, "{n}");
+        }
+        // those that waited longest were let go
+        let mut over = 0;
+        for plain in &mut held {
+            over += usize::from(tokio::time::timeout(SHORT, plain.is_over()).await.unwrap_or(false));
+            if over == 200 - 16 {
+                break;
+            }
+        }
+        assert_eq!(over, 200 - 16);
+    }
+}
+
+#[tokio::test]
+async fn where_all_are_at_work_health_is_answered_and_the_rest_told_to_come_back() {
+    let config = Config { solve_threads: 1, solve_wait: LONG, ..with(PATIENT, 4, 4) };
+    let service = Service::with(config).await;
+    let (go, gate) = mpsc::channel::<()>();
+    let (started, has_started) = oneshot::channel();
+    let work = Arc::clone(&service.app.work);
+    let slow = tokio::spawn(async move {
+        let job = move || {
+            let _ = started.send(());
+            let _ = gate.recv();
+        };
+        work.run(job).await
+    });
+    has_started.await.unwrap();
+    let accepted: Vec<_> = (0..4).map(|_| tokio::spawn(service.post("/v1/quote", &request()).send())).collect();
+    while service.app.work.waiting() < 4 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..50 {
+        assert_eq!(Plain::health(&service).await, 200);
+        let mut plain = Plain::open(&service).await;
+        plain.send("GET /v1/chains HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        let answer = plain.answer().await.unwrap();
+        assert_eq!((answer.status, code(&answer)), (503, "OVERLOADED"));
+        assert!(answer.head.contains("retry-after: 1") && answer.head.contains("connection: close"), "{}", answer.head);
+    }
+    drop(go);
+    slow.await.unwrap().unwrap();
+    for call in accepted {
+        data(call.await.unwrap().unwrap()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_work_and_for_nobody_who_has_not_asked() {
+    let service = Service::with(Config { shutdown_grace: LONG, ..with(PATIENT, 400, 400) }).await;
+    let mut held = Vec::new();
+    for n in 0..100 {
+        let mut plain = Plain::open(&service).await;
+        if n % 2 == 0 {
+            plain.send("GET /health HTTP/1.1\r\nx-slow: ").await;
+        }
+        held.push(plain);
+    }
+    assert_eq!(Plain::health(&service).await, 200);
+    let begun = Instant::now();
+    service.stop().await;
+    assert!(begun.elapsed() < LONG / 10, "{:?}", begun.elapsed());
+    for plain in &mut held {
+        assert!(plain.is_over().await);
+    }
+}
+
+#[tokio::test]
+async fn a_stop_ends_in_time_whoever_is_still_sending() {
+    let grace = Duration::from_millis(300);
+    let service = Service::with(Config { shutdown_grace: grace, ..with(PATIENT, 400, 400) }).await;
+    let mut slow = Plain::open(&service).await;
+    slow.send(post("/v1/quote", KEY, "application/json", 100) + "{").await;
+    assert_eq!(Plain::health(&service).await, 200);
+    let begun = Instant::now();
+    service.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(slow.is_over().await);
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_a_problem_like_any_other() {
+    let service = Service::start().await;
+    let many: String = (0..200).map(|n| format!("x-{n}: 1\r\n")).collect();
+    let rows = [
+        ("NONSENSE\r\n\r\n".to_owned(), 400, "MALFORMED_REQUEST"),
+        ("GET /health HTTP/9.9\r\n\r\n".to_owned(), 400, "MALFORMED_REQUEST"),
+        ("GET /health HTTP/1.1\r\nbad header\r\n\r\n".to_owned(), 400, "MALFORMED_REQUEST"),
+        ("POST /v1/quote HTTP/1.1\r\ncontent-length: many\r\n\r\n".to_owned(), 400, "MALFORMED_REQUEST"),
+        (format!("GET /health HTTP/1.1\r\n{many}\r\n"), 431, "HEADERS_TOO_LARGE"),
+        (format!("GET /health HTTP/1.1\r\nx-long: {}\r\n\r\n", "x".repeat(200_000)), 431, "HEADERS_TOO_LARGE"),
+    ];
+    for (sent, status, expected) in rows {
+        let mut plain = Plain::open(&service).await;
+        // the first answer leaves the connection as it was
+        plain.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        assert_eq!(plain.answer().await.unwrap().status, 200);
+        // where the answer comes before all is sent, the rest of it is nobody's
+        let _ = plain.stream.write_all(sent.as_bytes()).await;
+        let answer = plain.answer().await.unwrap_or_else(|| panic!("{expected} is not told"));
+        assert_eq!((answer.status, code(&answer)), (status, expected), "{}", &sent[..20]);
+        assert!(answer.head.contains("connection: close") && answer.head.contains("x-request-id: "));
+        assert!(plain.is_over().await);
+    }
+    let mut long = Plain::open(&service).await;
+    let _ = long.stream.write_all(format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(70_000)).as_bytes()).await;
+    let answer = long.answer().await.unwrap();
+    assert!([414, 431].contains(&answer.status), "{}", answer.body);
+    code(&answer);
+}
