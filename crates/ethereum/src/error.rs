@@ -87,6 +87,14 @@ pub enum NodeError {
         /// Height of the block.
         number: u64,
     },
+    /// The node no longer has the logs of old blocks.
+    #[error("the node at {endpoint} has no logs of blocks before {first_block}")]
+    Pruned {
+        /// Scheme and host.
+        endpoint: String,
+        /// The first block whose logs it has.
+        first_block: u64,
+    },
     /// The node does not do what was asked, and never will.
     #[error("the node does not support {what}")]
     Unsupported {
@@ -107,6 +115,7 @@ impl NodeError {
             | Self::WrongChain { .. }
             | Self::Timeout { .. }
             | Self::MissingLogs { .. }
+            | Self::Pruned { .. }
             | Self::Unsupported { .. }
             | Self::UnknownBlock { .. } => false,
         }
@@ -128,12 +137,57 @@ impl NodeError {
 
     /// Whether a node says that it was asked too often, and to come back later.
     pub(crate) fn is_a_rate_limit(&self) -> bool {
-        matches!(self, Self::Rpc { code: 429, .. }) || self.says(&["rate limit", "too many requests", "request limit"])
+        const WORDS: [&str; 8] = [
+            "rate limit",
+            "rate-limit",
+            "ratelimit",
+            "too many requests",
+            "request limit",
+            "per second",
+            "compute units",
+            "throttl",
+        ];
+        matches!(self, Self::Rpc { code: 429, .. } | Self::Http { status: 429, .. }) || self.says(&WORDS)
+    }
+
+    /// Whether a message was longer than a node takes.
+    pub(crate) const fn is_too_large(&self) -> bool {
+        matches!(self, Self::Http { status: 413, .. })
+    }
+
+    /// Whether a call took more gas than a node allows.
+    pub(crate) fn is_of_gas(&self) -> bool {
+        self.says(&["out of gas", "gas required", "gas limit", "exceeds allowance"])
+    }
+
+    /// Whether a node says that it no longer has what old blocks emitted.
+    pub(crate) fn is_of_pruned_history(&self) -> bool {
+        const WORDS: [&str; 8] = [
+            "pruned",
+            "history unavailable",
+            "history is not available",
+            "history not available",
+            "history expired",
+            "no longer available",
+            "archive",
+            "historical",
+        ];
+        matches!(self, Self::Rpc { code: 4444, .. }) || self.says(&WORDS)
+    }
+
+    /// Whether a node says that it gives logs only of contracts that are named.
+    pub(crate) fn is_a_call_for_emitters(&self) -> bool {
+        self.says(&["address"])
+            && self.says(&["specify", "require", "must", "missing", "without", "provide", "need", "filter"])
+    }
+
+    /// The node's own words; empty where it gave none.
+    pub(crate) fn message(&self) -> &str {
+        if let Self::Rpc { message, .. } = self { message } else { "" }
     }
 
     fn says(&self, words: &[&str]) -> bool {
-        let Self::Rpc { message, .. } = self else { return false };
-        let message = message.to_ascii_lowercase();
+        let message = self.message().to_ascii_lowercase();
         words.iter().any(|word| message.contains(word))
     }
 
@@ -149,6 +203,7 @@ impl NodeError {
             | Self::Unreachable { .. }
             | Self::WrongChain { .. }
             | Self::MissingLogs { .. }
+            | Self::Pruned { .. }
             | Self::Unsupported { .. }
             | Self::UnknownBlock { .. } => false,
         }

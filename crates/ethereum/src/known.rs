@@ -30,13 +30,30 @@ struct Record {
 }
 
 impl Known {
-    /// Remembers a pool. The first announcement of a key stands: a factory cannot change what a pool is.
+    /// Remembers a pool. The first announcement of a key stands: a factory cannot change what a pool is. A pool that was
+    /// known without one (`announced_at` 0) is announced from here on.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
         let key = pool.key;
-        if let Entry::Vacant(entry) = self.pools.entry(key) {
-            entry.insert(Record { pool, announced_at });
-            self.unsaved.insert(key);
+        match self.pools.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(Record { pool, announced_at });
+            }
+            Entry::Occupied(mut entry) if entry.get().announced_at == 0 && announced_at > 0 => {
+                entry.get_mut().announced_at = announced_at;
+            }
+            Entry::Occupied(_) => return,
         }
+        self.unsaved.insert(key);
+    }
+
+    /// The height of the first announcement.
+    pub(crate) fn first_announcement(&self) -> Option<u64> {
+        self.pools.values().map(|record| record.announced_at).filter(|height| *height > 0).min()
+    }
+
+    /// Whether an announcement of a pool was seen.
+    pub(crate) fn is_announced(&self, key: PoolKey) -> bool {
+        self.pools.get(&key).is_some_and(|record| record.announced_at > 0)
     }
 
     /// Completes a pool whose announcement does not name all its coins with the one that goes before them.

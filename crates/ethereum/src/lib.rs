@@ -20,7 +20,6 @@ mod known;
 mod lists;
 mod metadata;
 mod node;
-mod range;
 mod rules;
 mod scan;
 mod spans;
@@ -35,6 +34,6 @@ pub use follower::{DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, 
 pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
     AccountState, BlockLogs, Endpoint, FeeHistory, HISTORY_BLOCKS, LogFilter, MULTICALL3, Node, NodeConfig, NodeFault,
-    NodeReport, PERCENTILES, PlacedLog, Traffic,
+    NodeReport, PERCENTILES, PlacedLog, Traffic, Urgency,
 };
 pub use rules::PoolRules;

@@ -1,26 +1,46 @@
-//! Scans a span of blocks for logs in ranges that adapt to what the node allows.
+//! Scans a span of blocks for logs: several ranges at once, of the size that the node accepts, given in the order of blocks.
 
 use std::{
     collections::VecDeque,
     time::{Duration, Instant},
 };
 
-use crate::{DiscoveryProgress, Node, NodeError, node::PlacedLog, range::RangeWindow, spans::Segment};
+use futures::{StreamExt, future::BoxFuture, stream::FuturesOrdered};
+use tokio::time::sleep_until;
+
+use crate::{DiscoveryProgress, Node, NodeError, Urgency, node::PlacedLog, spans::Segment};
 
 /// How often a running scan says in the log where it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// Time-outs in a row, each with half the blocks of the one before, after which the node counts as silent.
-const TIMEOUTS_IN_A_ROW: u32 = 3;
+/// Time after which the rest can be estimated.
+const ESTIMATE_AFTER: Duration = Duration::from_secs(20);
+
+/// A scan that takes longer than this is worth a word of advice.
+const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// Ranges under way at once. Beyond what a node answers in a moment they wait for each other.
+const RANGES_AT_ONCE: usize = 8;
+
+/// The same where every event of every pool is asked for: answers are megabytes.
+const LARGE_RANGES_AT_ONCE: usize = 2;
+
+/// Between two ranges that are asked for: 30 a second at most, whatever the node allows.
+const BETWEEN_RANGES: Duration = Duration::from_millis(33);
 
 /// A scan under way. It stands where it is when a request fails, and goes on from there.
 pub(crate) struct Scan {
     node: Node,
-    /// What is left; the first one is under way.
-    segments: VecDeque<(Segment, RangeWindow)>,
+    /// What is not asked for yet; the first one is under way.
+    segments: VecDeque<Segment>,
+    running: FuturesOrdered<BoxFuture<'static, (Segment, Result<Vec<PlacedLog>, NodeError>)>>,
+    next_at: tokio::time::Instant,
     progress: DiscoveryProgress,
+    /// Blocks that were asked for and answered, and the time that took.
+    searched: u64,
     started: Instant,
     reported: Instant,
+    advised: bool,
 }
 
 /// The logs of a range, both ends included.
@@ -28,20 +48,28 @@ pub(crate) struct Part {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) logs: Vec<PlacedLog>,
+    /// No node has the logs of these blocks any more.
+    pub(crate) pruned: bool,
 }
 
 impl Scan {
-    /// A scan of segments in order; the first range of each has `first_blocks`, unless another size was learnt by then.
-    pub(crate) fn new(node: Node, segments: Vec<Segment>, first_blocks: u64) -> Self {
+    /// A scan of segments in order.
+    pub(crate) fn new(node: &Node, segments: Vec<Segment>) -> Self {
         let from = segments.first().map_or(0, |segment| segment.from);
         let to = segments.last().map_or(0, |segment| segment.to);
-        let progress = DiscoveryProgress { from_block: from, next_block: from, to_block: to, found: 0 };
-        let (started, reported) = (Instant::now(), Instant::now());
-        let window = |segment: Segment| {
-            let window = RangeWindow::new(segment.from, segment.to, first_blocks);
-            (segment, window)
-        };
-        Self { node, segments: segments.into_iter().map(window).collect(), progress, started, reported }
+        let progress =
+            DiscoveryProgress { from_block: from, next_block: from, to_block: to, found: 0, seconds_left: None };
+        Self {
+            node: node.at_urgency(Urgency::Background),
+            segments: segments.into(),
+            running: FuturesOrdered::new(),
+            next_at: tokio::time::Instant::now(),
+            progress,
+            searched: 0,
+            started: Instant::now(),
+            reported: Instant::now(),
+            advised: false,
+        }
     }
 
     pub(crate) const fn progress(&self) -> DiscoveryProgress {
@@ -50,32 +78,98 @@ impl Scan {
 
     /// The logs of the next range; `None` when the span is done.
     pub(crate) async fn next(&mut self) -> Result<Option<Part>, NodeError> {
-        let mut timeouts = 0;
-        while let Some((segment, window)) = self.segments.front_mut() {
-            let Some((from, to)) = window.range() else {
-                let blocks = window.blocks();
-                self.segments.pop_front();
-                if let Some((_, next)) = self.segments.front_mut() {
-                    next.resize(blocks);
+        loop {
+            let room = self.has_room();
+            if self.running.is_empty() && !room {
+                return Ok(None);
+            }
+            let (Segment { from, to, filter }, result) = tokio::select! {
+                biased;
+                () = sleep_until(self.next_at), if room => {
+                    self.ask_for_more();
+                    continue;
                 }
-                continue;
+                Some(answer) = self.running.next() => answer,
             };
-            match self.node.logs_between(from, to, &segment.filter).await {
+            match result {
                 Ok(logs) => {
-                    window.answered(logs.len());
-                    self.progress.next_block = to.saturating_add(1);
-                    self.progress.found = self.progress.found.saturating_add(logs.len());
-                    self.report();
-                    return Ok(Some(Part { from, to, logs }));
+                    self.searched += to - from + 1;
+                    self.note(to, logs.len());
+                    return Ok(Some(Part { from, to, logs, pruned: false }));
                 }
-                Err(error) if error.may_be_a_limit() && timeouts < TIMEOUTS_IN_A_ROW && window.refused() => {
-                    timeouts += u32::from(matches!(error, NodeError::Timeout { .. }));
-                    tracing::debug!(%error, from, to, "asking for fewer blocks at once");
+                Err(NodeError::Pruned { first_block, .. }) if first_block > from => {
+                    let last = to.min(first_block - 1);
+                    if last < to {
+                        self.ask_first(Segment { from: first_block, to, filter });
+                    }
+                    self.note(last, 0);
+                    return Ok(Some(Part { from, to: last, logs: Vec::new(), pruned: true }));
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.ask_first(Segment { from, to, filter });
+                    return Err(error);
+                }
             }
         }
-        Ok(None)
+    }
+
+    fn has_room(&self) -> bool {
+        let Some(segment) = self.segments.front() else { return false };
+        let (_, steady) = self.node.range_blocks(&segment.filter);
+        let most = match (steady, segment.filter.emitters.is_empty()) {
+            (false, _) => 1,
+            (true, true) => LARGE_RANGES_AT_ONCE,
+            (true, false) => RANGES_AT_ONCE,
+        };
+        self.running.len() < most
+    }
+
+    fn ask_for_more(&mut self) {
+        let Some(segment) = self.segments.front_mut() else { return };
+        let (blocks, _) = self.node.range_blocks(&segment.filter);
+        let to = segment.from.saturating_add(blocks - 1).min(segment.to);
+        let range = Segment { to, ..segment.clone() };
+        if to == segment.to {
+            self.segments.pop_front();
+        } else {
+            segment.from = to + 1;
+        }
+        self.next_at = tokio::time::Instant::now() + BETWEEN_RANGES;
+        self.running.push_back(ask(self.node.clone(), range));
+    }
+
+    fn ask_first(&mut self, range: Segment) {
+        self.running.push_front(ask(self.node.clone(), range));
+    }
+
+    fn note(&mut self, to: u64, found: usize) {
+        self.progress.next_block = to.saturating_add(1);
+        self.progress.found = self.progress.found.saturating_add(found);
+        let elapsed = self.started.elapsed();
+        if elapsed >= ESTIMATE_AFTER && self.searched > 0 {
+            let left = self.progress.to_block.saturating_sub(to) as f64;
+            let seconds = left * elapsed.as_secs_f64() / self.searched as f64;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number of seconds")]
+            let seconds = seconds.ceil() as u64;
+            self.progress.seconds_left = Some(seconds);
+            self.advise(Duration::from_secs(seconds));
+        }
+        self.report();
+    }
+
+    /// Says once what a long search costs, and what to do about it.
+    fn advise(&mut self, left: Duration) {
+        if self.advised || left < LONG {
+            return;
+        }
+        self.advised = true;
+        let blocks = self.segments.front().map_or(0, |segment| self.node.range_blocks(&segment.filter).0);
+        tracing::warn!(
+            minutes_left = left.as_secs() / 60,
+            blocks_a_request = blocks,
+            "the search for pools takes long at this node; quotes use the pools that are known so far. Name a node that gives \
+             logs of longer ranges, or start from a snapshot of the market (docs/mainnet.md, the first start)"
+        );
     }
 
     fn report(&mut self) {
@@ -83,8 +177,15 @@ impl Scan {
             return;
         }
         self.reported = Instant::now();
-        let DiscoveryProgress { from_block, next_block, to_block, found } = self.progress;
-        let blocks_per_second = (next_block - from_block) as f64 / self.started.elapsed().as_secs_f64();
-        tracing::info!(next_block, to_block, found, blocks_per_second, "looking for pools");
+        let DiscoveryProgress { next_block, to_block, found, seconds_left, .. } = self.progress;
+        let blocks_per_second = self.searched as f64 / self.started.elapsed().as_secs_f64();
+        tracing::info!(next_block, to_block, found, blocks_per_second, seconds_left, "looking for pools");
     }
+}
+
+fn ask(node: Node, range: Segment) -> BoxFuture<'static, (Segment, Result<Vec<PlacedLog>, NodeError>)> {
+    Box::pin(async move {
+        let logs = node.logs_between(range.from, range.to, &range.filter).await;
+        (range, logs)
+    })
 }

@@ -77,6 +77,18 @@ pub fn gas_units(call: &Call) -> u64 {
     words.saturating_mul(WORD_GAS).saturating_add(POOL_GAS).min(GAS_BUDGET)
 }
 
+/// The same call, over so few words that it takes about `gas_units` at most; the rest is asked for after its answer.
+pub fn within(call: Call, gas_units: u64) -> Call {
+    if self::gas_units(&call) <= gas_units {
+        return call;
+    }
+    let Ok(mut read) = readCall::abi_decode(&call.data) else { return call };
+    let words = (gas_units.saturating_sub(POOL_GAS) / WORD_GAS).max(1);
+    let last = read.word.saturating_add(I256::try_from(words - 1).unwrap_or_default());
+    read.last = read.last.min(last);
+    Call { to: call.to, data: read.abi_encode().into() }
+}
+
 #[cfg(test)]
 mod tests {
     use alloy_primitives::keccak256;
@@ -88,6 +100,17 @@ mod tests {
         assert!(!runtime_code().is_empty());
         assert_eq!(keccak256(runtime_code()), ARTIFACT.code_hash);
         assert_eq!(ADDRESS, Address::from_word(keccak256("braid lens")));
+    }
+
+    #[test]
+    fn a_call_is_narrowed_to_the_gas_that_a_node_allows() {
+        let pool = Address::repeat_byte(1);
+        let whole = read(pool, 1, -3_466, 3_465);
+        assert_eq!(within(whole.clone(), GAS_BUDGET), whole);
+        let narrow = within(whole.clone(), 8_000_000);
+        assert!(gas_units(&narrow) <= 8_000_000 && gas_units(&narrow) > 7_900_000);
+        assert_eq!(narrow, read(pool, 1, -3_466, -3_466 + 2_465));
+        assert_eq!(within(whole, 0), read(pool, 1, -3_466, -3_466));
     }
 
     #[test]

@@ -56,10 +56,26 @@ pub struct Ready {
     pub quarantined: usize,
     /// What the self-audit set aside, at most 100 pools.
     pub quarantine: Vec<ReadyQuarantined>,
+    /// How far the search for pools is; `null` while none is under way.
+    pub discovery: Option<ReadyDiscovery>,
+    /// The first block whose logs the nodes have, where older ones are missing: pools announced before are not in the market,
+    /// but for the largest. `null` where nothing is missing.
+    pub history_from_block: Option<u64>,
     /// Each part of the service.
     pub checks: Checks,
     /// The nodes that are asked, in the order in which they were named.
     pub nodes: Vec<ReadyNode>,
+}
+
+/// A search for pools that is under way.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct ReadyDiscovery {
+    /// First block that is not searched yet.
+    pub next_block: u64,
+    /// Last block of the search.
+    pub to_block: u64,
+    /// About how many seconds the rest takes; `null` in the first moments.
+    pub seconds_left: Option<u64>,
 }
 
 /// A pool that does not do what its model says.
@@ -189,6 +205,12 @@ fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Opti
         pools: published.as_ref().map_or(0, |published| published.head.market.pools().len()),
         quarantined: follower.left_out + held_back,
         quarantine: audit.quarantine.records().into_iter().take(MOST_LISTED).map(held).collect(),
+        discovery: follower.discovery.map(|progress| ReadyDiscovery {
+            next_block: progress.next_block,
+            to_block: progress.to_block,
+            seconds_left: progress.seconds_left,
+        }),
+        history_from_block: follower.history_from,
         checks: Checks {
             market,
             gas: if published.is_some() { "ok" } else { "syncing" },

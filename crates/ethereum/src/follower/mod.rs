@@ -16,7 +16,7 @@ use tokio::{
 pub use config::FollowerConfig;
 pub use status::{DiscoveryProgress, Head, Phase, SyncStatus};
 
-use crate::Node;
+use crate::{Node, Urgency};
 
 /// Doubted pools that may wait to be taken notice of.
 const DOUBTS_WAITING: usize = 256;
@@ -59,7 +59,7 @@ impl Follower {
         let (reported, status) = watch::channel(SyncStatus::default());
         let (stop, stopped) = watch::channel(false);
         let (doubt, doubted) = mpsc::channel(DOUBTS_WAITING);
-        let mut runner = run::Runner::new(node, config, published, reported, doubted);
+        let mut runner = run::Runner::new(node.at_urgency(Urgency::Block), config, published, reported, doubted);
         if let Some((store, saved)) = store {
             runner.keep_in(store, saved);
         }

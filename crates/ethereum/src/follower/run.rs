@@ -13,6 +13,7 @@ use super::{FollowerConfig, Head, Phase, SyncStatus};
 use crate::{
     FollowError, Node, NodeError,
     heads::{HeadSignal, Heads},
+    node::in_background,
     sync::{Found, Synchronizer},
 };
 
@@ -28,7 +29,12 @@ pub(super) struct Runner {
     doubted: mpsc::Receiver<PoolKey>,
     /// What [`Node::mistrusted`] said when everything was last read.
     mistrusted: u64,
+    /// How often the node's height was asked for since its newest header was.
+    heights_asked: u32,
 }
+
+/// How often the node's height is asked for before its newest header is again although the height is the same.
+const HEIGHTS_PER_HEADER: u32 = 8;
 
 enum Event {
     Stop,
@@ -48,6 +54,7 @@ impl Runner {
     ) -> Self {
         Self {
             mistrusted: node.mistrusted(),
+            heights_asked: 0,
             doubted,
             heads: Heads::new(node.clone(), &config),
             backoff: Backoff::new(config.backoff),
@@ -127,8 +134,10 @@ impl Runner {
         }
         let head: Block = match signal {
             HeadSignal::Pushed(head) => head,
+            HeadSignal::Due if self.is_where_it_was().await? => return Ok(false),
             HeadSignal::Due => self.node.latest_block().await?,
         };
+        self.heights_asked = 0;
         self.status.send_modify(|status| status.node_block = Some(head.number));
         let mistrusted = self.node.mistrusted();
         if std::mem::replace(&mut self.mistrusted, mistrusted) != mistrusted {
@@ -138,10 +147,24 @@ impl Runner {
         self.sync.follow(head).await
     }
 
+    /// Whether the node's newest block is as high as our market's. Its header, twenty kilobytes on mainnet, is asked for only
+    /// now and then, in case the block was replaced.
+    async fn is_where_it_was(&mut self) -> Result<bool, FollowError> {
+        let published = self.published.borrow().as_ref().map(|head| *head.block());
+        let is_tip = |block: &Block| self.sync.tip().is_some_and(|tip| tip.block().hash == block.hash);
+        let settled = self.node.mistrusted() == self.mistrusted && !self.backoff.is_lost();
+        let settled = settled && self.heights_asked < HEIGHTS_PER_HEADER;
+        let Some(ours) = published.filter(is_tip).filter(|_| settled) else { return Ok(false) };
+        let height = self.node.height().await?;
+        self.heights_asked += 1;
+        self.status.send_modify(|status| status.node_block = Some(height));
+        Ok(height == ours.number)
+    }
+
     async fn absorb(&mut self) {
         // A fuller market of the same block is no younger.
         let received_at = self.published.borrow().as_ref().map_or_else(Instant::now, |head| head.received_at);
-        match self.sync.absorb().await {
+        match in_background(self.sync.absorb()).await {
             Ok(()) => self.publish(received_at),
             Err(error) => self.ill(&error).await,
         }

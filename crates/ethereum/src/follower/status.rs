@@ -49,6 +49,8 @@ pub struct SyncStatus {
     pub waiting: usize,
     /// How far discovery is; `None` once it has reached the head.
     pub discovery: Option<DiscoveryProgress>,
+    /// The first block whose logs the nodes have, where older ones are missing: pools announced before are not found.
+    pub history_from: Option<u64>,
     /// The latest failure in words, while it lasts. Never shows more of a URL than scheme and host.
     pub last_error: Option<String>,
     /// Reorganisations seen so far.
@@ -88,6 +90,8 @@ pub struct DiscoveryProgress {
     pub to_block: u64,
     /// Pools announced so far.
     pub found: usize,
+    /// About how long the rest takes, in seconds; `None` in the first moments.
+    pub seconds_left: Option<u64>,
 }
 
 impl DiscoveryProgress {

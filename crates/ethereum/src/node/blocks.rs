@@ -1,5 +1,6 @@
 //! Blocks: the newest, and those of given heights.
 
+use alloy::primitives::U64;
 use braid_primitives::Block;
 use serde_json::json;
 
@@ -14,6 +15,21 @@ use crate::NodeError;
 const METHOD: &str = "eth_getBlockByNumber";
 
 impl Node {
+    /// Height of the newest block: a fraction of what its header takes.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn height(&self) -> Result<u64, NodeError> {
+        let request = &Request { method: "eth_blockNumber", params: json!([]) };
+        self.ask(Class::Quick, |member| async move {
+            let height: U64 = member.get(request).await?;
+            let height = height.to();
+            member.health().head = Some(height);
+            Ok(height)
+        })
+        .await
+    }
+
     /// The newest block.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! One connection to one node: requests and batches with a deadline, and a new connection when the old one is gone.
+//! One connection to one node: requests and batches with a deadline, of sizes and at a rate that the node accepts, and a new
+//! connection when the old one is gone.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -13,15 +14,18 @@ use alloy::{
     },
     transports::{TransportError, TransportErrorKind, ipc::IpcConnect, ws::WsConnect},
 };
+use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use serde_json::{Value, value::RawValue};
 use tokio::{
-    sync::{Mutex, Semaphore},
-    time::timeout,
+    sync::Mutex,
+    time::{Instant, timeout},
 };
 
 use super::{
     endpoint::{Address, Endpoint},
+    gate::{Gate, Permits},
     http::Http,
+    limits::Limits,
 };
 use crate::NodeError;
 
@@ -30,6 +34,16 @@ use crate::NodeError;
 pub(super) struct Request {
     pub(super) method: &'static str,
     pub(super) params: Value,
+}
+
+/// Bytes of a request around its parameters.
+const FRAME_BYTES: usize = 80;
+
+impl Request {
+    /// About how many bytes it takes in a message.
+    fn bytes(&self) -> usize {
+        self.params.to_string().len() + FRAME_BYTES
+    }
 }
 
 /// How many requests, calls and bytes went to a node and came back.
@@ -45,6 +59,12 @@ pub struct Traffic {
     pub bytes_received: u64,
 }
 
+/// What came back for several requests.
+type Answers = Result<Vec<Result<Box<RawValue>, NodeError>>, NodeError>;
+
+/// Messages that are under way at once for one batch that the node takes only in pieces.
+const PIECES_AT_ONCE: usize = 4;
+
 #[derive(Default)]
 struct Counters {
     messages: AtomicU64,
@@ -56,7 +76,9 @@ struct Counters {
 pub(super) struct Connection {
     endpoint: Endpoint,
     timeout: Duration,
-    permits: Semaphore,
+    gate: Gate,
+    /// What the node was found to allow.
+    pub(super) limits: Limits,
     counters: Counters,
     /// The live client, with a number that grows with every new connection.
     live: Mutex<(u64, Option<RpcClient>)>,
@@ -64,8 +86,9 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new(endpoint: Endpoint, timeout: Duration, concurrency: usize) -> Self {
-        let permits = Semaphore::new(concurrency.max(1));
-        Self { endpoint, timeout, permits, counters: Counters::default(), live: Mutex::new((0, None)) }
+        let gate = Gate::new(concurrency, endpoint.host());
+        let limits = Limits::default();
+        Self { endpoint, timeout, gate, limits, counters: Counters::default(), live: Mutex::new((0, None)) }
     }
 
     pub(super) const fn endpoint(&self) -> &Endpoint {
@@ -85,41 +108,100 @@ impl Connection {
 
     /// Makes one request and gives the raw result.
     pub(super) async fn request(&self, request: &Request) -> Result<Box<RawValue>, NodeError> {
-        let _permit = self.permits.acquire().await;
+        let _permit = self.enter(request.method, 1).await?;
         let (number, client) = self.client().await?;
-        self.count_sent(std::slice::from_ref(request));
+        let bytes = self.count_sent(std::slice::from_ref(request));
+        let sent_at = Instant::now();
         let call = client.request::<_, Box<RawValue>>(request.method, &request.params);
         let result = match timeout(self.timeout, call).await {
-            Ok(result) => result.map_err(|error| self.translate(request.method, error)),
+            Ok(result) => result.map_err(|error| self.translate(request.method, error, sent_at)),
             Err(_) => Err(self.timed_out(request.method)),
         };
-        self.forget_if_lost(number, result.as_ref().err()).await;
+        self.note(number, bytes, 1, result.as_ref().err()).await;
         result.inspect(|raw| self.count_received(raw))
     }
 
-    /// Makes several requests in one message where the transport can; each has its own result.
+    /// Makes several requests, in as few messages as the transport and the node allow; each has its own result.
     pub(super) async fn batch(&self, requests: &[Request]) -> Result<Vec<Result<Box<RawValue>, NodeError>>, NodeError> {
+        let pieces: Vec<_> = self.cut(requests).into_iter().map(|piece| self.send(piece)).collect();
+        let answers: Vec<_> = stream::iter(pieces).buffered(PIECES_AT_ONCE).try_collect().await?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Cuts requests into runs that fit into a message.
+    fn cut<'a>(&self, requests: &'a [Request]) -> Vec<&'a [Request]> {
+        let (learnt, mut rest, mut pieces) = (self.limits.learnt(), requests, Vec::new());
+        let most = self.gate.most_calls();
+        while !rest.is_empty() {
+            let (piece, others) = rest.split_at(learnt.fitting(rest.iter().map(Request::bytes)).min(most));
+            pieces.push(piece);
+            rest = others;
+        }
+        pieces
+    }
+
+    /// Sends what should fit into a message; where the node says that it does not, in smaller ones.
+    fn send<'a>(&'a self, requests: &'a [Request]) -> BoxFuture<'a, Answers> {
+        Box::pin(async move {
+            if let [alone] = requests {
+                return match self.request(alone).await {
+                    Err(error) if !matches!(error, NodeError::Rpc { .. }) => Err(error),
+                    result => Ok(vec![result]),
+                };
+            }
+            match self.send_together(requests).await {
+                Err(error) if self.is_too_much(requests, &error).await => {
+                    let mut answers = Vec::with_capacity(requests.len());
+                    for piece in self.cut(requests) {
+                        answers.extend(self.send(piece).await?);
+                    }
+                    Ok(answers)
+                }
+                result => result,
+            }
+        })
+    }
+
+    /// Whether several requests were refused because they were sent together, which is remembered: one of them goes through
+    /// alone.
+    async fn is_too_much(&self, requests: &[Request], error: &NodeError) -> bool {
+        if error.is_too_large() {
+            return true;
+        }
+        let suspected = self.limits.learnt().suspects_batch(error);
+        let Some(first) = requests.first().filter(|_| suspected) else { return false };
+        let alone = self.request(first).await;
+        if alone.is_err() {
+            return false;
+        }
+        self.limits.learnt().batch_refused(&self.endpoint.host(), requests.len(), error);
+        true
+    }
+
+    async fn send_together(&self, requests: &[Request]) -> Answers {
         let Some(first) = requests.first() else { return Ok(Vec::new()) };
-        let _permit = self.permits.acquire().await;
+        let _permit = self.enter(first.method, requests.len()).await?;
         let (number, client) = self.client().await?;
+        let sent_at = Instant::now();
         let mut batch = client.new_batch();
         let mut waiters = Vec::with_capacity(requests.len());
         for request in requests {
             let waiter = batch.add_call::<_, Box<RawValue>>(request.method, &request.params);
-            waiters.push(waiter.map_err(|error| self.translate(request.method, error))?);
+            waiters.push(waiter.map_err(|error| self.translate(request.method, error, sent_at))?);
         }
-        self.count_sent(requests);
+        let bytes = self.count_sent(requests);
         let sent = match timeout(self.timeout, batch.send()).await {
-            Ok(sent) => sent.map_err(|error| self.translate(first.method, error)),
+            Ok(sent) => sent.map_err(|error| self.translate(first.method, error, sent_at)),
             Err(_) => Err(self.timed_out(first.method)),
         };
-        self.forget_if_lost(number, sent.as_ref().err()).await;
+        self.note(number, bytes, requests.len(), sent.as_ref().err()).await;
         sent?;
         let mut results = Vec::with_capacity(requests.len());
         for (waiter, request) in waiters.into_iter().zip(requests) {
-            let result = waiter.await.map_err(|error| self.translate(request.method, error));
+            let result = waiter.await.map_err(|error| self.translate(request.method, error, sent_at));
             results.push(result.inspect(|raw| self.count_received(raw)));
         }
+        self.limits.learnt().batch_answered(requests.len());
         Ok(results)
     }
 
@@ -135,11 +217,25 @@ impl Connection {
             frontend.get_subscription(id).await
         };
         let result = match timeout(self.timeout, subscribe).await {
-            Ok(result) => result.map_err(|error| self.translate(METHOD, error)),
+            Ok(result) => result.map_err(|error| self.said(METHOD, error)),
             Err(_) => Err(self.timed_out(METHOD)),
         };
         self.forget_if_lost(number, result.as_ref().err()).await;
         result
+    }
+
+    async fn enter(&self, method: &'static str, calls: usize) -> Result<Permits<'_>, NodeError> {
+        self.gate.enter(calls, self.timeout).await.ok_or_else(|| self.refused(method, 429))
+    }
+
+    /// Learns from how a message fared.
+    async fn note(&self, number: u64, bytes: usize, calls: usize, error: Option<&NodeError>) {
+        match error {
+            None | Some(NodeError::Rpc { .. }) => self.gate.answered(calls),
+            Some(error) if error.is_too_large() => self.limits.learnt().body_refused(&self.endpoint.host(), bytes),
+            Some(_) => {}
+        }
+        self.forget_if_lost(number, error).await;
     }
 
     async fn client(&self) -> Result<(u64, RpcClient), NodeError> {
@@ -180,12 +276,14 @@ impl Connection {
         }
     }
 
-    fn count_sent(&self, requests: &[Request]) {
+    /// Counts requests and gives about how many bytes they are.
+    fn count_sent(&self, requests: &[Request]) -> usize {
         let c = &self.counters;
-        let bytes: usize = requests.iter().map(|r| r.params.to_string().len()).sum();
+        let bytes: usize = requests.iter().map(Request::bytes).sum();
         c.messages.fetch_add(1, Ordering::Relaxed);
         c.calls.fetch_add(requests.len() as u64, Ordering::Relaxed);
-        c.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        c.sent.fetch_add((bytes - FRAME_BYTES * requests.len()) as u64, Ordering::Relaxed);
+        bytes
     }
 
     fn count_received(&self, raw: &RawValue) {
@@ -201,7 +299,20 @@ impl Connection {
         NodeError::Unreachable { endpoint: self.endpoint.to_string(), why: self.endpoint.scrub(&root_cause(error)) }
     }
 
-    fn translate(&self, method: &'static str, error: TransportError) -> NodeError {
+    /// Our error for the transport's. A refusal for being asked too often slows down what is sent next.
+    fn translate(&self, method: &'static str, error: TransportError, sent_at: Instant) -> NodeError {
+        let told = match &error {
+            RpcError::Transport(kind) => kind.retry_after(),
+            _ => None,
+        };
+        let error = self.said(method, error);
+        if error.is_a_rate_limit() {
+            self.gate.refused(sent_at, told);
+        }
+        error
+    }
+
+    fn said(&self, method: &'static str, error: TransportError) -> NodeError {
         let malformed = |why: &str| NodeError::Malformed { method, why: self.endpoint.scrub(why) };
         match &error {
             RpcError::ErrorResp(ErrorPayload { code, message, .. }) => {

@@ -15,7 +15,9 @@ use super::{
     config::NodeConfig,
     endpoint::Endpoint,
     fleet::{Fleet, Member},
+    gate,
     health::Class,
+    pace::Urgency,
     wire::LogFilter,
 };
 use crate::NodeError;
@@ -24,6 +26,7 @@ use crate::NodeError;
 #[derive(Clone)]
 pub struct Node {
     pub(super) inner: Arc<Inner>,
+    pub(super) urgency: Urgency,
 }
 
 pub(super) struct Inner {
@@ -75,7 +78,7 @@ impl Node {
             filter: Mutex::default(),
             mistrusted: AtomicU64::new(0),
         };
-        let node = Self { inner: Arc::new(inner) };
+        let node = Self { inner: Arc::new(inner), urgency: Urgency::default() };
         node.check_chain().await?;
         node.watch();
         Ok(node)
@@ -88,6 +91,12 @@ impl Node {
             .fleet
             .leader()
             .map_or_else(|| members[0].connection.endpoint(), |member| member.connection.endpoint())
+    }
+
+    /// The same nodes, over the same connections, for requests that are more or less urgent.
+    #[must_use]
+    pub fn at_urgency(&self, urgency: Urgency) -> Self {
+        Self { inner: Arc::clone(&self.inner), urgency }
     }
 
     /// What went over the wires so far.
@@ -140,7 +149,20 @@ impl Node {
     where
         F: Future<Output = Result<T, NodeError>>,
     {
-        self.inner.fleet.ask(class, false, work).await
+        self.ask_lender(class, false, work).await
+    }
+
+    /// As [`Node::ask`]; with `lens` nodes that lend code are asked before others.
+    pub(super) async fn ask_lender<'a, T, F>(
+        &'a self,
+        class: Class,
+        lens: bool,
+        work: impl Fn(&'a Member) -> F,
+    ) -> Result<T, NodeError>
+    where
+        F: Future<Output = Result<T, NodeError>>,
+    {
+        gate::at(self.urgency, self.inner.fleet.ask(class, lens, work)).await
     }
 }
 

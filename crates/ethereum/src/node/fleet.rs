@@ -43,6 +43,9 @@ const CLEARLY_BETTER: u8 = 10;
 /// First pause before a question is put again after failures that pass.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
+/// The longest that a question waits for nodes that refuse to be asked so often.
+const BUSY_PATIENCE: Duration = Duration::from_secs(5);
+
 /// One node of a fleet.
 pub(super) struct Member {
     pub(super) connection: Connection,
@@ -155,6 +158,8 @@ pub(super) struct Fleet {
     /// Questions since the last ones that were put twice, up to what may be saved.
     saved: AtomicUsize,
     attempts: u32,
+    /// For how long a question is put again to nodes that refuse to be asked so often.
+    patience: Duration,
     /// See [`NodeConfig::hedge`].
     hedge: (Duration, Duration),
 }
@@ -175,7 +180,8 @@ impl Fleet {
             });
         }
         let saved = AtomicUsize::new(QUESTIONS_PER_HEDGE * HEDGES_SAVED);
-        Self { members, leader: AtomicUsize::new(0), saved, attempts: config.attempts.max(1), hedge: config.hedge }
+        let (leader, attempts) = (AtomicUsize::new(0), config.attempts.max(1));
+        Self { members, leader, saved, attempts, patience: config.timeout.min(BUSY_PATIENCE), hedge: config.hedge }
     }
 
     /// The node that is asked first now.
@@ -218,16 +224,22 @@ impl Fleet {
     where
         F: Future<Output = Result<T, NodeError>>,
     {
-        let mut pause = FIRST_PAUSE;
-        for _ in 1..self.attempts {
+        let (mut pause, mut attempt, since) = (FIRST_PAUSE, 1, Instant::now());
+        loop {
             match self.round(class, lens, &work).await {
-                Err(error) if error.is_transient() => tracing::debug!(%error, "asking again"),
+                // The next message waits until the node is ready for it.
+                Err(error) if error.is_a_rate_limit() && since.elapsed() < self.patience => {
+                    tracing::debug!(%error, "asking more slowly");
+                    sleep(FIRST_PAUSE).await;
+                }
+                Err(error) if error.is_transient() && attempt < self.attempts => {
+                    tracing::debug!(%error, "asking again");
+                    sleep(pause).await;
+                    (pause, attempt) = (pause.saturating_mul(3), attempt + 1);
+                }
                 result => return result,
             }
-            sleep(pause).await;
-            pause = pause.saturating_mul(3);
         }
-        self.round(class, lens, &work).await
     }
 
     /// Asks each node at most once.
@@ -321,6 +333,11 @@ where
 /// Of the failures of several nodes, the one to tell: one that does not have the block says less than one that broke.
 fn more_telling(before: Option<NodeError>, error: NodeError) -> NodeError {
     match before {
+        Some(NodeError::Pruned { endpoint, first_block }) => match error {
+            NodeError::Pruned { first_block: other, .. } if other < first_block => error,
+            NodeError::Pruned { .. } => NodeError::Pruned { endpoint, first_block },
+            _ => error,
+        },
         Some(before) if matches!(error, NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. }) => before,
         _ => error,
     }

@@ -19,6 +19,12 @@ const NEWEST_WEIGHT: f64 = 0.2;
 /// First and longest pause after failures in a row; each failure doubles it.
 const RESTS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
+/// The best score of a node that rests.
+const RESTING: u8 = 15;
+
+/// Refusals in a row for being asked too often after which a node counts as failing.
+const BUSY_IN_A_ROW: u32 = 16;
+
 /// Two kinds of requests that take different times: a header is found at once, calls and logs are worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -76,7 +82,7 @@ impl NodeFault {
             Self::WrongChain { .. } => 0,
             Self::Disagrees { .. } => 5,
             Self::MissingLogs { .. } => 10,
-            Self::Failing { .. } => 15,
+            Self::Failing { .. } => RESTING,
             Self::Behind { .. } => 20,
         }
     }
@@ -156,7 +162,9 @@ impl Health {
     pub(super) fn failed(&mut self, error: &NodeError, now: Instant) {
         self.asked += 1;
         match error {
-            NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. } => return,
+            NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. } | NodeError::Pruned { .. } => return,
+            // A limit that is learnt.
+            error if error.is_too_large() => return,
             NodeError::WrongChain { got, .. } => self.wrong_chain = Some(*got),
             NodeError::MissingLogs { number, .. } => self.missing_logs = Some(*number),
             _ => {}
@@ -169,9 +177,11 @@ impl Health {
         if lenient && self.in_a_row < 4 {
             return;
         }
+        // To be asked less often is no fault, unless it answers nothing at all any more.
+        let busy = error.is_a_rate_limit() && self.in_a_row < BUSY_IN_A_ROW;
         let doubled = RESTS.0.saturating_mul(1 << self.in_a_row.saturating_sub(1).min(10));
         self.rests_until = Some(now + doubled.min(RESTS.1));
-        self.failing = Some(error.to_string());
+        self.failing = (!busy).then(|| error.to_string());
     }
 
     /// Another one answered first, when this one had been asked for so long.
@@ -212,6 +222,7 @@ impl Health {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=100")]
         let score = score.round().clamp(0.0, 100.0) as u8;
         match self.fault() {
+            None if self.rests(now) => score.min(RESTING),
             Some(NodeFault::Failing { .. }) if !self.rests(now) => score,
             Some(fault) => score.min(fault.cap()),
             None => score,

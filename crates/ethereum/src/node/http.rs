@@ -1,6 +1,9 @@
 //! The HTTP transport under alloy's client: one POST per packet, and no answer is taken for another's.
 
-use std::task::{Context, Poll};
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use alloy::{
     rpc::json_rpc::{RequestPacket, ResponsePacket, RpcError},
@@ -29,6 +32,12 @@ impl Http {
         let custom = |e: alloy::transports::http::reqwest::Error| TransportErrorKind::custom(e.without_url());
         let mut response = self.client.post(self.url).json(&packet).send().await.map_err(custom)?;
         let status = response.status();
+        if matches!(status.as_u16(), 429 | 413) {
+            // Whatever the body says, the status says more.
+            let told = response.headers().get("retry-after").and_then(|told| told.to_str().ok()?.trim().parse().ok());
+            let told = told.map(Duration::from_secs);
+            return Err(TransportErrorKind::http_error_with_retry_after(status.as_u16(), String::new(), told));
+        }
         let mut body = Vec::new();
         while let Some(part) = response.chunk().await.map_err(custom)? {
             if body.len().saturating_add(part.len()) > MAX_ANSWER_BYTES {

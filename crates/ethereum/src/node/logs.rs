@@ -5,8 +5,7 @@ use alloy::{
     primitives::{Bloom, U64},
     rpc::types::Log as RpcLog,
 };
-use braid_primitives::{Address, B256, Block};
-use serde::Deserialize;
+use braid_primitives::{B256, Block};
 use serde_json::json;
 
 use super::{
@@ -16,6 +15,7 @@ use super::{
     fee_history::{self, FeeHistory},
     fleet::Member,
     health::Class,
+    receipts,
     wire::{LogFilter, PlacedLog, parse, place_logs},
 };
 use crate::NodeError;
@@ -31,42 +31,9 @@ pub struct BlockLogs {
     pub fees: Option<FeeHistory>,
 }
 
-impl LogFilter {
-    fn matches(&self, emitter: Address, topics: &[B256]) -> bool {
-        let topic = self.topics.is_empty() || topics.first().is_some_and(|topic0| self.topics.contains(topic0));
-        topic && (self.emitters.is_empty() || self.emitters.contains(&emitter))
-    }
-}
-
-/// As much of a receipt as shows which logs a block has.
-#[derive(Deserialize)]
-struct Receipt {
-    logs: Vec<Emitted>,
-}
-
-#[derive(Deserialize)]
-struct Emitted {
-    address: Address,
-    topics: Vec<B256>,
-}
-
 impl Node {
     fn bloom_of(&self, block_hash: B256) -> Option<Bloom> {
         lock(&self.inner.headers).get(block_hash)
-    }
-
-    /// The logs of a range of blocks of the node's present chain, both ends included.
-    ///
-    /// # Errors
-    /// [`NodeError`]; a node that limits results says so with [`NodeError::may_be_a_limit`].
-    pub async fn logs_between(
-        &self,
-        from_block: u64,
-        to_block: u64,
-        filter: &LogFilter,
-    ) -> Result<Vec<PlacedLog>, NodeError> {
-        let request = &Request { method: LOGS, params: filter.between(from_block, to_block) };
-        self.ask(Class::Heavy, |member| async move { place_logs(LOGS, member.get(request).await?) }).await
     }
 
     /// The logs of one block by hash, and on demand the fee history up to it, in one message.
@@ -110,6 +77,9 @@ impl Node {
         blocks: &[Block],
         filter: &LogFilter,
     ) -> Result<Vec<BlockLogs>, NodeError> {
+        if member.connection.limits.learnt().logs_need_emitters && filter.emitters.is_empty() {
+            return receipts::blocks_logs(member, requests, blocks, filter).await;
+        }
         let mut answers = member.connection.batch(requests).await?.into_iter();
         let mut all = Vec::with_capacity(blocks.len());
         for block in blocks {
@@ -119,7 +89,13 @@ impl Node {
             if parse::<Option<U64>>(COUNT, &count?)?.is_none() {
                 return Err(NodeError::UnknownBlock { hash: block.hash });
             }
-            let logs = place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs?)?)?;
+            let logs = match logs {
+                Err(error) if filter.emitters.is_empty() && error.is_a_call_for_emitters() => {
+                    member.note_call_for_emitters(&error);
+                    return receipts::blocks_logs(member, requests, blocks, filter).await;
+                }
+                logs => place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs?)?)?,
+            };
             if logs.iter().any(|log| log.block_hash != block.hash) {
                 return Err(NodeError::Malformed { method: LOGS, why: "logs of another block".into() });
             }
@@ -146,7 +122,7 @@ impl Node {
                 return Err(NodeError::Malformed { method: LOGS, why: "a log that the block does not have".into() });
             }
             Verdict::Suspicious => {
-                if receipts_show(member, block, filter).await {
+                if receipts::show(member, block, filter).await {
                     let endpoint = member.connection.endpoint().to_string();
                     return Err(NodeError::MissingLogs { endpoint, number: block.number });
                 }
@@ -176,10 +152,3 @@ impl Node {
 }
 
 const COUNT: &str = "eth_getBlockTransactionCountByHash";
-
-/// Whether the block's receipts have logs that the filter wants. A node that gives no receipts is believed.
-async fn receipts_show(member: &Member, block: &Block, filter: &LogFilter) -> bool {
-    let request = Request { method: "eth_getBlockReceipts", params: json!([block.hash]) };
-    let Ok(Some(receipts)) = member.get::<Option<Vec<Receipt>>>(&request).await else { return false };
-    receipts.iter().flat_map(|receipt| &receipt.logs).any(|log| filter.matches(log.address, &log.topics))
-}

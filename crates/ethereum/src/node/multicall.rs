@@ -4,17 +4,37 @@ use alloy::sol_types::SolCall;
 use braid_primitives::{Address, Bytes, address};
 use braid_protocols::{Call, lens};
 
+use super::limits::Learnt;
+
 /// Multicall3 at the address it has on mainnet and most other chains.
 pub const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
-/// Most calls in one aggregate.
-pub(crate) const MAX_CALLS: usize = 1_000;
-
 /// Most calldata in one aggregate, in bytes.
-pub(crate) const MAX_CALLDATA_BYTES: usize = 256 * 1024;
+const MAX_CALLDATA_BYTES: usize = 256 * 1024;
 
-/// Most gas that the lens may take in one aggregate, in gas units: nodes allow 50 million a call.
-pub(crate) const MAX_LENS_GAS: u64 = 30_000_000;
+/// What one aggregate may have at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// Calls.
+    pub(super) calls: usize,
+    /// Calldata, in bytes.
+    pub(super) bytes: usize,
+    /// Gas of the lens, in gas units.
+    pub(super) lens_gas: u64,
+}
+
+impl Bounds {
+    /// What a node accepts, as far as that is known.
+    pub(super) fn of(learnt: &Learnt) -> Self {
+        // Two digits a byte, beside the lens's code and the rest of the message.
+        let body = usize::try_from(learnt.bytes.now() / 2).unwrap_or(usize::MAX).saturating_sub(4_096);
+        Self {
+            calls: usize::try_from(learnt.calls.now()).unwrap_or(usize::MAX),
+            bytes: MAX_CALLDATA_BYTES.min(body),
+            lens_gas: learnt.lens_gas.now(),
+        }
+    }
+}
 
 mod abi {
     alloy::sol! {
@@ -40,17 +60,17 @@ pub(crate) fn decode(bytes: &[u8], expected: usize) -> Option<Vec<Option<Bytes>>
     Some(answers.collect()).filter(|answers: &Vec<_>| answers.len() == expected)
 }
 
-/// Cuts calls into runs that respect both limits; a call that is larger than the limit stands alone.
-pub(crate) fn chunks(calls: &[Call]) -> Vec<&[Call]> {
+/// Cuts calls into runs that respect all bounds; a call that is larger than a bound stands alone.
+pub(super) fn chunks(calls: &[Call], bounds: Bounds) -> Vec<&[Call]> {
     let mut chunks = Vec::new();
     let (mut start, mut bytes, mut gas) = (0, 0usize, 0u64);
     for (index, call) in calls.iter().enumerate() {
         // address, flag, offset, length and padding of one entry
         let size = call.data.len().saturating_add(192);
         let lens_gas = lens::gas_units(call);
-        let full = index - start == MAX_CALLS
-            || bytes.saturating_add(size) > MAX_CALLDATA_BYTES
-            || gas.saturating_add(lens_gas) > MAX_LENS_GAS;
+        let full = index - start == bounds.calls
+            || bytes.saturating_add(size) > bounds.bytes
+            || gas.saturating_add(lens_gas) > bounds.lens_gas;
         if full && index > start {
             chunks.push(&calls[start..index]);
             (start, bytes, gas) = (index, 0, 0);
@@ -69,6 +89,11 @@ mod tests {
     use alloy::sol_types::SolValue;
 
     use super::*;
+    use crate::node::limits::Limits;
+
+    fn bounds() -> Bounds {
+        Bounds::of(&Limits::default().learnt())
+    }
 
     fn call(bytes: usize) -> Call {
         Call { to: Address::ZERO, data: vec![0u8; bytes].into() }
@@ -83,9 +108,9 @@ mod tests {
     fn chunks_keep_order_and_lose_nothing() {
         for sizes in [vec![], vec![4; 1], vec![36; 1_000], vec![50_000; 5], vec![200_000, 4, 200_000]] {
             let calls: Vec<Call> = sizes.iter().map(|size| call(*size)).collect();
-            let cut = chunks(&calls);
+            let cut = chunks(&calls, bounds());
             assert_eq!(cut.concat(), calls);
-            assert!(cut.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= MAX_CALLS));
+            assert!(cut.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= bounds().calls));
             let bytes = |chunk: &[Call]| chunk.iter().map(|c| c.data.len() + 192).sum::<usize>();
             assert!(cut.iter().all(|chunk| chunk.len() == 1 || bytes(chunk) <= MAX_CALLDATA_BYTES));
         }
@@ -94,11 +119,15 @@ mod tests {
     #[test]
     fn calls_of_the_lens_share_an_aggregate_as_far_as_gas_goes() {
         let calls = vec![lens::read(Address::ZERO, 60, -58, 57); 100];
-        let cut = chunks(&calls);
+        let cut = chunks(&calls, bounds());
         assert_eq!(cut.concat(), calls);
-        assert!(cut.iter().all(|chunk| chunk.iter().map(lens::gas_units).sum::<u64>() <= MAX_LENS_GAS));
+        assert!(cut.iter().all(|chunk| chunk.iter().map(lens::gas_units).sum::<u64>() <= bounds().lens_gas));
         assert!(cut.len() < 5, "{}", cut.len());
-        assert_eq!(chunks(&vec![lens::read(Address::ZERO, 1, -3_466, 3_465); 3]).len(), 3, "a whole word range each");
+        assert_eq!(
+            chunks(&vec![lens::read(Address::ZERO, 1, -3_466, 3_465); 3], bounds()).len(),
+            3,
+            "a whole word range each"
+        );
     }
 
     #[test]

@@ -11,7 +11,8 @@ use super::{
     connect::Node,
     fleet::Member,
     health::Class,
-    multicall,
+    multicall::{self, Bounds},
+    told,
     wire::{at, parse},
 };
 use crate::NodeError;
@@ -64,13 +65,15 @@ impl Node {
             let requests: Vec<Request> = chunk.iter().map(request).collect();
             let requests = requests.as_slice();
             let work = |member| calls_of(member, block_hash, requests, false);
-            words.extend(self.inner.fleet.ask(Class::Heavy, false, work).await?);
+            words.extend(self.ask_lender(Class::Heavy, false, work).await?);
         }
         Ok(words)
     }
 
     async fn read_calls(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
-        let chunks: Vec<Vec<Call>> = multicall::chunks(&calls).into_iter().map(<[Call]>::to_vec).collect();
+        let bounds = self.bounds();
+        let calls: Vec<Call> = calls.into_iter().map(|call| lens::within(call, bounds.lens_gas)).collect();
+        let chunks: Vec<Vec<Call>> = multicall::chunks(&calls, bounds).into_iter().map(<[Call]>::to_vec).collect();
         let reads = chunks.into_iter().map(|chunk| self.read_chunk(block_hash, chunk));
         let chunks: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;
         let answers: Vec<Option<Bytes>> = chunks.into_iter().flatten().collect();
@@ -113,26 +116,74 @@ impl Node {
         Ok(answers.into_iter().map(|raw| parse(BALANCE, &raw.ok()?).ok()).collect())
     }
 
+    /// What the node that is asked first accepts in one aggregate.
+    fn bounds(&self) -> Bounds {
+        let known = |member: &Member| Bounds::of(&member.connection.limits.learnt());
+        self.inner.fleet.leader().map_or(Bounds { calls: 1, bytes: 0, lens_gas: 0 }, known)
+    }
+
     async fn read_chunk(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
-        // Halves that still wait, the earliest last.
-        let mut waiting = vec![calls];
+        // Parts that still wait, the earliest last, each with the failed aggregate that it is half of.
+        let mut waiting = vec![(calls, None)];
+        let mut failed: Vec<Failed> = Vec::new();
         let mut answers = Vec::new();
-        while let Some(chunk) = waiting.pop() {
+        while let Some((chunk, half_of)) = waiting.pop() {
+            // What was learnt meanwhile of others counts here too.
+            let parts = multicall::chunks(&chunk, self.bounds());
+            if parts.len() > 1 {
+                waiting.extend(parts.into_iter().rev().map(|part| (part.to_vec(), None)));
+                continue;
+            }
             if let [call] = chunk.as_slice() {
-                answers.push(self.read_one(block_hash, call).await?);
+                let answer = self.read_one(block_hash, call).await?;
+                self.note_half(answer.is_some(), half_of, &mut failed);
+                answers.push(answer);
                 continue;
             }
             match self.aggregate(block_hash, &chunk).await? {
-                Aggregate::Answered(together) => answers.extend(self.ask_again(block_hash, &chunk, together).await?),
+                Aggregate::Answered(together) => {
+                    self.note_answer(&chunk);
+                    self.note_half(true, half_of, &mut failed);
+                    answers.extend(self.ask_again(block_hash, &chunk, together).await?);
+                }
                 Aggregate::NoContract => answers.extend(self.read_singly(block_hash, &chunk).await?),
-                Aggregate::Failed => {
+                Aggregate::Failed(error) => {
                     let (first, second) = chunk.split_at(chunk.len() / 2);
-                    waiting.push(second.to_vec());
-                    waiting.push(first.to_vec());
+                    let whole = Some(failed.len());
+                    waiting.push((second.to_vec(), whole));
+                    waiting.push((first.to_vec(), whole));
+                    failed.push(Failed { calls: chunk.len(), lens_gas: lens_gas(&chunk), halves: 0, error });
                 }
             }
         }
         Ok(answers)
+    }
+
+    fn note_answer(&self, chunk: &[Call]) {
+        let Some(member) = self.inner.fleet.leader() else { return };
+        let mut learnt = member.connection.limits.learnt();
+        match lens_gas(chunk) {
+            0 => learnt.calls.answered(chunk.len() as u64, true),
+            gas => learnt.lens_gas.answered(gas, true),
+        }
+    }
+
+    /// An aggregate whose halves were both answered was too large; where one was not, it may be that half's fault.
+    fn note_half(&self, answered: bool, half_of: Option<usize>, failed: &mut [Failed]) {
+        let Some(whole) = half_of.and_then(|whole| failed.get_mut(whole)).filter(|_| answered) else { return };
+        whole.halves += 1;
+        let Some(member) = self.inner.fleet.leader().filter(|_| whole.halves == 2) else { return };
+        let mut learnt = member.connection.limits.learnt();
+        let told = told::gas(whole.error.message());
+        let (size, asked, told) = match whole.lens_gas {
+            0 => (&mut learnt.calls, whole.calls as u64, None),
+            // The calldata takes gas too.
+            gas => (&mut learnt.lens_gas, gas, told.map(|told| told / 5 * 4)),
+        };
+        if size.refused(asked, told) {
+            let (node, error, most) = (member.name.as_str(), &whole.error, size.now());
+            tracing::info!(node, %error, asked, most, "the node limits calls: less is asked for at once from now on");
+        }
     }
 
     /// Replaces the failures of an aggregate by what the same calls answer on their own.
@@ -144,9 +195,14 @@ impl Node {
     ) -> Result<Vec<Option<Bytes>>, NodeError> {
         let failed: Vec<usize> =
             answers.iter().enumerate().filter_map(|(index, answer)| answer.is_none().then_some(index)).collect();
-        let calls: Vec<Call> = failed.iter().filter_map(|index| calls.get(*index).cloned()).collect();
-        let alone = self.read_singly(block_hash, &calls).await?;
-        for (index, answer) in failed.into_iter().zip(alone) {
+        let (lens, plain): (Vec<usize>, Vec<usize>) =
+            failed.into_iter().partition(|index| calls.get(*index).is_some_and(is_lens));
+        let calls_at = |at: &[usize]| at.iter().filter_map(|index| calls.get(*index).cloned()).collect::<Vec<Call>>();
+        let mut alone = self.read_singly(block_hash, &calls_at(&plain)).await?;
+        for call in calls_at(&lens) {
+            alone.push(self.read_one(block_hash, &call).await?);
+        }
+        for (index, answer) in plain.into_iter().chain(lens).zip(alone) {
             if let Some(slot) = answers.get_mut(index) {
                 *slot = answer;
             }
@@ -166,10 +222,11 @@ impl Node {
             Err(error) if error.is_a_rate_limit() => Err(error),
             Err(error @ (NodeError::Rpc { .. } | NodeError::Unsupported { .. })) => {
                 tracing::debug!(%error, calls = calls.len(), "asking for fewer calls at once");
-                Ok(Aggregate::Failed)
+                Ok(Aggregate::Failed(error))
             }
+            Err(error) if error.is_too_large() => Ok(Aggregate::Failed(error)),
             // The answer may have been too long, or too slow in the making; a small one was not.
-            Err(error) if error.may_be_a_limit() && calls.len() > SMALL_AGGREGATE => Ok(Aggregate::Failed),
+            Err(error) if error.may_be_a_limit() && calls.len() > SMALL_AGGREGATE => Ok(Aggregate::Failed(error)),
             Err(error) => Err(error),
         }
     }
@@ -178,16 +235,36 @@ impl Node {
     async fn ask_call(&self, block_hash: B256, call: &Call, lend: bool) -> Result<Bytes, NodeError> {
         let request = &request(block_hash, call, lend);
         let work = |member| call_of(member, block_hash, request, lend);
-        self.inner.fleet.ask(Class::Heavy, lend, work).await
+        self.ask_lender(Class::Heavy, lend, work).await
     }
 
     async fn read_one(&self, block_hash: B256, call: &Call) -> Result<Option<Bytes>, NodeError> {
-        match self.call(block_hash, call).await {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.is_a_rate_limit() => Err(error),
-            Err(NodeError::Rpc { .. } | NodeError::Unsupported { .. }) => Ok(None),
-            Err(error) => Err(error),
+        let mut call = call.clone();
+        loop {
+            match self.call(block_hash, &call).await {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(error) if error.is_a_rate_limit() => return Err(error),
+                Err(error @ NodeError::Rpc { .. }) if is_lens(&call) && error.is_of_gas() => {
+                    let narrow = self.narrowed(&call, &error);
+                    if narrow == call {
+                        return Ok(None);
+                    }
+                    call = narrow;
+                }
+                Err(NodeError::Rpc { .. } | NodeError::Unsupported { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            }
         }
+    }
+
+    /// A call of the lens for which the node has not enough gas, over fewer words.
+    fn narrowed(&self, call: &Call, error: &NodeError) -> Call {
+        let Some(member) = self.inner.fleet.leader() else { return call.clone() };
+        let asked = lens::gas_units(call);
+        let told = told::gas(error.message()).map(|told| told / 5 * 4);
+        let mut learnt = member.connection.limits.learnt();
+        learnt.lens_gas.refused(asked, told);
+        lens::within(call.clone(), learnt.lens_gas.now().min(asked / 2))
     }
 
     /// Calls one by one, several to a message.
@@ -198,7 +275,7 @@ impl Node {
             let requests: Vec<Request> = chunk.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
             let requests = requests.as_slice();
             let work = |member| calls_of(member, block_hash, requests, lend);
-            match self.inner.fleet.ask(Class::Heavy, lend, work).await {
+            match self.ask_lender(Class::Heavy, lend, work).await {
                 Ok(some) => answers.extend(some),
                 Err(NodeError::Unsupported { .. }) => answers.extend(chunk.iter().map(|_| None)),
                 Err(error) => return Err(error),
@@ -230,7 +307,7 @@ impl Node {
             if members.iter().all(|member| known(member).is_some()) {
                 return Ok(false);
             }
-            let lends = self.inner.fleet.ask(Class::Heavy, true, |member| member.lends(block_hash)).await?;
+            let lends = self.ask_lender(Class::Heavy, true, |member| member.lends(block_hash)).await?;
             if lends {
                 return Ok(true);
             }
@@ -301,7 +378,21 @@ async fn calls_of(
 enum Aggregate {
     Answered(Vec<Option<Bytes>>),
     NoContract,
-    Failed,
+    Failed(NodeError),
+}
+
+/// An aggregate that failed as a whole.
+struct Failed {
+    calls: usize,
+    lens_gas: u64,
+    /// How many of its halves were answered.
+    halves: u32,
+    error: NodeError,
+}
+
+/// About how much gas the lens takes in some calls.
+fn lens_gas(calls: &[Call]) -> u64 {
+    calls.iter().map(lens::gas_units).fold(0, u64::saturating_add)
 }
 
 fn is_lens(call: &Call) -> bool {

@@ -13,6 +13,7 @@ use super::{
     connect::{Node, lock},
     fleet::Member,
     health::Class,
+    pace::Urgency,
     wire::{Header, LogFilter, PlacedLog, hex, parse},
 };
 use crate::NodeError;
@@ -42,7 +43,8 @@ impl Node {
             for round in 1u64.. {
                 tokio::time::sleep(every).await;
                 let Some(inner) = weak.upgrade() else { return };
-                Self { inner }.compare(round % LOGS_EVERY == 0).await;
+                let node = Self { inner, urgency: Urgency::Block };
+                node.compare(round % LOGS_EVERY == 0).await;
             }
         });
     }

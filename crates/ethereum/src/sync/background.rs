@@ -6,7 +6,6 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
     DiscoveryProgress, Node,
-    range::FIRST_BLOCKS,
     scan::{Part, Scan},
     spans::Segment,
 };
@@ -30,7 +29,7 @@ impl Background {
     /// Starts scanning segments in a task of its own, which ends when this is dropped.
     pub(super) fn spawn(node: Node, segments: Vec<Segment>) -> Self {
         let (sender, found) = mpsc::channel(4);
-        let mut scan = Scan::new(node, segments, FIRST_BLOCKS);
+        let mut scan = Scan::new(&node, segments);
         let task = tokio::spawn(async move {
             loop {
                 match scan.next().await {

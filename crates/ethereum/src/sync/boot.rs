@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     FeeData, FollowError, Phase,
-    range::FIRST_BLOCKS,
     scan::Scan,
     spans::{Segment, Spans},
 };
@@ -78,9 +77,10 @@ impl Synchronizer {
     /// Scans for announcements before there is a market.
     pub(super) async fn scan(&mut self, segments: Vec<Segment>) -> Result<(), FollowError> {
         self.phase(Phase::Discovering);
-        let mut scan = Scan::new(self.node.clone(), segments, FIRST_BLOCKS);
+        let mut scan = Scan::new(&self.node, segments);
         while let Some(part) = scan.next().await? {
             self.learn(&part.logs);
+            self.note_pruned(&part);
             self.status.send_modify(|status| status.discovery = Some(scan.progress()));
         }
         self.status.send_modify(|status| status.discovery = None);
@@ -133,10 +133,12 @@ impl Synchronizer {
         let Some(Found { part, progress }) = found else {
             self.background = None;
             self.status.send_modify(|status| status.discovery = None);
-            tracing::info!(known = self.known.len(), "every announced pool is known");
+            tracing::info!(known = self.known.len(), "every block that the node has logs of was searched for pools");
+            self.check_history();
             return;
         };
         let mut new = self.learn(&part.logs);
+        self.note_pruned(&part);
         self.spans.searched(part.from, part.to);
         if let Some(tip) = self.tip() {
             new.retain(|pool| tip.pool_id(*pool).is_none());

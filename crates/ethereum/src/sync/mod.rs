@@ -4,6 +4,7 @@
 mod advance;
 mod background;
 mod boot;
+mod gaps;
 mod grow;
 mod join;
 mod journal;

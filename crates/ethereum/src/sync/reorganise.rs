@@ -6,10 +6,7 @@ use braid_market::Market;
 use braid_primitives::{B256, Block, PoolKey};
 
 use super::{advance::polled, synchronizer::Synchronizer};
-use crate::{FollowError, Phase, apply::Listeners, range::FIRST_BLOCKS, scan::Scan, spans::Segment};
-
-/// Blocks per range when many were missed: every event of every pool is asked for, and there are many in a block.
-const LEAP_BLOCKS: u64 = 64;
+use crate::{FollowError, Phase, apply::Listeners, scan::Scan, spans::Segment};
 
 /// Most missed blocks that are searched for what they touched. Beyond, to read every pool costs the node less.
 const LEAP_MOST_BLOCKS: u64 = 1_024;
@@ -113,14 +110,14 @@ impl Synchronizer {
         tracing::info!(from, to = head.number, "catching up over many blocks");
         self.phase(Phase::Reading);
         let blocks = head.number.saturating_sub(from);
-        let everything = blocks > LEAP_MOST_BLOCKS;
-        let (filter, first_blocks) =
-            if everything { (self.catalog.announcements(), FIRST_BLOCKS) } else { (self.catalog.block(), LEAP_BLOCKS) };
+        let mut everything = blocks > LEAP_MOST_BLOCKS;
+        let filter = if everything { self.catalog.announcements() } else { self.catalog.block() };
         touched.extend(polled(base));
         let listeners = Listeners::of(base);
         let segment = Segment { from: from.saturating_add(1), to: head.number, filter: filter.clone() };
-        let mut scan = Scan::new(self.node.clone(), vec![segment], first_blocks);
+        let mut scan = Scan::new(&self.node, vec![segment]);
         while let Some(part) = scan.next().await? {
+            everything |= part.pruned;
             touched.extend(self.learn(&part.logs));
             let named = |log| self.catalog.ids_named(log).chain([log.address.into()]);
             let named = part.logs.iter().flat_map(|log| named(&log.log));

@@ -59,6 +59,8 @@ impl Synchronizer {
         self.unpublished = true;
         if self.spans.blocks_left() > 0 {
             self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
+        } else {
+            self.check_history();
         }
     }
 

@@ -1,6 +1,9 @@
 //! A proxy of our own between service and node, that spoils answers on demand.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
 
 use alloy::transports::http::reqwest::Client;
 use serde_json::{Value, json};
@@ -55,6 +58,14 @@ pub(crate) enum Fault {
     NoLogs,
     /// The last of several logs of a block is left out.
     FewerLogs,
+    /// Logs only of contracts that are named.
+    NeedEmitters,
+    /// At most so many requests in a message.
+    Batch(usize),
+    /// At most so many bytes in a message.
+    Body(usize),
+    /// At most so much gas in a call.
+    Gas(u64),
     /// The first call whose answer tells the newest block's second tells one of a day before; then nothing.
     OtherSecondOnce,
 }
@@ -63,6 +74,7 @@ pub(crate) enum Fault {
 pub(crate) struct Proxy {
     pub(crate) url: String,
     fault: Arc<Mutex<Fault>>,
+    refused: Arc<AtomicU64>,
     task: JoinHandle<()>,
 }
 
@@ -77,17 +89,23 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let fault = Arc::new(Mutex::new(Fault::None));
-        let (shared, client) = (Arc::clone(&fault), Client::new());
+        let refused = Arc::new(AtomicU64::new(0));
+        let (shared, client, count) = (Arc::clone(&fault), Client::new(), Arc::clone(&refused));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, upstream.clone(), client.clone(), Arc::clone(&shared)));
+                tokio::spawn(serve(stream, upstream.clone(), client.clone(), Arc::clone(&shared), Arc::clone(&count)));
             }
         });
-        Self { url, fault, task }
+        Self { url, fault, refused, task }
     }
 
     pub(crate) fn set(&self, fault: Fault) {
         *self.fault.lock().unwrap() = fault;
+    }
+
+    /// How many messages were refused for what a node allows.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Whether nothing is spoilt any more.
@@ -96,8 +114,15 @@ impl Proxy {
     }
 }
 
-async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: Arc<Mutex<Fault>>) -> Option<()> {
-    let request = read_request(&mut stream).await?;
+async fn serve(
+    mut stream: TcpStream,
+    upstream: String,
+    client: Client,
+    fault: Arc<Mutex<Fault>>,
+    refused: Arc<AtomicU64>,
+) -> Option<()> {
+    let body = read_body(&mut stream).await?;
+    let request: Value = serde_json::from_slice(&body).ok()?;
     let shared = fault;
     let fault = *shared.lock().unwrap();
     let (status, body) = match fault {
@@ -105,6 +130,15 @@ async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: A
         Fault::Silence => std::future::pending().await,
         Fault::Status(status) => (status, String::new()),
         Fault::Garbage => (200, "<html>come back later</html>".into()),
+        Fault::Body(most) if body.len() > most => {
+            refused.fetch_add(1, Ordering::Relaxed);
+            (413, "<html>Request Entity Too Large</html>".into())
+        }
+        Fault::Batch(most) if request.as_array().is_some_and(|batch| batch.len() > most) => {
+            refused.fetch_add(1, Ordering::Relaxed);
+            let error = json!({ "code": -32600, "message": "batch too large" });
+            (200, json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string())
+        }
         _ => {
             if let Fault::Slow(millis) = fault {
                 tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
@@ -112,6 +146,9 @@ async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: A
             let mut request = request.clone();
             if let Fault::Lag(blocks) = fault {
                 look_back(&client, &upstream, &mut request, blocks).await?;
+            }
+            if let Fault::Gas(most) = fault {
+                cap_gas(&mut request, most);
             }
             let answer: Value = client.post(&upstream).json(&request).send().await.ok()?.json().await.ok()?;
             match fault {
@@ -124,7 +161,14 @@ async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: A
                     }
                     (200, if is_call { said.replace(&told, &other) } else { said })
                 }
-                _ => (200, spoil(fault, &request, answer)),
+                _ => {
+                    let said = spoil(fault, &request, answer);
+                    let refusals = ["please specify an address", "OutOfGas"];
+                    if refusals.iter().any(|refusal| said.contains(refusal)) {
+                        refused.fetch_add(1, Ordering::Relaxed);
+                    }
+                    (200, said)
+                }
             }
         }
     };
@@ -139,7 +183,8 @@ async fn serve(mut stream: TcpStream, upstream: String, client: Client, fault: A
     stream.shutdown().await.ok()
 }
 
-async fn read_request(stream: &mut TcpStream) -> Option<Value> {
+/// The body of a request over HTTP.
+pub(crate) async fn read_body(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let body_at = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -156,7 +201,19 @@ async fn read_request(stream: &mut TcpStream) -> Option<Value> {
             return None;
         }
     }
-    serde_json::from_slice(&bytes[body_at..]).ok()
+    bytes.drain(..body_at);
+    Some(bytes)
+}
+
+/// Calls of a batch, or one alone, with no more gas than that.
+fn cap_gas(request: &mut Value, most: u64) {
+    let requests = match request {
+        Value::Array(requests) => requests.as_mut_slice(),
+        single => std::slice::from_mut(single),
+    };
+    for request in requests.iter_mut().filter(|request| request["method"] == "eth_call") {
+        request["params"][0]["gas"] = json!(format!("0x{most:x}"));
+    }
 }
 
 fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
@@ -182,6 +239,12 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
                 }
             }
             Fault::LogRange(most) if range(request).is_some_and(|blocks| blocks > most) => fail(answer),
+            Fault::NeedEmitters
+                if request["method"] == "eth_getLogs" && request["params"][0].get("address").is_none() =>
+            {
+                answer.as_object_mut().unwrap().remove("result");
+                answer["error"] = json!({ "code": -32701, "message": "please specify an address in your request" });
+            }
             Fault::NoOverride if request["params"].as_array().is_some_and(|params| params.len() > 2) => fail(answer),
             _ => {}
         }

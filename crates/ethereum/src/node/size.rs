@@ -1,0 +1,167 @@
+//! Sizes that a node accepts: blocks of a range, requests of a message, calls of an aggregate, bytes of a body. Pure.
+
+/// Answers at the full size before a size that was refused is tried again, where the refusal did not say the limit.
+const PATIENCE: u32 = 32;
+
+/// The same, where it did.
+const PATIENCE_TOLD: u32 = 1_024;
+
+/// The largest size that a node is known to accept, found by halving and kept.
+///
+/// Nodes limit ranges, results, sizes and time in ways that only a refusal shows. A refusal halves the size, or sets it to
+/// the limit that it says. Answers double it again, but never to a size that was refused: between that and the largest that
+/// was answered the middle is tried, until an eighth is left. What was refused is tried again after ever more answers, because
+/// some limits move with the contents of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    now: u64,
+    most: u64,
+    /// The smallest size that was refused.
+    refused: Option<u64>,
+    /// What `now` and `refused` were before a refused size was tried again.
+    before: Option<(u64, u64)>,
+    /// Answers at the full size since it stands.
+    answers: u32,
+    patience: u32,
+    /// The newest answer at the full size left it as it is.
+    steady: bool,
+}
+
+impl Size {
+    /// `first` is asked for at first, `most` at most.
+    pub(super) const fn new(first: u64, most: u64) -> Self {
+        Self { now: first, most, refused: None, before: None, answers: 0, patience: PATIENCE, steady: false }
+    }
+
+    /// The size to ask for now.
+    pub(super) const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Whether the size is not being looked for at present, so that several questions of it can be under way.
+    pub(super) const fn is_steady(&self) -> bool {
+        self.steady
+    }
+
+    /// A question of that size was answered. It may ask for more next time if `grows`.
+    pub(super) fn answered(&mut self, size: u64, grows: bool) {
+        if size < self.now {
+            return;
+        }
+        let before = self.now;
+        self.answers = self.answers.saturating_add(1);
+        if self.before.take().is_some() {
+            // More is accepted than before: the limit moved.
+            (self.refused, self.patience) = (None, PATIENCE);
+        }
+        if grows {
+            self.grow();
+        }
+        self.steady = self.now == before;
+    }
+
+    fn grow(&mut self) {
+        let doubled = self.now.saturating_mul(2).min(self.most);
+        let Some(refused) = self.refused else {
+            self.now = doubled;
+            return;
+        };
+        let step = refused.saturating_sub(self.now) / 2;
+        if step > self.now / 8 {
+            self.now += step;
+        } else if self.answers >= self.patience && doubled > self.now {
+            self.before = Some((self.now, refused));
+            (self.now, self.answers) = (doubled, 0);
+        }
+    }
+
+    /// A question of that size was refused; `told` is the limit that the refusal said. Whether this is news.
+    pub(super) fn refused(&mut self, size: u64, told: Option<u64>) -> bool {
+        if size > self.now {
+            // Asked before it was known.
+            return false;
+        }
+        (self.steady, self.answers) = (false, 0);
+        if let Some((now, refused)) = self.before.take().filter(|(now, _)| *now < size) {
+            self.patience = self.patience.saturating_mul(2);
+            (self.now, self.refused, self.steady) = (now, Some(refused), true);
+            return false;
+        }
+        let told = told.filter(|told| (1..size).contains(told));
+        if told.is_some() {
+            self.patience = self.patience.max(PATIENCE_TOLD);
+        }
+        self.refused = Some(told.map_or(size, |told| told + 1));
+        self.now = told.unwrap_or(size / 2).max(1);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Asks so often of a node with a limit; gives the units answered and how often it refused.
+    fn ask(size: &mut Size, limit: u64, times: u32, tells: bool) -> (u64, u32) {
+        let (mut answered, mut refusals) = (0, 0);
+        for _ in 0..times {
+            let asked = size.now();
+            if asked > limit {
+                size.refused(asked, tells.then_some(limit));
+                refusals += 1;
+            } else {
+                size.answered(asked, true);
+                answered += asked;
+            }
+        }
+        (answered, refusals)
+    }
+
+    #[test]
+    fn a_limit_that_is_told_is_kept_and_hardly_tried_again() {
+        let mut size = Size::new(10_000, 250_000);
+        let (answered, refusals) = ask(&mut size, 2_000, 7_000, true);
+        assert!(refusals <= 4, "{refusals}");
+        assert_eq!(answered, u64::from(7_000 - refusals) * 2_000);
+    }
+
+    #[test]
+    fn a_limit_that_moves_is_followed_both_ways() {
+        let mut size = Size::new(10_000, 250_000);
+        ask(&mut size, 300, 100, false);
+        assert!(size.now() <= 300);
+        ask(&mut size, 250_000, 100, false);
+        assert_eq!(size.now(), 250_000);
+        ask(&mut size, 300, 100, false);
+        assert!(size.now() <= 300);
+    }
+
+    #[test]
+    fn a_single_one_that_is_refused_stays_one() {
+        let mut size = Size::new(1, 100);
+        assert!(size.refused(1, None));
+        assert_eq!(size.now(), 1);
+    }
+
+    #[test]
+    fn many_refusals_of_one_size_count_once() {
+        let mut size = Size::new(800, 1_000);
+        assert!(size.refused(800, None));
+        (0..7).for_each(|_| assert!(!size.refused(800, None)));
+        assert_eq!(size.now(), 400);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_limit_few_questions_are_refused_and_most_of_it_is_used(limit in 1u64..250_000) {
+            let mut size = Size::new(10_000, 250_000);
+            let (_, finding) = ask(&mut size, limit, 40, false);
+            prop_assert!(finding <= 20, "{}", finding);
+            let (answered, refusals) = ask(&mut size, limit, 10_000, false);
+            prop_assert!(refusals <= 12, "{}", refusals);
+            prop_assert!(answered >= limit * 10_000 / 5 * 4, "{} of {}", answered / 10_000, limit);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What providers allow: ranges, batches, rates, sizes, gas, history. Each limit is learnt from few refusals and kept to.
+
+use std::time::Duration;
+
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, LogFilter, Node, Phase, SyncStatus, Urgency};
+use braid_protocols::Product;
+use futures::future::join_all;
+
+use crate::{
+    acts::Acts,
+    proxy::{Fault, Proxy},
+    standin::{HEAD, Rules, StandIn, announced_from, first_from, listed_before},
+    support::*,
+};
+
+fn of_pairs() -> LogFilter {
+    let source = Product::UniswapV2.sources()[0];
+    LogFilter { emitters: vec![source.emitter], topics: vec![source.topic0] }
+}
+
+async fn search(node: &Node, config: FollowerConfig) -> FollowerHandle {
+    Follower::spawn(node.clone(), FollowerConfig { products: vec![Product::UniswapV2], ..config })
+}
+
+/// Waits until every block was searched and what was found was looked at. No pool of a made-up chain can be read, so that
+/// those that were found are those that are left out.
+async fn searched(follower: &mut FollowerHandle, found: usize) -> SyncStatus {
+    let done = |status: &SyncStatus| {
+        status.left_out == found
+            && status.discovery.is_none()
+            && status.phase == Phase::Following
+            && status.waiting == 0
+    };
+    status_when(follower, done).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_of_ranges_is_learnt_from_few_refusals_whatever_they_say() {
+    let says = [
+        "query exceeds max block range {most}",
+        "block range is too wide",
+        "this block range should work: [{from}, {to}]",
+        "query returned more than 10000 results",
+    ];
+    for most in [10_000, 2_000, 500, 10, 1] {
+        for message in says {
+            let message: &'static str = message.replace("{most}", &most.to_string()).leak();
+            let node = StandIn::with(Rules { blocks: Some((most, message)), ..Rules::default() }).await;
+            let client = Node::connect(&node.url).await.unwrap();
+            let from = HEAD - most * 300;
+            for _ in 0..2 {
+                // Another search of the same node begins with what the first one learnt.
+                let found = client.logs_between(from, HEAD, &of_pairs()).await.unwrap();
+                assert_eq!(found.len(), announced_from(from), "{most}: {message}");
+                assert!(found.is_sorted_by_key(|log| log.block_number));
+            }
+            let asked = node.asked();
+            assert!(asked.refused <= 24, "{most}: {message}: {} refusals", asked.refused);
+            assert!(asked.calls["eth_getLogs"] <= 780, "{most}: {message}: {asked:?}");
+            assert_eq!(faults(&client), ["ok"], "a limit is no fault");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_ranges_are_under_way_at_once_and_nothing_is_lost() {
+    let rules = Rules {
+        blocks: Some((10_000, "eth_getLogs is limited to a 10,000 range")),
+        latency: Duration::from_millis(200),
+        ..Rules::default()
+    };
+    let node = StandIn::with(rules).await;
+    let client = Node::connect(&node.url).await.unwrap();
+    let first = HEAD - 1_000_000;
+    let config = FollowerConfig { start_block: Some(first), largest_pools_first: false, ..quick() };
+    let mut follower = search(&client, config).await;
+    let status = searched(&mut follower, announced_from(first)).await;
+    assert_eq!(status.history_from, None);
+    let asked = node.asked();
+    assert!(asked.at_once >= 3, "{asked:?}");
+    assert!(asked.calls["eth_getLogs"] <= 115, "{asked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn history_that_a_node_has_pruned_is_noticed_whether_it_says_so_or_not() {
+    for says_so in [true, false] {
+        let floor = 20_000_000;
+        let node = StandIn::with(Rules { history: Some((floor, says_so)), ..Rules::default() }).await;
+        let client = Node::connect(&node.url).await.unwrap();
+        let mut follower = search(&client, quick()).await;
+        let status = searched(&mut follower, announced_from(floor) + listed_before(floor)).await;
+        let first = if says_so { floor } else { first_from(floor) };
+        let status = if status.history_from.is_some() {
+            status
+        } else {
+            status_when(&mut follower, |status| status.history_from.is_some()).await
+        };
+        assert_eq!(status.history_from, Some(first), "said so: {says_so}");
+        assert!(node.asked().calls["eth_getLogs"] <= 200, "{:?}", node.asked());
+        assert_eq!(faults(&client), ["ok"]);
+    }
+    let whole = StandIn::with(Rules::default()).await;
+    let client = Node::connect(&whole.url).await.unwrap();
+    let mut follower = search(&client, quick()).await;
+    assert_eq!(searched(&mut follower, announced_from(0)).await.history_from, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_two_nodes_that_has_the_whole_history_is_enough() {
+    let cut = StandIn::with(Rules { history: Some((20_000_000, true)), ..Rules::default() }).await;
+    let whole = StandIn::with(Rules::default()).await;
+    let client = connect_all(&[cut.url.clone(), whole.url.clone()]).await;
+    let mut follower = search(&client, quick()).await;
+    assert_eq!(searched(&mut follower, announced_from(0)).await.history_from, None);
+    assert!(cut.asked().refused <= 60, "{:?}", cut.asked());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_that_are_refused_or_limited_are_sent_in_pieces_from_then_on() {
+    const ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}"#;
+    const TOLD: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch limit of 10 exceeded"}}"#;
+    for (most, status, body) in [
+        (10, 200, ERROR),
+        (10, 200, TOLD),
+        (2, 200, ERROR),
+        (1, 200, ERROR),
+        (1, 403, "<html>forbidden</html>"),
+        (1, 400, "no batches"),
+        (0, 500, ERROR),
+        (1, 200, "not even JSON"),
+    ] {
+        let node = StandIn::with(Rules { batch: Some((most, status, body)), ..Rules::default() }).await;
+        let client = Node::connect(&node.url).await.unwrap();
+        for _ in 0..4 {
+            let heights: Vec<u64> =
+                client.blocks_at(HEAD - 59..=HEAD).await.unwrap().iter().map(|block| block.number).collect();
+            assert_eq!(heights, (HEAD - 59..=HEAD).collect::<Vec<_>>(), "at most {most}, {status} {body}");
+        }
+        let asked = node.asked();
+        assert!(asked.refused <= 12, "at most {most}, {status} {body}: {asked:?}");
+        assert_eq!(faults(&client), ["ok"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_lives_with_a_node_that_takes_no_batches() {
+    for most in [1, 2] {
+        let chain = chain().await;
+        let mut acts = Acts::on(&chain, 81);
+        let proxy = Proxy::before(chain.http_url()).await;
+        proxy.set(Fault::Batch(most));
+        let node = Node::connect(&proxy.url).await.unwrap();
+        let mut follower = Follower::spawn(node.clone(), quick());
+        let market = at_head(&mut follower, &chain).await;
+        acts.several(&market, 4).await;
+        assert_faithful(&mut follower, &chain).await;
+        assert_eq!(faults(&node), ["ok"]);
+        assert!(proxy.refused() <= 12, "{}", proxy.refused());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_that_a_node_allows_is_kept_to_and_quotes_go_first() {
+    let node = StandIn::with(Rules { per_second: Some(25.0), ..Rules::default() }).await;
+    let client = Node::connect(&node.url).await.unwrap();
+    let patient = client.at_urgency(Urgency::Background);
+    let flood = tokio::spawn(async move {
+        loop {
+            join_all((0..16).map(|_| patient.latest_block())).await;
+        }
+    });
+    // The flood is refused first, so that the rate is known by then.
+    while node.asked().refused == 0 {
+        client.height().await.unwrap();
+    }
+    for _ in 0..30 {
+        client.height().await.expect("a quote's read is not refused while others could wait");
+    }
+    flood.abort();
+    let asked = node.asked();
+    let answered: u64 = asked.calls.values().sum();
+    assert!(asked.refused * 5 <= answered, "{asked:?}");
+    assert_eq!(faults(&client), ["ok"], "to be asked less often is no fault");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_gives_logs_only_of_named_contracts_is_followed_by_its_receipts() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 82);
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::NeedEmitters);
+    let node = Node::connect(&proxy.url).await.unwrap();
+    let mut follower = Follower::spawn(node.clone(), quick());
+    let market = at_head(&mut follower, &chain).await;
+    acts.several(&market, 6).await;
+    assert_faithful(&mut follower, &chain).await;
+    assert_eq!(proxy.refused(), 1, "asked once");
+    assert_eq!(faults(&node), ["ok"]);
+    let logs = node.logs_between(0, 50, &LogFilter::default()).await.unwrap();
+    let direct = Node::connect(&chain.http_url()).await.unwrap();
+    assert_eq!(logs, direct.logs_between(0, 50, &LogFilter::default()).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_as_long_as_a_node_takes_them() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::Body(24 << 10));
+    let node = Node::connect(&proxy.url).await.unwrap();
+    let mut follower = Follower::spawn(node.clone(), quick());
+    let market = at_head(&mut follower, &chain).await;
+    assert_eq!(content(&market).len(), from_scratch(&chain).await.len());
+    let refused = proxy.refused();
+    assert!((1..=16).contains(&refused), "{refused}: several at once learn the same");
+    assert_eq!(faults(&node), ["ok"]);
+    let other = Follower::spawn(node.clone(), quick());
+    let mut other = other;
+    at_head(&mut other, &chain).await;
+    assert_eq!(proxy.refused(), refused, "it is remembered");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_little_gas_are_made_smaller_and_that_is_remembered() {
+    let chain = chain().await;
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::Gas(10_000_000));
+    let node = Node::connect(&proxy.url).await.unwrap();
+    let mut follower = Follower::spawn(node.clone(), quick());
+    let market = at_head(&mut follower, &chain).await;
+    let sent = node.traffic().bytes_sent;
+    let direct = Node::connect(&chain.http_url()).await.unwrap();
+    let mut plain = Follower::spawn(direct.clone(), quick());
+    let wanted = at_head(&mut plain, &chain).await;
+    assert_eq!(content(&market).len(), content(&wanted).len());
+    let without = direct.traffic().bytes_sent;
+    println!("{sent} bytes sent with little gas, {without} without a limit, {} refused", proxy.refused());
+    assert!(sent < without * 3, "{sent} and {without}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_nothing_happens_the_height_is_asked_for_and_seldom_the_header() {
+    let node = StandIn::with(Rules::default()).await;
+    let client = Node::connect(&node.url).await.unwrap();
+    let config = FollowerConfig { start_block: Some(HEAD), largest_pools_first: false, ..quick() };
+    let mut follower = search(&client, config).await;
+    searched(&mut follower, announced_from(HEAD)).await;
+    let before = node.asked();
+    let of = |asked: &crate::standin::Asked, method| asked.calls.get(method).copied().unwrap_or_default();
+    let heights = |asked: &crate::standin::Asked| of(asked, "eth_blockNumber");
+    let headers = |asked: &crate::standin::Asked| of(asked, "eth_getBlockByNumber");
+    while heights(&node.asked()) < heights(&before) + 80 {
+        follower.status.changed().await.unwrap();
+    }
+    let after = node.asked();
+    assert!(headers(&after) - headers(&before) <= 12, "{before:?} {after:?}");
+}

@@ -1,0 +1,253 @@
+//! A stand-in for a provider's node: a made-up chain of mainnet's height on a real socket, with the limits that providers have.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+use alloy::primitives::{Address, B256, b256, keccak256};
+use braid_devnet::addresses;
+use serde_json::{Value, json};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use crate::proxy::read_body;
+
+/// Height of the chain.
+pub(crate) const HEAD: u64 = 24_700_000;
+
+/// The first announcement, and the blocks between two made-up ones.
+const FIRST: u64 = 10_008_355;
+const BETWEEN: u64 = 25_000;
+
+const PAIR_CREATED: B256 = b256!("0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9");
+
+/// What the node allows; nothing is limited by default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    /// Most blocks in a range, and what a refusal says: `{from}` and `{to}` are a range that is allowed.
+    pub(crate) blocks: Option<(u64, &'static str)>,
+    /// Most requests in a message; the HTTP status and body of a refusal.
+    pub(crate) batch: Option<(usize, u16, &'static str)>,
+    /// Calls a second, as many at once, and 429 beyond.
+    pub(crate) per_second: Option<f64>,
+    /// The first block whose logs it has, and whether it says so of older ones.
+    pub(crate) history: Option<(u64, bool)>,
+    /// How long an answer takes.
+    pub(crate) latency: Duration,
+}
+
+/// What was asked of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// Calls by method.
+    pub(crate) calls: BTreeMap<String, u64>,
+    /// Refusals for what it does not allow.
+    pub(crate) refused: u64,
+    /// Most messages that were under way at once.
+    pub(crate) at_once: u64,
+    under_way: u64,
+}
+
+struct State {
+    rules: Rules,
+    asked: Asked,
+    level: f64,
+    filled_at: Instant,
+}
+
+/// A running node; ends when dropped.
+pub(crate) struct StandIn {
+    pub(crate) url: String,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl StandIn {
+    pub(crate) async fn with(rules: Rules) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let level = rules.per_second.unwrap_or_default();
+        let state = State { rules, asked: Asked::default(), level, filled_at: Instant::now() };
+        let state = Arc::new(Mutex::new(state));
+        let (shared, pairs) = (Arc::clone(&state), Arc::new(pairs()));
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, Arc::clone(&shared), Arc::clone(&pairs)));
+            }
+        });
+        Self { url, state, task }
+    }
+
+    pub(crate) fn asked(&self) -> Asked {
+        self.state.lock().unwrap().asked.clone()
+    }
+}
+
+/// Height and pair of the announcements of pools in the list that a start begins with.
+fn listed() -> Vec<(u64, [Address; 3])> {
+    let lines = include_str!("../../data/mainnet_pools.tsv").lines().filter(|line| line.starts_with("uniswap_v2\t"));
+    let pair = |line: &str| {
+        let mut fields = line.split('\t').skip(1).map(|field| field.parse::<Address>());
+        [0; 3].map(|_| fields.next().unwrap().unwrap())
+    };
+    lines.enumerate().map(|(index, line)| (FIRST + index as u64 * 50_001, pair(line))).collect()
+}
+
+/// The same of every announcement: those of the list, and others at equal distances.
+fn pairs() -> Vec<(u64, [Address; 3])> {
+    let made_up = (FIRST..HEAD).step_by(BETWEEN as usize).map(|block| {
+        let [pool, a, b] = ["pool", "a", "b"].map(|what| Address::from_word(keccak256(format!("{what} {block}"))));
+        (block, [pool, a.min(b), a.max(b)])
+    });
+    let mut all: Vec<_> = listed().into_iter().chain(made_up).collect();
+    assert!(all.iter().all(|(block, _)| *block < HEAD));
+    all.sort_unstable();
+    all
+}
+
+/// How many pairs are announced from a block on.
+pub(crate) fn announced_from(first: u64) -> usize {
+    pairs().iter().filter(|(block, _)| *block >= first).count()
+}
+
+/// How many pairs of the list are announced before a block.
+pub(crate) fn listed_before(first: u64) -> usize {
+    listed().iter().filter(|(block, _)| *block < first).count()
+}
+
+/// The first announcement from a block on.
+pub(crate) fn first_from(first: u64) -> u64 {
+    pairs().iter().map(|(block, _)| *block).find(|block| *block >= first).unwrap()
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap()
+}
+
+async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, pairs: Arc<Vec<(u64, [Address; 3])>>) -> Option<()> {
+    let request: Value = serde_json::from_slice(&read_body(&mut stream).await?).ok()?;
+    let latency = {
+        let mut state = lock(&state);
+        state.asked.under_way += 1;
+        state.asked.at_once = state.asked.at_once.max(state.asked.under_way);
+        state.rules.latency
+    };
+    tokio::time::sleep(latency).await;
+    let (status, body) = answer(&request, &mut lock(&state), &pairs);
+    lock(&state).asked.under_way -= 1;
+    let retry = if status == 429 { "retry-after: 1\r\n" } else { "" };
+    let head = format!(
+        "HTTP/1.1 {status} -\r\ncontent-type: application/json\r\n{retry}content-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.ok()?;
+    stream.write_all(body.as_bytes()).await.ok()?;
+    stream.shutdown().await.ok()
+}
+
+fn answer(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])]) -> (u16, String) {
+    let requests = request.as_array().map_or(std::slice::from_ref(request), Vec::as_slice);
+    if let Some(rate) = state.rules.per_second {
+        state.level = (state.level + rate * state.filled_at.elapsed().as_secs_f64()).min(rate);
+        state.filled_at = Instant::now();
+        if state.level < 1.0 {
+            state.asked.refused += 1;
+            return (
+                429,
+                json!({ "jsonrpc": "2.0", "id": null, "error": { "code": 429, "message": "busy" } }).to_string(),
+            );
+        }
+        state.level -= requests.len() as f64;
+    }
+    if let Some((_, status, body)) = state.rules.batch.filter(|(most, ..)| request.is_array() && requests.len() > *most)
+    {
+        state.asked.refused += 1;
+        return (status, body.into());
+    }
+    let answers: Vec<Value> = requests.iter().map(|request| one(request, state, pairs)).collect();
+    let body = if request.is_array() { Value::Array(answers) } else { answers.into_iter().next().unwrap() };
+    (200, body.to_string())
+}
+
+fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])]) -> Value {
+    let method = request["method"].as_str().unwrap();
+    *state.asked.calls.entry(method.into()).or_default() += 1;
+    let params = &request["params"];
+    let result = match method {
+        "eth_chainId" => Ok(json!("0x1")),
+        "eth_blockNumber" => Ok(hex(HEAD)),
+        "eth_getBlockByNumber" => Ok(header(number(&params[0]).unwrap_or(HEAD))),
+        "eth_getBlockTransactionCountByHash" => Ok(json!("0x1")),
+        "eth_getCode" | "eth_call" => Ok(json!("0x")),
+        "eth_getLogs" => logs(&params[0], &state.rules, pairs),
+        _ => Err((-32601, format!("the method {method} does not exist"))),
+    };
+    let mut answer = json!({ "jsonrpc": "2.0", "id": request["id"] });
+    match result {
+        Ok(result) => answer["result"] = result,
+        Err((code, message)) => {
+            state.asked.refused += u64::from(method == "eth_getLogs");
+            answer["error"] = json!({ "code": code, "message": message });
+        }
+    }
+    answer
+}
+
+fn logs(filter: &Value, rules: &Rules, pairs: &[(u64, [Address; 3])]) -> Result<Value, (i64, String)> {
+    let (Some(from), Some(to)) = (number(&filter["fromBlock"]), number(&filter["toBlock"])) else {
+        return Ok(json!([]));
+    };
+    if let Some((most, message)) = rules.blocks.filter(|(most, _)| to - from >= *most) {
+        let message = message.replace("{from}", &format!("0x{from:x}"));
+        return Err((-32600, message.replace("{to}", &format!("0x{:x}", from + most - 1))));
+    }
+    let first = rules.history.map_or(0, |(first, _)| first);
+    if from < first && rules.history.is_some_and(|(_, says_so)| says_so) {
+        return Err((4444, "pruned history unavailable".into()));
+    }
+    let log = |(block, [pool, a, b]): &(u64, [Address; 3])| {
+        json!({
+            "address": addresses::UNISWAP_V2_FACTORY,
+            "topics": [PAIR_CREATED, a.into_word(), b.into_word()],
+            "data": format!("{}{:064x}", pool.into_word(), 1),
+            "blockNumber": hex(*block),
+            "blockHash": hash(*block),
+            "transactionHash": B256::ZERO,
+            "transactionIndex": "0x0",
+            "logIndex": hex(u64::from(pool.0[19])),
+            "removed": false,
+        })
+    };
+    let within = pairs.iter().filter(|(block, _)| (from.max(first)..=to).contains(block));
+    Ok(within.map(log).collect())
+}
+
+fn header(number: u64) -> Value {
+    json!({
+        "number": hex(number), "hash": hash(number), "parentHash": hash(number - 1), "timestamp": hex(number * 12),
+        "baseFeePerGas": "0x3b9aca00", "gasUsed": "0x1", "gasLimit": "0x2",
+    })
+}
+
+fn hash(number: u64) -> B256 {
+    keccak256(number.to_be_bytes())
+}
+
+fn hex(number: u64) -> Value {
+    json!(format!("0x{number:x}"))
+}
+
+fn number(value: &Value) -> Option<u64> {
+    u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
+}
