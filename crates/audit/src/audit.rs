@@ -5,18 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use braid_execution::proxy;
 use braid_market::Market;
-use braid_primitives::{PoolId, PoolKey, TokenId};
+use braid_primitives::{Address, PoolId, PoolKey, TokenId};
 use braid_protocols::Pool;
 use braid_routing::{PoolFilter, Prepared};
-use braid_simulation::Simulator;
+use braid_simulation::{Caller, Simulator, Terms, Unavailable};
 use braid_store::quarantine::TokenAtFault;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::check::{check, check_again, check_both_ways};
-use crate::conduct::{self, Conduct};
+use crate::conduct::{self, AUDITOR, Conduct};
 use crate::quarantine::Quarantine;
 use crate::queue::Queue;
 use crate::tokens::{Tokens, unit_swap};
@@ -30,6 +31,10 @@ pub struct AuditConfig {
     pub every: Duration,
     /// Most checks at one block.
     pub per_block: u32,
+    /// Most messages to the node at one block, but for the checks that a quote waits for.
+    pub messages_per_block: u32,
+    /// Longest time for one check.
+    pub check_time: Duration,
     /// Longest time that a quote waits for the check of tokens that none before went through.
     pub first_wait: Duration,
 }
@@ -43,8 +48,22 @@ impl AuditConfig {
 
 impl Default for AuditConfig {
     fn default() -> Self {
-        Self { every: Duration::from_secs(1), per_block: 16, first_wait: Duration::from_millis(1_500) }
+        Self {
+            every: Duration::from_secs(1),
+            per_block: 16,
+            messages_per_block: 20,
+            check_time: Duration::from_secs(10),
+            first_wait: Duration::from_millis(1_500),
+        }
     }
+}
+
+/// What the checks of a block took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    block: u64,
+    checks: u32,
+    messages: u32,
 }
 
 /// Tokens, and for each the pools to look at before others.
@@ -63,8 +82,9 @@ pub struct Audit {
     simulator: Arc<Simulator>,
     queue: Mutex<Queue>,
     counts: [AtomicU64; 3],
-    /// The block of the last checks, and how many there were.
-    spent: Mutex<(u64, u32)>,
+    /// The block of the last checks, and what they took.
+    spent: Mutex<Spent>,
+    messages: AtomicU64,
 }
 
 impl Audit {
@@ -79,6 +99,7 @@ impl Audit {
             queue: Mutex::default(),
             counts: Default::default(),
             spent: Mutex::default(),
+            messages: AtomicU64::new(0),
         }
     }
 
@@ -95,6 +116,11 @@ impl Audit {
     /// How many checks agreed, differed, and could not be made.
     pub fn counts(&self) -> [u64; 3] {
         [0, 1, 2].map(|kind: usize| self.counts.get(kind).map_or(0, |count| count.load(Ordering::Relaxed)))
+    }
+
+    /// How many messages to the node the audit took, the checks that quotes waited for included.
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
     }
 
     /// Leaves out of a quote what is in quarantine, and those of the market's guessed pools that are not proven; says how many pools.
@@ -119,11 +145,16 @@ impl Audit {
     /// Checks a swap and then a token, as far as the block's budget goes; `doubt` takes pools that should be read again.
     pub async fn round(&self, prepared: &Prepared, guessed: &[PoolId], doubt: &mpsc::Sender<PoolKey>) {
         let block = prepared.market().block().number;
-        if self.may_spend(block) {
-            self.turn(prepared, guessed, Some(doubt)).await;
+        if let Some(messages) = self.may_spend(block) {
+            let (_, took) = self.turn_within(messages, prepared, guessed, Some(doubt)).await;
+            self.note_messages(block, took);
         }
-        if self.may_spend(block) {
-            self.turn_of_token(prepared.market()).await;
+        if let Some(messages) = self.may_spend(block)
+            && let Some(token) = self.tokens.next(prepared.market(), &self.quarantine)
+        {
+            let terms = Terms { messages, ..self.terms(Caller::SERVICE) };
+            let took = self.check_token(prepared.market(), token, Vec::new(), terms).await;
+            self.note_messages(block, took);
         }
     }
 
@@ -135,8 +166,19 @@ impl Audit {
         guessed: &[PoolId],
         doubt: Option<&mpsc::Sender<PoolKey>>,
     ) -> Option<(Probe, Verdict)> {
+        self.turn_within(u32::MAX, prepared, guessed, doubt).await.0
+    }
+
+    /// As [`Audit::turn`], within so many messages to the node; gives how many it took.
+    async fn turn_within(
+        &self,
+        messages: u32,
+        prepared: &Prepared,
+        guessed: &[PoolId],
+        doubt: Option<&mpsc::Sender<PoolKey>>,
+    ) -> (Option<(Probe, Verdict)>, u32) {
         if !self.simulator.is_available() {
-            return None;
+            return (None, 0);
         }
         let market = Arc::clone(prepared.market());
         let block = *market.block();
@@ -144,45 +186,62 @@ impl Audit {
         let due = guess.is_none().then(|| self.quarantine.due(block.number)).flatten();
         let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
         let aside = |pool| self.quarantine.holds(&market, pool) || self.guessed.is_unproven(&market, pool);
-        let probe = guess
-            .or(due)
-            .or_else(|| self.queue.lock().unwrap_or_else(PoisonError::into_inner).next(prepared, aside))?;
+        let queued = || self.queue.lock().unwrap_or_else(PoisonError::into_inner).next(prepared, aside);
+        let Some(probe) = guess.or(due).or_else(queued) else { return (None, 0) };
         // one swap does not prove what was guessed, in quarantine or not
         let proves = self.guessed.is_unproven(&market, probe.pool);
         if market.pool_id(probe.pool).is_none() {
             self.quarantine.lift(probe.pool);
-            return None;
+            return (None, 0);
         }
         let job = {
             let market = Arc::clone(&market);
-            move |fork: &_| match at_fault {
-                _ if proves => check_both_ways(fork, &market, &probe),
-                Some(token) => check_again(fork, &market, &probe, token),
-                None => check(fork, &market, &probe),
+            move |fork: &_| {
+                Ok(match at_fault {
+                    _ if proves => check_both_ways(fork, &market, &probe),
+                    Some(token) => check_again(fork, &market, &probe, token),
+                    None => check(fork, &market, &probe),
+                })
             }
         };
-        let checked = self.simulator.run(&block, job).await;
-        let verdict = checked.unwrap_or_else(|unavailable| Verdict::Unknown(unavailable.to_string()));
+        let terms = Terms { messages, hints: touched(&market, &probe), ..self.terms(Caller::SERVICE) };
+        let (checked, took) = self.simulator.run(&block, terms, job).await;
+        self.messages.fetch_add(took.into(), Ordering::Relaxed);
+        if checked == Err(Unavailable::Spent) {
+            // its turn comes again in the next block, with what was read of this one to go by
+            self.used(probe);
+            return (None, took);
+        }
+        let verdict = checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string()));
         self.guessed.note(&market, probe.pool, &verdict, proves);
         self.take(probe, &verdict, block.number, doubt);
-        Some((probe, verdict))
+        (Some((probe, verdict)), took)
     }
 
     /// Checks the token with most pools of those that nothing is known of; `None` when there is none.
     pub async fn turn_of_token(&self, market: &Arc<Market>) -> Option<TokenId> {
         let token = self.tokens.next(market, &self.quarantine)?;
-        self.check_token(market, token, Vec::new()).await;
+        self.check_token(market, token, Vec::new(), self.terms(Caller::SERVICE)).await;
         Some(token)
     }
 
     /// Checks tokens side by side; one whose check takes longer than until `deadline` goes on being checked behind the caller.
-    pub async fn check_first(self: &Arc<Self>, market: &Arc<Market>, wanted: Wanted, deadline: Instant) {
+    pub async fn check_first(
+        self: &Arc<Self>,
+        caller: Caller,
+        market: &Arc<Market>,
+        wanted: Wanted,
+        deadline: Instant,
+    ) {
         let block = market.block().number;
         let due = |token| market.tokens().get(token).is_some_and(|token| self.tokens.0.is_due(&token.address, block));
         let mut checks = JoinSet::new();
         for (token, pools) in wanted.into_iter().filter(|(token, _)| due(*token)) {
             let (audit, market) = (Arc::clone(self), Arc::clone(market));
-            checks.spawn(async move { audit.check_token(&market, token, pools).await });
+            checks.spawn(async move {
+                let terms = audit.terms(caller);
+                audit.check_token(&market, token, pools, terms).await
+            });
         }
         let all = async { while checks.join_next().await.is_some() {} };
         if timeout_at(deadline, all).await.is_err() {
@@ -190,19 +249,24 @@ impl Audit {
         }
     }
 
-    async fn check_token(&self, market: &Arc<Market>, token: TokenId, pools: Vec<PoolId>) {
-        let Some(address) = market.tokens().get(token).map(|known| known.address) else { return };
+    /// Checks a token; gives how many messages to the node that took.
+    async fn check_token(&self, market: &Arc<Market>, token: TokenId, pools: Vec<PoolId>, terms: Terms) -> u32 {
+        let Some(address) = market.tokens().get(token).map(|known| known.address) else { return 0 };
         if !self.simulator.is_available() {
-            return;
+            return 0;
         }
         let block = *market.block();
+        let hints = conduct::holders(market, token, address, &pools).into_iter().chain([address, AUDITOR]);
+        let terms = Terms { hints: hints.collect(), ..terms };
         let job = {
             let (market, pools) = (Arc::clone(market), pools.clone());
             move |fork: &_| conduct::of_token(fork, &market, token, &pools)
         };
-        let conduct = match self.simulator.run(&block, job).await {
-            Ok(Ok(conduct)) => conduct,
-            Ok(Err(error)) => Conduct::Unknown(error.to_string()),
+        let (checked, took) = self.simulator.run(&block, terms, job).await;
+        self.messages.fetch_add(took.into(), Ordering::Relaxed);
+        let conduct = match checked {
+            Ok(conduct) => conduct,
+            Err(Unavailable::Spent) => return took,
             Err(unavailable) => Conduct::Unknown(unavailable.to_string()),
         };
         match conduct {
@@ -214,14 +278,20 @@ impl Audit {
                 self.tokens.0.is_not_known(address, why, block.number);
             }
             conduct => {
-                let Some(does) = conduct.fault() else { return };
-                let Some(probe) = unit_swap(market, token, &pools) else { return };
+                let Some(does) = conduct.fault() else { return took };
+                let Some(probe) = unit_swap(market, token, &pools) else { return took };
                 let why = format!("{address} {does}");
                 let difference = Difference { why, token: Some(TokenAtFault { token: address, does }) };
                 self.tokens.0.is_found_at_fault(&address);
                 self.quarantine.hold(probe, &difference, block.number);
             }
         }
+        took
+    }
+
+    /// The terms of one check.
+    fn terms(&self, caller: Caller) -> Terms {
+        Terms::by(caller, Instant::now() + self.config.check_time)
     }
 
     fn take(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<PoolKey>>) {
@@ -255,15 +325,35 @@ impl Audit {
         }
     }
 
-    /// Whether the budget allows one more check at a block; counts it.
-    fn may_spend(&self, block: u64) -> bool {
+    /// How many messages to the node one more check at a block may take; counts the check. `None` where the budget allows none.
+    fn may_spend(&self, block: u64) -> Option<u32> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        if spent.0 != block {
-            *spent = (block, 0);
+        if spent.block != block {
+            *spent = Spent { block, ..Spent::default() };
         }
-        spent.1 += 1;
-        spent.1 <= self.config.per_block
+        let messages = self.config.messages_per_block.saturating_sub(spent.messages);
+        if messages == 0 || spent.checks >= self.config.per_block {
+            return None;
+        }
+        spent.checks += 1;
+        Some(messages)
     }
+
+    fn note_messages(&self, block: u64, took: u32) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        if spent.block == block {
+            spent.messages = spent.messages.saturating_add(took);
+        }
+    }
+}
+
+/// The accounts that a check of a swap touches.
+fn touched(market: &Market, probe: &Probe) -> Vec<Address> {
+    let pool = market.pool_id(probe.pool).and_then(|id| market.pool(id));
+    let coins = pool.into_iter().flat_map(|pool| &pool.coins);
+    let tokens = coins.filter_map(|id| market.tokens().get(*id)).map(|token| token.address);
+    let contracts = pool.into_iter().flat_map(|pool| [pool.key.contract, pool.holder()]);
+    tokens.chain(contracts).chain([AUDITOR, proxy::address()]).collect()
 }
 
 #[cfg(test)]
@@ -274,8 +364,16 @@ mod tests {
     #[test]
     fn a_block_has_so_many_checks_and_the_next_one_as_many_again() {
         let simulator = Simulator::new(None, 1, Bounds { jobs: 0, wait: Duration::ZERO });
-        let audit = Audit::new(Arc::new(simulator), AuditConfig { per_block: 2, ..AuditConfig::default() });
+        let config = AuditConfig { per_block: 2, messages_per_block: 5, ..AuditConfig::default() };
+        let audit = Audit::new(Arc::new(simulator), config);
         let spent = [7, 7, 7, 8, 8, 8].map(|block| audit.may_spend(block));
-        assert_eq!(spent, [true, true, false, true, true, false]);
+        assert_eq!(spent, [Some(5), Some(5), None, Some(5), Some(5), None]);
+        audit.may_spend(9);
+        audit.note_messages(8, 4);
+        audit.note_messages(9, 3);
+        assert_eq!(audit.may_spend(9), Some(2));
+        audit.may_spend(10);
+        audit.note_messages(10, 5);
+        assert_eq!(audit.may_spend(10), None, "messages bound it as checks do");
     }
 }

@@ -1,7 +1,7 @@
 //! Swaps, by the model and by the EVM.
 
 use braid_execution::gas::MAX_GAS_LIMIT;
-use braid_execution::{MAX_AMOUNT, Order, TokenAmount, encode_program, execute_calldata, proxy, revert};
+use braid_execution::{MAX_AMOUNT, Order, TokenAmount, encode_program, execute_calldata, proxy, received, revert};
 use braid_market::Market;
 use braid_primitives::{Address, ExecutionBlock, NATIVE_ETHER, U256};
 use braid_protocols::{Pool, SwapError};
@@ -111,7 +111,7 @@ pub(crate) fn check(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
         value_wei: order.value_wei(),
         gas_limit: MAX_GAS_LIMIT,
     };
-    let outcome = match simulate(fork, &transaction, &grants, AUDITOR, &[token_out]) {
+    let outcome = match simulate(fork, &transaction, &grants) {
         Ok(outcome) => outcome,
         Err(error) => return unknown(&error),
     };
@@ -119,8 +119,8 @@ pub(crate) fn check(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
         return Verdict::Unknown("the token in cannot be granted".into());
     }
     let why = match &outcome.status {
-        Status::Success => {
-            let paid = outcome.gains.first().map_or(U256::ZERO, |(_, gain)| *gain);
+        Status::Success(answer) => {
+            let paid = received(answer).and_then(|gains| gains.first().copied()).unwrap_or_default();
             if paid == expected {
                 return Verdict::Agrees;
             }

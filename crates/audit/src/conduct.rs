@@ -43,16 +43,9 @@ pub(crate) fn of_token(
         return Ok(Conduct::Unknown("the market does not have it".into()));
     };
     let mut overlay = Overlay::new(fork);
-    let pools = first.iter().chain(market.pools_of(token));
     let mut holders: Vec<(U256, Address)> = Vec::new();
-    for holder in pools.filter_map(|id| market.pool(*id)).map(|pool| pool.holder()).filter(|holder| *holder != address)
-    {
-        if holders.len() == POOLS_ASKED {
-            break;
-        }
-        if !holders.iter().any(|(_, known)| *known == holder) {
-            holders.push((balance(&mut overlay, holder, address)?, holder));
-        }
+    for holder in self::holders(market, token, address, first) {
+        holders.push((balance(&mut overlay, holder, address)?, holder));
     }
     holders.sort_by(|(a, _), (b, _)| b.cmp(a));
     holders.retain(|(held, _)| !held.is_zero());
@@ -72,6 +65,21 @@ pub(crate) fn of_token(
         }
     }
     Ok(Conduct::Whole)
+}
+
+/// Who is asked what it holds of a token: its pools' holders, those of `first` before others.
+pub(crate) fn holders(market: &Market, token: TokenId, address: Address, first: &[PoolId]) -> Vec<Address> {
+    let mut holders = Vec::new();
+    for pool in first.iter().chain(market.pools_of(token)).filter_map(|id| market.pool(*id)) {
+        let holder = pool.holder();
+        if holder != address && !holders.contains(&holder) {
+            holders.push(holder);
+        }
+        if holders.len() == POOLS_ASKED {
+            break;
+        }
+    }
+    holders
 }
 
 /// Sends an amount of a token, or what there is of it, from a holder to somebody else, and the amount back.
@@ -119,7 +127,7 @@ fn moves(
 ) -> Result<Conduct, SimulationError> {
     let Transferred { status, left, came } = transfer(overlay, token, ends, value)?;
     match status {
-        Status::Success => {}
+        Status::Success(_) => {}
         Status::Reverted(data) => {
             let said = revert::decode(&data).message;
             return Ok(Conduct::Strange(format!("refuses to be transferred: {said}")));

@@ -76,6 +76,13 @@ pub(crate) struct Args {
     /// Most checks of the self-audit at one block
     #[arg(long, env = "BRAID_AUDIT_PER_BLOCK", value_name = "N", default_value_t = 16)]
     audit_per_block: u32,
+    /// Most messages to the node that the self-audit takes for one block
+    #[arg(long, env = "BRAID_AUDIT_MESSAGES", value_name = "N", default_value_t = 20)]
+    audit_messages: u32,
+    /// Longest time for a simulation in all, in milliseconds; past it the quote or build comes with `"status": "unavailable"`
+    #[arg(long, env = "BRAID_SIMULATION_MS", value_name = "MS", default_value_t = 2_000,
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    simulation_ms: u64,
     /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned away
     #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 250,
           value_parser = clap::value_parser!(u64).range(..=10_000))]
@@ -226,9 +233,11 @@ fn config(args: &Args, connections: ConnectionLimits) -> Config {
         audit: AuditConfig {
             every: Duration::from_millis(args.audit_every_ms),
             per_block: args.audit_per_block,
+            messages_per_block: args.audit_messages,
             ..AuditConfig::default()
         },
         solve_wait: Duration::from_millis(args.solve_wait_ms),
+        simulation_time: Duration::from_millis(args.simulation_ms),
         ..Config::default()
     };
     match args.solve_threads.map(usize::from) {

@@ -93,6 +93,13 @@ pub fn execute_calldata(order: &Order, program: &Bytes) -> Bytes {
     IExecutionProxy::executeCall { order: order.into(), program: program.clone() }.abi_encode().into()
 }
 
+/// What the recipient gained of each output, from the proxy's answer to either call; `None` where the bytes are no such answer.
+///
+/// The proxy counts of ether what it sends to the recipient, of any other token by what the recipient has before and after.
+pub fn received(answer: &[u8]) -> Option<Vec<U256>> {
+    IExecutionProxy::executeCall::abi_decode_returns(answer).ok()
+}
+
 /// Calldata of `executeWithPermit2(order, program, permit, signature)`: the owner of the permit pays by its signature.
 pub fn execute_with_permit2_calldata(order: &Order, program: &Bytes, permit: &Permit, signature: &Bytes) -> Bytes {
     IExecutionProxy::executeWithPermit2Call {

@@ -86,11 +86,11 @@ impl Accounts {
         Some(!code.is_empty())
     }
 
-    /// What a contract answers at a block, nothing where it reverts; `None` where the node does not say.
-    pub async fn answer(&self, block_hash: B256, call: Call) -> Option<Bytes> {
-        let answers = self.node.as_ref()?.read(block_hash, vec![call]);
-        let answers = self.answered("the node could not be asked about a contract's signature", answers).await?;
-        Some(answers.into_iter().next().flatten().unwrap_or_default())
+    /// What contracts answer at a block to calls that run one after another, each on what those before it did; nothing where one reverts.
+    /// `None` where the node does not say.
+    pub async fn answers(&self, block_hash: B256, calls: Vec<Call>) -> Option<Vec<Option<Bytes>>> {
+        let answers = self.node.as_ref()?.read(block_hash, calls);
+        self.answered("the node could not be asked about a contract's signature", answers).await
     }
 
     /// The answer, if it comes in time; the log is told of an error.

@@ -7,6 +7,7 @@ use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, execute_calldata, execute_with_permit2_calldata, permit2, proxy};
 use braid_primitives::{Address, Bytes, CHAIN_ID, TokenId, U256};
 use braid_routing::Route;
+use braid_simulation::Caller;
 
 use crate::accounts::{self, Accounts, Holdings};
 use crate::clock::Clock;
@@ -16,9 +17,10 @@ use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::proxy::ProxyState;
 use crate::request::BuildRequest;
 use crate::shown::Shown;
-use crate::simulation::Simulations;
+use crate::signature::Signatures;
+use crate::simulation::{Asking, Simulations};
 use crate::stored::{Plan, StoredQuotes};
-use crate::{approvals, costs, reprice, signature, warnings};
+use crate::{approvals, costs, reprice, warnings};
 
 /// How long a transaction may run when the request names no deadline, in seconds after the later of clock and head.
 const DEADLINE_S: u64 = 600;
@@ -31,6 +33,7 @@ pub struct Builder {
     accounts: Accounts,
     simulations: Simulations,
     stored: StoredQuotes,
+    signatures: Signatures,
 }
 
 impl Builder {
@@ -42,14 +45,22 @@ impl Builder {
         simulations: Simulations,
         stored: StoredQuotes,
     ) -> Self {
-        Self { clock: Arc::clone(&stored.clock), markets, audit, accounts, simulations, stored }
+        Self {
+            clock: Arc::clone(&stored.clock),
+            markets,
+            audit,
+            accounts,
+            simulations,
+            stored,
+            signatures: Signatures::default(),
+        }
     }
 
-    /// Turns a quote into a transaction on the newest market.
+    /// Turns a quote into a transaction on the newest market, for a caller.
     ///
     /// # Errors
     /// Every problem that a valid request can have.
-    pub async fn build(&self, request: BuildRequest) -> Result<BuildAnswer, Problem> {
+    pub async fn build(&self, request: BuildRequest, caller: Caller) -> Result<BuildAnswer, Problem> {
         let plan = self.stored.open(request.quote_id).await?.plan;
         let published = self.markets.current()?;
         let block = published.head.block();
@@ -61,9 +72,8 @@ impl Builder {
         let now_s = self.clock.now_s().max(block.timestamp);
         let order = Order { deadline: deadline(now_s, &plan, &request)?, ..plan.order.clone() };
 
-        let simulator = &self.simulations.simulator;
         let verified = match &request.permit2_signature {
-            Some(bytes) => Some(signature::verify(&self.accounts, simulator, block, &plan, bytes).await?),
+            Some(bytes) => Some(self.signatures.verify(&self.accounts, caller, block, &plan, bytes).await?),
             None => None,
         };
         let seen = self.holdings(&published, &plan, verified.is_some()).await;
@@ -74,8 +84,9 @@ impl Builder {
         let mut transaction = transaction(&published, &plan, &order, &route, signature)?;
         let mut simulated = None;
         if request.simulate {
-            let shown = Shown::with_ether(plan.ether_shown_as);
-            let seen = self.simulations.of_build(block, &transaction, &order, shown).await;
+            let (market, shown) = (&published.head.market, Shown::with_ether(plan.ether_shown_as));
+            let asking = Asking { caller, market, route: &route, shown };
+            let seen = self.simulations.of_build(asking, &transaction, &order).await;
             if let Some(measured) = seen.gas {
                 transaction.gas = measured.limit();
             }

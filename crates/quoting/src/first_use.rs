@@ -6,6 +6,7 @@ use std::sync::Arc;
 use braid_audit::{Audit, Wanted};
 use braid_primitives::{Address, TokenId};
 use braid_routing::PoolFilter;
+use braid_simulation::Caller;
 use tokio::time::Instant;
 
 use crate::draft::{Aside, Draft};
@@ -56,7 +57,12 @@ fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
 ///
 /// # Errors
 /// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be verified; what a solve can end with.
-pub(crate) async fn settle(mut draft: Draft, audit: &Arc<Audit>, solver: &Solver) -> Result<Draft, Problem> {
+pub(crate) async fn settle(
+    mut draft: Draft,
+    caller: Caller,
+    audit: &Arc<Audit>,
+    solver: &Solver,
+) -> Result<Draft, Problem> {
     let deadline = Instant::now() + audit.config.first_wait;
     let mut left_out: Vec<(Address, String)> = Vec::new();
     for route in 1..=ROUTES {
@@ -66,7 +72,7 @@ pub(crate) async fn settle(mut draft: Draft, audit: &Arc<Audit>, solver: &Solver
         }
         let published = Arc::clone(&draft.published);
         let market = Arc::clone(&published.head.market);
-        audit.check_first(&market, wanted.clone(), deadline).await;
+        audit.check_first(caller, &market, wanted.clone(), deadline).await;
         let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
         let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
         if unsound.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use braid_audit::{Audit, Probe};
 use braid_primitives::{NATIVE_ETHER, TokenId};
 use braid_routing::Step;
+use braid_simulation::Caller;
 use serde_json::value::{RawValue, to_raw_value};
 use uuid::Uuid;
 
@@ -16,7 +17,7 @@ use crate::nonces::{self, Nonces};
 use crate::problem::Problem;
 use crate::request::QuoteRequest;
 use crate::shown::Shown;
-use crate::simulation::Simulations;
+use crate::simulation::{Asking, Simulations};
 use crate::stored::{Plan, StoredQuote, StoredQuotes};
 use crate::{answer, explain, first_use, resolve};
 
@@ -48,11 +49,11 @@ impl Quoter {
         Self { clock, markets, audit, solver, accounts, simulations, stored, nonces: Nonces::default() }
     }
 
-    /// Answers a request with a quote, and keeps it: the answer as JSON.
+    /// Answers a caller's request with a quote, and keeps it: the answer as JSON.
     ///
     /// # Errors
     /// Every problem that a valid request can have.
-    pub async fn quote(&self, request: QuoteRequest) -> Result<Box<RawValue>, Problem> {
+    pub async fn quote(&self, request: QuoteRequest, caller: Caller) -> Result<Box<RawValue>, Problem> {
         let published = self.markets.current()?;
         let tokens = resolve::tokens(&published.head.market, &request)?;
         resolve::check_faults(&self.audit.quarantine, &request)?;
@@ -77,7 +78,7 @@ impl Quoter {
         let (draft, seen) = tokio::join!(self.solver.solve(asked, aside), reading);
         let draft = draft.map_err(|problem| first_use::with_unproven(problem, &self.audit, &published, &named))?;
 
-        let mut draft = first_use::settle(draft, &self.audit, &self.solver).await?;
+        let mut draft = first_use::settle(draft, caller, &self.audit, &self.solver).await?;
         self.note_use(&draft);
 
         if let Some(seen) = seen.as_ref().filter(|_| signs) {
@@ -87,8 +88,9 @@ impl Quoter {
         draft.holdings = seen.filter(|_| reads);
 
         if draft.request.simulate {
-            let shown = Shown::by(&draft.request);
-            let simulated = self.simulations.of_quote(&block, taker, &draft.order, &draft.program, shown).await;
+            let market = &draft.published.head.market;
+            let asking = Asking { caller, market, route: &draft.solution.route, shown: Shown::by(&draft.request) };
+            let simulated = self.simulations.of_quote(asking, taker, &draft.order, &draft.program).await;
             if let Some(measured) = simulated.gas {
                 draft.gas = measured.in_place_of(draft.gas);
                 draft.explanation =

@@ -1,9 +1,13 @@
 //! Whether a Permit2 signature is the taker's for its quote, as Permit2 itself will judge it.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use braid_execution::permit2::{self, Undeployed};
-use braid_primitives::{Address, B256, Block, Bytes, U256};
+use braid_primitives::{Address, B256, Block, Bytes};
 use braid_protocols::Call;
-use braid_simulation::{Simulator, Transaction, Unavailable, view_after};
+use braid_simulation::Caller;
+use tokio::sync::Semaphore;
 
 use crate::accounts::Accounts;
 use crate::model::Warning;
@@ -11,8 +15,22 @@ use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::stored::Plan;
 use crate::warnings;
 
-/// Gas for the deployment of an account whose signature is checked before it exists.
-const DEPLOYMENT_GAS: u64 = 10_000_000;
+/// How many accounts that have yet to be deployed are asked at once: the node runs their factories' code.
+const DEPLOYMENTS_AT_ONCE: usize = 2;
+
+/// Checks signatures. What code of a caller's choosing may take of the node is bounded for each caller, and for all together.
+#[derive(Debug)]
+pub(crate) struct Signatures {
+    deployments: Semaphore,
+    /// Callers whose factories run.
+    callers: Mutex<HashSet<Caller>>,
+}
+
+impl Default for Signatures {
+    fn default() -> Self {
+        Self { deployments: Semaphore::new(DEPLOYMENTS_AT_ONCE), callers: Mutex::default() }
+    }
+}
 
 /// A signature that is the taker's.
 #[derive(Clone, Debug)]
@@ -23,43 +41,92 @@ pub(crate) struct Verified {
     pub warning: Option<Warning>,
 }
 
-/// Checks a signature. Permit2 asks an account that has code by EIP-1271, whatever a recovery says, and recovers the signer
-/// where there is none; an account that has yet to be deployed (ERC-6492) is asked on a copy of the chain's state.
-///
-/// # Errors
-/// `PERMIT2_SIGNATURE_INVALID` with the reason; `NOT_READY` where the node's word is needed and it does not answer.
-pub(crate) async fn verify(
-    accounts: &Accounts,
-    simulator: &Simulator,
-    block: &Block,
-    plan: &Plan,
-    bytes: &Bytes,
-) -> Result<Verified, Problem> {
-    let Some(data) = permit2::typed_data(&plan.order, &plan.program.bytes, &plan.permit) else {
-        return Err(invalid("the quote sells native ether only: there is nothing to permit"));
-    };
-    let wrapped = permit2::unwrap_erc6492(bytes);
-    let signature = wrapped.as_ref().map_or_else(|| bytes.clone(), |wrapped| wrapped.signature.clone());
-    let verified = Verified { signature, warning: None };
-    match accounts.has_code(block.hash, plan.taker).await {
-        // nobody to ask: a recovery is all there is
-        None => match by_key(data.hash, plan.taker, &verified.signature) {
-            Ok(()) => Ok(verified),
-            Err(_) if accounts.node.is_some() => Err(silent()),
-            Err(problem) => Err(problem),
-        },
-        Some(true) => {
-            let data = permit2::is_valid_signature_calldata(data.hash, verified.signature.clone());
-            let answer = accounts.answer(block.hash, Call { to: plan.taker, data }).await;
-            stands_by(answer.ok_or_else(silent)?).map(|()| verified)
-        }
-        Some(false) => match wrapped {
-            None => by_key(data.hash, plan.taker, &verified.signature).map(|()| verified),
-            Some(wrapped) => {
-                by_undeployed(simulator, block, plan.taker, data.hash, wrapped).await?;
-                Ok(Verified { warning: Some(warnings::not_deployed()), ..verified })
+impl Signatures {
+    /// Checks a signature. Permit2 asks an account that has code by EIP-1271, whatever a recovery says, and recovers the signer
+    /// where there is none; an account that has yet to be deployed (ERC-6492) is asked after its deployment, all in one call of the node.
+    ///
+    /// # Errors
+    /// `PERMIT2_SIGNATURE_INVALID` with the reason; `NOT_READY` where the node's word is needed and it does not answer; `OVERLOADED` for a caller who
+    /// has such a deployment under way.
+    pub(crate) async fn verify(
+        &self,
+        accounts: &Accounts,
+        caller: Caller,
+        block: &Block,
+        plan: &Plan,
+        bytes: &Bytes,
+    ) -> Result<Verified, Problem> {
+        let Some(data) = permit2::typed_data(&plan.order, &plan.program.bytes, &plan.permit) else {
+            return Err(invalid("the quote sells native ether only: there is nothing to permit"));
+        };
+        let wrapped = permit2::unwrap_erc6492(bytes);
+        let signature = wrapped.as_ref().map_or_else(|| bytes.clone(), |wrapped| wrapped.signature.clone());
+        let verified = Verified { signature, warning: None };
+        match accounts.has_code(block.hash, plan.taker).await {
+            // nobody to ask: a recovery is all there is
+            None => match by_key(data.hash, plan.taker, &verified.signature) {
+                Ok(()) => Ok(verified),
+                Err(_) if accounts.node.is_some() => Err(silent()),
+                Err(problem) => Err(problem),
+            },
+            Some(true) => {
+                let data = permit2::is_valid_signature_calldata(data.hash, verified.signature.clone());
+                let answers =
+                    accounts.answers(block.hash, vec![Call { to: plan.taker, data }]).await.ok_or_else(silent)?;
+                stands_by(answers.into_iter().next().flatten().unwrap_or_default()).map(|()| verified)
             }
-        },
+            Some(false) => match wrapped {
+                None => by_key(data.hash, plan.taker, &verified.signature).map(|()| verified),
+                Some(wrapped) => {
+                    self.by_undeployed(accounts, caller, block, plan.taker, data.hash, wrapped).await?;
+                    Ok(Verified { warning: Some(warnings::not_deployed()), ..verified })
+                }
+            },
+        }
+    }
+
+    /// Asks an account that has yet to be deployed: its deployment and the question go in one call, of which the state keeps nothing.
+    async fn by_undeployed(
+        &self,
+        accounts: &Accounts,
+        caller: Caller,
+        block: &Block,
+        taker: Address,
+        hash: B256,
+        wrapped: Undeployed,
+    ) -> Result<(), Problem> {
+        let _turn = Turn::of(&self.callers, caller).ok_or_else(|| {
+            let detail = "another signature with a factory is being checked for this key; try again when it is";
+            Problem::new(Code::Overloaded, detail)
+        })?;
+        let deployment = Call { to: wrapped.factory, data: wrapped.factory_calldata };
+        let question = Call { to: taker, data: permit2::is_valid_signature_calldata(hash, wrapped.signature) };
+        let ask = async {
+            let _permit = self.deployments.acquire().await;
+            accounts.answers(block.hash, vec![deployment, question]).await
+        };
+        let answers = tokio::time::timeout(accounts.timeout, ask).await.ok().flatten().ok_or_else(silent)?;
+        stands_by(answers.into_iter().nth(1).flatten().unwrap_or_default())
+    }
+}
+
+/// A caller's turn; over when dropped.
+struct Turn<'a> {
+    callers: &'a Mutex<HashSet<Caller>>,
+    caller: Caller,
+}
+
+impl<'a> Turn<'a> {
+    /// The caller's turn, unless it has one already.
+    fn of(callers: &'a Mutex<HashSet<Caller>>, caller: Caller) -> Option<Self> {
+        let is_free = callers.lock().unwrap_or_else(PoisonError::into_inner).insert(caller);
+        is_free.then_some(Self { callers, caller })
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.caller);
     }
 }
 
@@ -68,33 +135,6 @@ fn by_key(hash: B256, taker: Address, signature: &[u8]) -> Result<(), Problem> {
         Ok(signer) if signer == taker => Ok(()),
         Ok(signer) => Err(invalid(&format!("signed by {}, expected the taker", signer.to_checksum(None)))),
         Err(error) => Err(invalid(&error.to_string())),
-    }
-}
-
-async fn by_undeployed(
-    simulator: &Simulator,
-    block: &Block,
-    taker: Address,
-    hash: B256,
-    wrapped: Undeployed,
-) -> Result<(), Problem> {
-    let question = permit2::is_valid_signature_calldata(hash, wrapped.signature);
-    let deployment = Transaction {
-        // not the taker: an account that has sent something cannot be created any more
-        from: Address::ZERO,
-        to: wrapped.factory,
-        data: wrapped.factory_calldata,
-        value_wei: U256::ZERO,
-        gas_limit: DEPLOYMENT_GAS,
-    };
-    match simulator.run(block, move |fork| view_after(fork, &deployment, taker, question)).await {
-        Ok(Ok(answer)) => stands_by(answer.unwrap_or_default()),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "an account's deployment could not be simulated");
-            Err(silent())
-        }
-        Err(Unavailable::NoNode) => Err(silent()),
-        Err(Unavailable::Work(error)) => Err(error.into()),
     }
 }
 

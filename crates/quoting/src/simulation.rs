@@ -1,12 +1,16 @@
 //! Simulations of quotes and builds, on the state of the market's own block.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT};
-use braid_execution::{Order, Program, execute_calldata, proxy, revert};
-use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256};
+use braid_execution::{Order, Program, TokenAmount, execute_calldata, proxy, received, revert};
+use braid_market::Market;
+use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256, WETH};
+use braid_routing::Route;
 use braid_simulation::grant::Granted;
-use braid_simulation::{Grant, Outcome, Simulator, Status, Transaction, simulate};
+use braid_simulation::{Caller, Grant, Outcome, Simulator, Status, Terms, Transaction, simulate};
+use tokio::time::Instant;
 
 use crate::model::{self, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning};
 use crate::path;
@@ -53,18 +57,37 @@ pub struct Simulations {
     pub simulator: Arc<Simulator>,
     /// Tells whether the proxy is on the chain: where it is not, a simulation puts its code there.
     pub proxy: Arc<ProxyWatch>,
+    /// Longest time for one, whatever it waits for.
+    pub longest: Duration,
+}
+
+/// What a simulation is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// Who asks.
+    pub caller: Caller,
+    /// The market of the route.
+    pub market: &'a Market,
+    /// The route.
+    pub route: &'a Route,
+    /// How ether is shown.
+    pub shown: Shown,
+}
+
+impl Asking<'_> {
+    /// The accounts that the route touches.
+    fn touched(&self, transaction: &Transaction, order: &Order) -> Vec<Address> {
+        let pools = self.route.steps.iter().filter_map(|step| self.market.pool(step.pool));
+        let contracts = pools.flat_map(|pool| [pool.key.contract, pool.holder()]);
+        let tokens = self.route.steps.iter().flat_map(|step| [step.token_in, step.token_out]);
+        let tokens = tokens.filter_map(|token| self.market.tokens().get(token)).map(|token| token.address);
+        contracts.chain(tokens).chain([transaction.from, transaction.to, order.recipient, WETH]).collect()
+    }
 }
 
 impl Simulations {
     /// Runs a quote as its taker would send it, granting what the taker lacks.
-    pub async fn of_quote(
-        &self,
-        block: &Block,
-        taker: Address,
-        order: &Order,
-        program: &Program,
-        shown: Shown,
-    ) -> Simulated {
+    pub async fn of_quote(&self, asking: Asking<'_>, taker: Address, order: &Order, program: &Program) -> Simulated {
         let mut grants = Vec::new();
         for input in &order.inputs {
             let (token, owner, amount) = (input.token, taker, input.amount);
@@ -80,11 +103,11 @@ impl Simulations {
             value_wei: order.value_wei(),
             gas_limit: MAX_GAS_LIMIT,
         };
-        self.run(block, transaction, grants, order, shown).await
+        self.run(asking, transaction, grants, order).await
     }
 
     /// Runs a transaction exactly as it would be sent; only its gas price is left out.
-    pub async fn of_build(&self, block: &Block, built: &model::Transaction, order: &Order, shown: Shown) -> Simulated {
+    pub async fn of_build(&self, asking: Asking<'_>, built: &model::Transaction, order: &Order) -> Simulated {
         let transaction = Transaction {
             from: built.from.0,
             to: built.to.0,
@@ -92,45 +115,46 @@ impl Simulations {
             value_wei: built.value.0,
             gas_limit: MAX_GAS_LIMIT,
         };
-        self.run(block, transaction, Vec::new(), order, shown).await
+        self.run(asking, transaction, Vec::new(), order).await
     }
 
     async fn run(
         &self,
-        block: &Block,
+        asking: Asking<'_>,
         transaction: Transaction,
         mut grants: Vec<Grant>,
         order: &Order,
-        shown: Shown,
     ) -> Simulated {
         if self.proxy.state() == ProxyState::Missing {
             grants.push(Grant::Code { account: proxy::address(), code: proxy::runtime_code().clone() });
         }
-        let watched: Vec<Address> = order.outputs.iter().map(|output| output.token).collect();
-        let recipient = order.recipient;
-        let job = move |fork: &_| simulate(fork, &transaction, &grants, recipient, &watched);
-        match self.simulator.run(block, job).await {
-            Ok(Ok(outcome)) => told(block, &outcome, shown),
-            Ok(Err(error)) => {
-                tracing::warn!(%error, "a simulation could not be made");
-                unavailable("the node did not serve the state that the simulation needs")
+        let block = asking.market.block();
+        let hints = asking.touched(&transaction, order);
+        let terms = Terms { hints, ..Terms::by(asking.caller, Instant::now() + self.longest) };
+        let job = move |fork: &_| simulate(fork, &transaction, &grants);
+        match self.simulator.run(block, terms, job).await.0 {
+            Ok(outcome) => told(block, &outcome, order, asking.shown),
+            Err(why) => {
+                tracing::debug!(error = ?why, "a simulation could not be made");
+                unavailable(&why.to_string())
             }
-            Err(reason) => unavailable(&reason.to_string()),
         }
     }
 }
 
-fn told(block: &Block, outcome: &Outcome, shown: Shown) -> Simulated {
-    let (status, revert) = match &outcome.status {
-        Status::Success => (SimulationStatus::Success, None),
-        Status::Reverted(data) => (SimulationStatus::Reverted, Some(reverted(data))),
+fn told(block: &Block, outcome: &Outcome, order: &Order, shown: Shown) -> Simulated {
+    let (gains, revert) = match &outcome.status {
+        Status::Success(answer) => (Some(received(answer).unwrap_or_default()), None),
+        Status::Reverted(data) => (None, Some(reverted(data))),
         Status::Halted(reason) => {
             let message = format!("the EVM stopped it: {reason}");
-            (SimulationStatus::Reverted, Some(Revert { selector: None, name: None, message, step: None }))
+            (None, Some(Revert { selector: None, name: None, message, step: None }))
         }
     };
-    let succeeded = status == SimulationStatus::Success;
-    let paid = |(token, gain): &(Address, U256)| SimulatedOutput { token: shown.token(*token), amount: (*gain).into() };
+    let paid = |(output, gain): (&TokenAmount, U256)| SimulatedOutput {
+        token: shown.token(output.token),
+        amount: gain.into(),
+    };
     let mut overrides = Vec::new();
     for (grant, granted) in &outcome.grants {
         let name = match grant {
@@ -143,14 +167,14 @@ fn told(block: &Block, outcome: &Outcome, shown: Shown) -> Simulated {
         }
     }
     let answer = Simulation {
-        status,
+        status: if gains.is_some() { SimulationStatus::Success } else { SimulationStatus::Reverted },
         block_number: Some(block.number),
         gas_used: Some(outcome.gas_used),
-        outputs: if succeeded { outcome.gains.iter().map(paid).collect() } else { Vec::new() },
+        outputs: order.outputs.iter().zip(gains.iter().flatten().copied()).map(paid).collect(),
         overrides,
         revert,
     };
-    let gas = succeeded.then_some(MeasuredGas { used: outcome.gas_used, spent: outcome.gas_spent });
+    let gas = gains.is_some().then_some(MeasuredGas { used: outcome.gas_used, spent: outcome.gas_spent });
     Simulated { answer, gas, warning: None }
 }
 

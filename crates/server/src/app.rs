@@ -1,5 +1,6 @@
 //! The parts of the service, and the routes.
 
+use std::hash::RandomState;
 use std::sync::Arc;
 
 use axum::Router;
@@ -87,10 +88,15 @@ impl App {
         let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
         let work = Arc::new(WorkPool::new(config.solve_threads, bounds));
         let bounds = Bounds { jobs: config.simulation_queue, wait: config.simulation_wait };
-        let simulator = Arc::new(Simulator::new(node.clone(), config.simulation_threads, bounds));
+        let simulator =
+            Arc::new(Simulator::new(node.clone().map(|node| Arc::new(node) as _), config.simulation_threads, bounds));
         let audit = Arc::new(Audit::new(Arc::clone(&simulator), config.audit));
         let proxy = Arc::<ProxyWatch>::default();
-        let simulations = Simulations { simulator: Arc::clone(&simulator), proxy: Arc::clone(&proxy) };
+        let simulations = Simulations {
+            simulator: Arc::clone(&simulator),
+            proxy: Arc::clone(&proxy),
+            longest: config.simulation_time,
+        };
         let ages = MarketAges {
             degraded_after: config.degraded_after,
             stale_after: config.stale_after,
@@ -117,6 +123,7 @@ impl App {
             trusted_proxies: config.trusted_proxies.clone(),
             counted: Limits::default(),
             clock: Arc::clone(&clock),
+            names: RandomState::new(),
         };
         Self {
             quoter: Arc::new(quoter),

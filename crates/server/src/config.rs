@@ -38,12 +38,14 @@ pub struct Config {
     pub solve_queue: usize,
     /// Longest expected wait for a thread; a solve that would wait longer is turned away, however short the queue.
     pub solve_wait: Duration,
-    /// Simulations that may run at once; most of their time is waiting for the node.
+    /// Simulations that may run at once, those that wait for the node not counted.
     pub simulation_threads: usize,
     /// Simulations that may wait for a thread; what comes beyond is answered without one.
     pub simulation_queue: usize,
     /// Longest expected wait of a simulation; what would wait longer is answered without one.
     pub simulation_wait: Duration,
+    /// Longest time for a simulation in all; past it the answer comes without one.
+    pub simulation_time: Duration,
     /// Most steps in a route.
     pub max_steps: u16,
     /// Origins that browsers may call from; none, or `*` among them, means any.
@@ -105,9 +107,10 @@ impl Default for Config {
             solve_threads: threads,
             solve_queue: 256 * threads,
             solve_wait: Duration::from_millis(250),
-            simulation_threads: 4 * threads,
+            simulation_threads: threads.max(2),
             simulation_queue: 64 * threads,
-            simulation_wait: Duration::from_secs(2),
+            simulation_wait: Duration::from_millis(25),
+            simulation_time: Duration::from_secs(2),
             max_steps: 40,
             cors_origins: Vec::new(),
             degraded_after: ages.degraded_after,

@@ -23,11 +23,11 @@ use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 #[utoipa::path(post, operation_id = "quote", path = "/v1/quote", tag = "swap", summary = "Find a route", security((), ("api_key" = [])),
     request_body = QuoteRequest, responses((status = 200, description = "A quote.", body = Data<QuoteAnswer>), QuoteProblems))]
 pub async fn quote(
-    _: MayQuote,
+    MayQuote(caller): MayQuote,
     State(quoter): State<Arc<Quoter>>,
     Valid(request): Valid<QuoteRequest>,
 ) -> Result<Response, Refusal> {
-    Ok(data(quoter.quote(request).await?.get()))
+    Ok(data(quoter.quote(request, caller).await?.get()))
 }
 
 /// Gives a quote as it was given.
@@ -53,11 +53,11 @@ pub async fn stored_quote(
 #[utoipa::path(post, operation_id = "build", path = "/v1/build", tag = "swap", summary = "Turn a quote into a transaction", security(("api_key" = [])),
     request_body = BuildRequest, responses((status = 200, description = "An unsigned transaction.", body = Data<BuildAnswer>), BuildProblems))]
 pub async fn build(
-    _: MayBuild,
+    MayBuild(caller): MayBuild,
     State(builder): State<Arc<Builder>>,
     Valid(request): Valid<BuildRequest>,
 ) -> Result<Data<BuildAnswer>, Refusal> {
-    Ok(Data::new(builder.build(request).await?))
+    Ok(Data::new(builder.build(request, caller).await?))
 }
 
 /// `{"data": …}` around an answer that is JSON already.

@@ -70,6 +70,7 @@ where
     I: Inspector<EvmContext<'o, 'f>>,
 {
     let fork: &Fork = overlay.db;
+    fork.check().map_err(EVMError::Database)?;
     let base_fee = fork.block().next_base_fee_per_gas_wei();
     let mut cfg = CfgEnv::new_with_spec(RULES);
     cfg.chain_id = braid_primitives::CHAIN_ID;
@@ -98,6 +99,7 @@ where
     let context = Context::mainnet().with_db(overlay).with_cfg(cfg).with_block(block);
     let mut evm = context.build_mainnet_with_inspector(inspector);
     let output = evm.inspect_tx(tx)?;
+    fork.spend(output.result.gas().total_gas_spent());
     if commit {
         evm.ctx.journaled_state.database.commit(output.state);
     }

@@ -1,59 +1,71 @@
-//! A block's state, read once and shared by every simulation of that block.
+//! An attempt at a job on a block's state.
+//!
+//! An attempt does not wait for state. What is not known of the block is noted as missing, and the attempt goes on with what was seen of it in
+//! an earlier block, or with nothing. Its result counts if nothing was missing; otherwise everything that was missing is read at once,
+//! and the job is tried again. What is read first in a new attempt is right, so that each gets further than the one before; mostly the second
+//! gets to the end, since the state of one block leads to the same places as that of the block before.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use braid_primitives::{Address, B256, Block, U256};
 use revm::DatabaseRef;
 use revm::bytecode::Bytecode;
-use revm::primitives::KECCAK_EMPTY;
 use revm::state::AccountInfo;
+use tokio::time::Instant;
 
-use crate::{SourceError, StateSource};
+use crate::memory::BlockMemory;
+use crate::source::{SourceError, Wanted};
 
-/// Most storage words and accounts that one fork remembers; beyond it reads go to the source each time.
-const REMEMBERED_ENTRIES: usize = 200_000;
+/// Most values that one attempt asks for: one that goes astray ends there.
+const MOST_MISSING: usize = 256;
 
-/// A block's state behind a read-through memory.
+/// The state after a block, for one attempt at a job.
 pub struct Fork {
-    block: Block,
-    source: Box<dyn StateSource>,
-    memory: Mutex<Memory>,
-}
-
-#[derive(Default)]
-struct Memory {
-    accounts: HashMap<Address, AccountInfo>,
-    storage: HashMap<(Address, U256), U256>,
-    hashes: HashMap<u64, B256>,
-    source_reads: u64,
-}
-
-impl Memory {
-    fn has_room(&self) -> bool {
-        self.accounts.len() + self.storage.len() < REMEMBERED_ENTRIES
-    }
+    memory: Arc<BlockMemory>,
+    missing: RefCell<Wanted>,
+    /// Gas that may still be used, in gas units.
+    gas_left: RefCell<u64>,
+    until: Instant,
 }
 
 impl Fork {
-    /// The state after `block`, which `source` must serve.
-    pub fn new(block: Block, source: Box<dyn StateSource>) -> Self {
-        Self { block, source, memory: Mutex::default() }
+    pub(crate) fn new(memory: Arc<BlockMemory>, gas: u64, until: Instant) -> Self {
+        Self { memory, missing: RefCell::default(), gas_left: RefCell::new(gas), until }
     }
 
     /// The block whose state this is.
     pub fn block(&self) -> &Block {
-        &self.block
+        self.memory.block()
     }
 
-    /// How many times the source was asked so far.
-    pub fn source_reads(&self) -> u64 {
-        self.with_memory(|memory| memory.source_reads)
+    /// What was missing, and the gas that is left.
+    pub(crate) fn into_seen(self) -> (Wanted, u64) {
+        (self.missing.into_inner(), self.gas_left.into_inner())
     }
 
-    fn with_memory<T>(&self, action: impl FnOnce(&mut Memory) -> T) -> T {
-        // A panic elsewhere cannot leave the maps half-written: every write is one insert.
-        action(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Whether another message may run: refused past the attempt's time and gas.
+    pub(crate) fn check(&self) -> Result<(), SourceError> {
+        if Instant::now() >= self.until {
+            return Err(SourceError("it takes too long".into()));
+        }
+        if *self.gas_left.borrow() == 0 {
+            return Err(SourceError("it uses more gas than a simulation may".into()));
+        }
+        Ok(())
+    }
+
+    /// Counts gas that was used.
+    pub(crate) fn spend(&self, gas: u64) {
+        let left = self.gas_left.borrow().saturating_sub(gas);
+        *self.gas_left.borrow_mut() = left;
+    }
+
+    /// Notes a missing value, while there is room for more.
+    fn miss(&self, note: impl FnOnce(&mut Wanted)) -> Result<(), SourceError> {
+        let mut missing = self.missing.borrow_mut();
+        note(&mut missing);
+        if missing.len() < MOST_MISSING { Ok(()) } else { Err(SourceError("much of it is not known yet".into())) }
     }
 }
 
@@ -61,68 +73,37 @@ impl DatabaseRef for Fork {
     type Error = SourceError;
 
     fn basic_ref(&self, address: Address) -> Result<Option<AccountInfo>, SourceError> {
-        if let Some(info) = self.with_memory(|memory| memory.accounts.get(&address).cloned()) {
+        if let Some(info) = self.memory.account(&address) {
             return Ok(Some(info));
         }
-        let account = self.source.account(address)?;
-        let info = if account.code.is_empty() {
-            AccountInfo {
-                balance: account.balance_wei,
-                nonce: account.nonce,
-                code_hash: KECCAK_EMPTY,
-                ..Default::default()
-            }
-        } else {
-            let code = Bytecode::new_raw_checked(account.code)
-                .map_err(|_| SourceError { what: "an account", why: "its code is malformed".into() })?;
-            AccountInfo {
-                balance: account.balance_wei,
-                nonce: account.nonce,
-                code_hash: code.hash_slow(),
-                code: Some(code),
-                ..Default::default()
-            }
-        };
-        self.with_memory(|memory| {
-            memory.source_reads += 1;
-            if memory.has_room() {
-                memory.accounts.insert(address, info.clone());
-            }
-        });
-        Ok(Some(info))
+        self.miss(|missing| {
+            missing.accounts.insert(address, None);
+        })?;
+        Ok(self.memory.past_account(&address))
     }
 
     fn code_by_hash_ref(&self, _code_hash: B256) -> Result<Bytecode, SourceError> {
         // Accounts always carry their code, so the EVM never asks by hash.
-        Err(SourceError { what: "code", why: "code is only known by address".into() })
+        Err(SourceError("code is only known by address".into()))
     }
 
     fn storage_ref(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        if let Some(word) = self.with_memory(|memory| memory.storage.get(&(address, slot)).copied()) {
+        if let Some(word) = self.memory.word(&(address, slot)) {
             return Ok(word);
         }
-        let word = self.source.storage(address, slot)?;
-        self.with_memory(|memory| {
-            memory.source_reads += 1;
-            if memory.has_room() {
-                memory.storage.insert((address, slot), word);
-            }
-        });
-        Ok(word)
+        self.miss(|missing| {
+            missing.words.insert((address, slot));
+        })?;
+        Ok(self.memory.past_word(&(address, slot)).unwrap_or_default())
     }
 
     fn block_hash_ref(&self, number: u64) -> Result<B256, SourceError> {
-        if number == self.block.number {
-            return Ok(self.block.hash);
-        }
-        if let Some(hash) = self.with_memory(|memory| memory.hashes.get(&number).copied()) {
+        if let Some(hash) = self.memory.hash(number) {
             return Ok(hash);
         }
-        let hash = self.source.block_hash(number)?;
-        self.with_memory(|memory| {
-            memory.source_reads += 1;
-            memory.hashes.insert(number, hash)
-        });
-        Ok(hash)
+        self.miss(|missing| {
+            missing.hashes.insert(number);
+        })?;
+        Ok(B256::ZERO)
     }
 }

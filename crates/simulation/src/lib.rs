@@ -1,15 +1,18 @@
 //! The EVM in process, on state forked from a node at one block.
 //!
-//! A [`Fork`] reads the node lazily and remembers what it read, so that a second simulation of the same block asks the node
-//! only for what the first one did not touch. Each simulation runs on its own overlay; nothing it writes is seen by another.
+//! A job on a block's state is a function of a [`Fork`]. It is tried with what is known of the block; what was missing is read from the node, all
+//! of it at once, and the job is tried again until nothing was missing. What one job read is there for the next, and the state of the block before
+//! leads to what a job will need. Each job runs on its own overlay; nothing that it writes is seen by another.
 //!
-//! Forks and simulations block: call them from a thread that may wait. A [`Simulator`] does so, on a bounded number of threads.
+//! A [`Simulator`] runs the attempts on a bounded number of threads. None of them waits for the node.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod evm;
 pub mod fork;
 pub mod grant;
-pub mod node;
+mod lanes;
+mod memory;
+mod node;
 pub mod simulate;
 pub mod simulator;
 pub mod source;
@@ -17,8 +20,8 @@ pub mod work;
 
 pub use fork::Fork;
 pub use grant::Grant;
-pub use node::NodeState;
-pub use simulate::{Outcome, SimulationError, Status, Transaction, Transferred, simulate, view_after};
-pub use simulator::{Simulator, Unavailable};
-pub use source::{Account, SourceError, StateSource};
+pub use lanes::Caller;
+pub use simulate::{Outcome, SimulationError, Status, Transaction, Transferred, simulate};
+pub use simulator::{Simulator, Terms, Unavailable};
+pub use source::{SourceError, StateSource};
 pub use work::{Bounds, WorkError, WorkPool};

@@ -2,49 +2,43 @@
 
 use std::time::Duration;
 
-use braid_ethereum::{Node, NodeError};
-use braid_primitives::{Address, B256, U256};
-use tokio::runtime::Handle;
+use braid_ethereum::{Node, NodeError, Urgency};
+use braid_primitives::Block;
 
-use crate::{Account, SourceError, StateSource};
+use crate::source::{Account, Found, Reading, SourceError, StateSource, Wanted};
 
-/// How long one read may take before the simulation is given up as unavailable.
+/// How long one reading may take, whoever waits for it.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The state of one block of a node.
-pub struct NodeState {
-    node: Node,
-    block_hash: B256,
-    runtime: Handle,
-}
-
-impl NodeState {
-    /// The state after the block of that hash. `runtime` drives the requests while the calling threads wait for them.
-    pub fn new(node: Node, block_hash: B256, runtime: Handle) -> Self {
-        Self { node, block_hash, runtime }
-    }
-
-    fn wait<T>(&self, what: &'static str, read: impl Future<Output = Result<T, NodeError>>) -> Result<T, SourceError> {
-        match self.runtime.block_on(async { tokio::time::timeout(READ_TIMEOUT, read).await }) {
-            Ok(answer) => answer.map_err(|error| SourceError { what, why: error.to_string() }),
-            Err(_) => Err(SourceError { what, why: "it took too long".into() }),
-        }
+impl StateSource for Node {
+    fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a> {
+        let urgency = if wanted.is_urgent { Urgency::Quote } else { Urgency::Background };
+        let node = self.at_urgency(urgency);
+        Box::pin(async move {
+            match tokio::time::timeout(READ_TIMEOUT, read(&node, block, wanted)).await {
+                Ok(found) => found.map_err(|error| SourceError(error.to_string())),
+                Err(_) => Err(SourceError("the node takes too long".into())),
+            }
+        })
     }
 }
 
-impl StateSource for NodeState {
-    fn account(&self, address: Address) -> Result<Account, SourceError> {
-        let state = self.wait("an account", self.node.account(self.block_hash, address))?;
-        Ok(Account { balance_wei: state.balance_wei, nonce: state.nonce, code: state.code })
+async fn read(node: &Node, block: &Block, wanted: &Wanted) -> Result<Found, NodeError> {
+    let mut found = Found::default();
+    if !wanted.accounts.is_empty() || !wanted.words.is_empty() {
+        let accounts: Vec<_> = wanted.accounts.iter().map(|(address, known)| (*address, *known)).collect();
+        let words: Vec<_> = wanted.words.iter().copied().collect();
+        let state = node.state(block.hash, &accounts, &words).await?;
+        let read = state.accounts.into_iter();
+        let read = read.map(|read| Account { balance_wei: read.balance_wei, nonce: read.nonce, code: read.code });
+        found.accounts = wanted.accounts.keys().copied().zip(read).collect();
+        found.words = words.into_iter().zip(state.words).collect();
+        found.messages = state.messages;
     }
-
-    fn storage(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        self.wait("a storage word", self.node.storage(self.block_hash, address, slot))
+    for height in &wanted.hashes {
+        let ancestor = node.block_at(*height).await?;
+        found.messages += 1;
+        found.hashes.extend(ancestor.map(|ancestor| (*height, ancestor.hash)));
     }
-
-    fn block_hash(&self, number: u64) -> Result<B256, SourceError> {
-        let block = self.wait("a block hash", self.node.block_at(number))?;
-        let unknown = || SourceError { what: "a block hash", why: "the block is unknown".into() };
-        block.map(|block| block.hash).ok_or_else(unknown)
-    }
+    Ok(found)
 }

@@ -32,8 +32,8 @@ pub struct Transaction {
 /// How a simulation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It would succeed.
-    Success,
+    /// It would succeed, with this answer.
+    Success(Bytes),
     /// It would revert, with this data.
     Reverted(Bytes),
     /// It would run out of gas, or break a rule of the EVM.
@@ -49,8 +49,6 @@ pub struct Outcome {
     pub gas_used: u64,
     /// Gas spent before refunds: what the gas limit must cover, in gas units.
     pub gas_spent: u64,
-    /// What the receiver gained of each watched token, in the order asked for; zero after a revert.
-    pub gains: Vec<(Address, U256)>,
     /// What came of each grant, in the order given.
     pub grants: Vec<(Grant, Granted)>,
 }
@@ -75,36 +73,25 @@ impl From<RunError> for SimulationError {
     }
 }
 
-/// Runs a transaction on a fork, in the block after it, after making sure of `grants`, and says what `receiver` gained of
-/// the tokens in `watched`.
+/// Runs a transaction on a fork, in the block after it, after making sure of `grants`.
 ///
 /// # Errors
 /// [`SimulationError`] when the state cannot be had or the transaction is not valid. A revert is not an error.
-pub fn simulate(
-    fork: &Fork,
-    transaction: &Transaction,
-    grants: &[Grant],
-    receiver: Address,
-    watched: &[Address],
-) -> Result<Outcome, SimulationError> {
+pub fn simulate(fork: &Fork, transaction: &Transaction, grants: &[Grant]) -> Result<Outcome, SimulationError> {
     let mut overlay: Overlay<'_> = CacheDB::new(fork);
     let mut granted = Vec::with_capacity(grants.len());
     for wanted in grants {
         granted.push((wanted.clone(), grant(&mut overlay, wanted)?));
     }
-    let before = balances(&mut overlay, receiver, watched)?;
     let result = run(&mut overlay, &message(transaction), true)?;
-    let after = balances(&mut overlay, receiver, watched)?;
     let gas_used = result.tx_gas_used();
     let gas_spent = result.gas().total_gas_spent().max(gas_used);
-    let status = ended(result);
-    let gains = watched.iter().zip(before.into_iter().zip(after)).map(|(token, (b, a))| (*token, a.saturating_sub(b)));
-    Ok(Outcome { status, gas_used, gas_spent, gains: gains.collect(), grants: granted })
+    Ok(Outcome { status: ended(result), gas_used, gas_spent, grants: granted })
 }
 
 fn ended(result: ExecutionResult<HaltReason>) -> Status {
     match result {
-        ExecutionResult::Success { .. } => Status::Success,
+        ExecutionResult::Success { output, .. } => Status::Success(output.into_data()),
         ExecutionResult::Revert { output, .. } => Status::Reverted(output),
         ExecutionResult::Halt { reason, .. } => Status::Halted(format!("{reason:?}")),
     }
@@ -143,22 +130,6 @@ pub fn transfer(
     Ok(Transferred { status, left, came })
 }
 
-/// What a view answers once a transaction has run; `None` where the view reverts. Whether the transaction goes through makes
-/// no difference: what it failed to do shows in the answer.
-///
-/// # Errors
-/// As [`simulate`].
-pub fn view_after(
-    fork: &Fork,
-    first: &Transaction,
-    to: Address,
-    question: Bytes,
-) -> Result<Option<Bytes>, SimulationError> {
-    let mut overlay: Overlay<'_> = CacheDB::new(fork);
-    run(&mut overlay, &message(first), true)?;
-    Ok(view(&mut overlay, to, question)?)
-}
-
 fn message(transaction: &Transaction) -> Message {
     Message {
         from: transaction.from,
@@ -167,10 +138,6 @@ fn message(transaction: &Transaction) -> Message {
         value_wei: transaction.value_wei,
         gas_limit: transaction.gas_limit,
     }
-}
-
-fn balances(overlay: &mut Overlay<'_>, owner: Address, tokens: &[Address]) -> Result<Vec<U256>, SimulationError> {
-    tokens.iter().map(|token| balance(overlay, owner, *token)).collect()
 }
 
 /// What an account holds of a token or of native ether; zero where the token does not say.

@@ -1,27 +1,65 @@
-//! Jobs on the state of recent blocks, on a bounded number of threads.
+//! Jobs on the state of recent blocks: bounded in time, gas, reads and threads, each for itself, for each caller and all together.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use braid_ethereum::Node;
-use braid_primitives::Block;
-use tokio::runtime::Handle;
+use braid_primitives::{Address, Block};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
+use crate::lanes::{Caller, Lanes};
+use crate::memory::{BlockMemory, Past};
+use crate::source::{SourceError, StateSource};
 use crate::work::{Bounds, WorkError, WorkPool};
-use crate::{Fork, NodeState};
+use crate::{Fork, SimulationError};
 
 /// How many blocks' states are kept for further jobs.
-const FORKS_KEPT: usize = 3;
+const BLOCKS_KEPT: usize = 3;
 
-/// Runs jobs on forked state. Its threads are its own: they wait for the node, which must not hold up other work.
+/// How many readings of one block may run at once; what is wanted meanwhile is read together by the next.
+const READINGS_AT_ONCE: usize = 4;
+
+/// Most accounts and words that one job may read. A step of a route reads some twenty; one that crosses many ticks a hundred.
+const MOST_READS: usize = 2_048;
+
+/// Most attempts of one job.
+const MOST_ATTEMPTS: u32 = 24;
+
+/// Most gas that all attempts of one job may use, in gas units: some of the largest transactions that a block takes (EIP-7825).
+const MOST_GAS: u64 = 60_000_000;
+
+/// Runs jobs on forked state. Its threads are its own; no thread waits for the node.
 pub struct Simulator {
-    node: Option<Node>,
-    forks: Mutex<VecDeque<Arc<Fork>>>,
-    threads: WorkPool,
+    source: Option<Arc<dyn StateSource>>,
+    past: Past,
+    blocks: Mutex<VecDeque<Arc<BlockMemory>>>,
+    readings: Semaphore,
+    threads: Arc<WorkPool>,
+    lanes: Lanes,
 }
 
-/// Why a job was not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Under which terms a job runs.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Who wants it.
+    pub caller: Caller,
+    /// When it must have ended.
+    pub until: Instant,
+    /// Most messages to the node that it may take.
+    pub messages: u32,
+    /// Accounts that it will touch.
+    pub hints: Vec<Address>,
+}
+
+impl Terms {
+    /// Terms that bound the time alone.
+    pub const fn by(caller: Caller, until: Instant) -> Self {
+        Self { caller, until, messages: u32::MAX, hints: Vec::new() }
+    }
+}
+
+/// Why a job has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// Nothing serves state.
     #[error("there is no node to take the state from")]
@@ -29,17 +67,40 @@ pub enum Unavailable {
     /// The threads did not take or finish it.
     #[error(transparent)]
     Work(#[from] WorkError),
+    /// Its time was over.
+    #[error("the node did not serve in time the state that the simulation needs")]
+    Late,
+    /// It asked for more than a job may.
+    #[error("the simulation reads more state, or uses more gas, than one may")]
+    TooMuch,
+    /// The next reading would exceed the messages that it may take.
+    #[error("the node was asked enough for this block")]
+    Spent,
+    /// The node did not serve the state.
+    #[error("the node did not serve the state that the simulation needs")]
+    Source(#[source] SourceError),
+    /// The job itself failed.
+    #[error(transparent)]
+    Failed(SimulationError),
 }
 
 impl Simulator {
-    /// A simulator on the state that a node serves, if there is one.
-    pub fn new(node: Option<Node>, threads: usize, bounds: Bounds) -> Self {
-        Self { node, forks: Mutex::default(), threads: WorkPool::new(threads, bounds) }
+    /// A simulator on the state that a source serves, if there is one.
+    pub fn new(source: Option<Arc<dyn StateSource>>, threads: usize, bounds: Bounds) -> Self {
+        let threads = Arc::new(WorkPool::new(threads, bounds));
+        Self {
+            source,
+            past: Past::default(),
+            blocks: Mutex::default(),
+            readings: Semaphore::new(READINGS_AT_ONCE),
+            lanes: Lanes::over(Arc::clone(&threads)),
+            threads,
+        }
     }
 
     /// Whether there is a node to take state from.
     pub fn is_available(&self) -> bool {
-        self.node.is_some()
+        self.source.is_some()
     }
 
     /// The threads, for what they report.
@@ -47,32 +108,79 @@ impl Simulator {
         &self.threads
     }
 
-    /// Runs a job on the state after a block.
+    /// Runs a job on the state after a block, as often as it takes until nothing was missing. Gives its result and how many
+    /// messages to the node that took.
     ///
     /// # Errors
-    /// [`Unavailable`] when there is no node, when too much waits, or when the job panics.
-    pub async fn run<T: Send + 'static>(
-        &self,
-        block: &Block,
-        job: impl FnOnce(&Fork) -> T + Send + 'static,
-    ) -> Result<T, Unavailable> {
-        let node = self.node.as_ref().ok_or(Unavailable::NoNode)?;
-        let fork = self.fork(node, block);
-        Ok(self.threads.run(move || job(&fork)).await?)
+    /// [`Unavailable`] when there is no node, when the job asks for more than its terms, and when it panics.
+    pub async fn run<T, J>(&self, block: &Block, terms: Terms, job: J) -> (Result<T, Unavailable>, u32)
+    where
+        T: Send + 'static,
+        J: Fn(&Fork) -> Result<T, SimulationError> + Send + Sync + 'static,
+    {
+        let Some(source) = &self.source else { return (Err(Unavailable::NoNode), 0) };
+        let memory = self.memory(source, block);
+        let (until, mut spent) = (terms.until, 0);
+        let attempts = self.attempts(memory, terms, Arc::new(job), &mut spent);
+        let result = timeout_at(until, attempts).await.unwrap_or(Err(Unavailable::Late));
+        (result, spent)
     }
 
-    /// The state of a block: the one in use already, or a new one.
-    fn fork(&self, node: &Node, block: &Block) -> Arc<Fork> {
-        let mut kept = self.forks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fork) = kept.iter().find(|fork| fork.block().hash == block.hash) {
-            return Arc::clone(fork);
+    async fn attempts<T, J>(
+        &self,
+        memory: Arc<BlockMemory>,
+        terms: Terms,
+        job: Arc<J>,
+        spent: &mut u32,
+    ) -> Result<T, Unavailable>
+    where
+        T: Send + 'static,
+        J: Fn(&Fork) -> Result<T, SimulationError> + Send + Sync + 'static,
+    {
+        let Terms { caller, until, messages, hints } = terms;
+        let lane = self.lanes.enter(caller);
+        let (mut gas, mut reads) = (MOST_GAS, 0);
+        for attempt in 0..MOST_ATTEMPTS {
+            let (memory_of_it, job) = (Arc::clone(&memory), Arc::clone(&job));
+            let work = move || {
+                let fork = Fork::new(memory_of_it, gas, until);
+                let result = job(&fork);
+                let (missing, gas_left) = fork.into_seen();
+                (result, missing, gas_left)
+            };
+            let (result, mut missing, gas_left) = lane.run(attempt == 0, work).await?;
+            gas = gas_left;
+            if missing.is_empty() {
+                return result.map_err(Unavailable::Failed);
+            }
+            if attempt == 0 {
+                let unknown = hints.iter().filter(|hint| memory.account(hint).is_none());
+                missing.accounts.extend(unknown.map(|hint| (*hint, None)));
+            }
+            reads += missing.len();
+            if reads > MOST_READS || gas == 0 {
+                return Err(Unavailable::TooMuch);
+            }
+            if *spent >= messages {
+                return Err(Unavailable::Spent);
+            }
+            missing.is_urgent = caller != Caller::SERVICE;
+            *spent += memory.fetch(&missing, &self.readings).await.map_err(Unavailable::Source)?;
         }
-        let source = NodeState::new(node.clone(), block.hash, Handle::current());
-        let fork = Arc::new(Fork::new(*block, Box::new(source)));
-        kept.push_back(Arc::clone(&fork));
-        if kept.len() > FORKS_KEPT {
+        Err(Unavailable::TooMuch)
+    }
+
+    /// What is known of a block.
+    fn memory(&self, source: &Arc<dyn StateSource>, block: &Block) -> Arc<BlockMemory> {
+        let mut kept = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(memory) = kept.iter().find(|memory| memory.block().hash == block.hash) {
+            return Arc::clone(memory);
+        }
+        let memory = Arc::new(BlockMemory::new(*block, Arc::clone(source), self.past.clone()));
+        kept.push_back(Arc::clone(&memory));
+        if kept.len() > BLOCKS_KEPT {
             kept.pop_front();
         }
-        fork
+        memory
     }
 }

@@ -22,7 +22,7 @@ pub enum WorkError {
 #[derive(Debug)]
 pub struct WorkPool {
     threads: Arc<Semaphore>,
-    thread_count: u64,
+    thread_count: usize,
     bounds: Bounds,
     waiting: AtomicUsize,
     turned_away: AtomicU64,
@@ -57,11 +57,21 @@ impl JobTime {
 }
 
 /// Counts one waiter for as long as it lives.
-struct Waiter<'a>(&'a AtomicUsize);
+pub(crate) struct Waiter<'a> {
+    waiting: &'a AtomicUsize,
+    /// How many waited before it came.
+    pub(crate) ahead: usize,
+}
+
+impl<'a> Waiter<'a> {
+    pub(crate) fn join(waiting: &'a AtomicUsize) -> Self {
+        Self { waiting, ahead: waiting.fetch_add(1, Ordering::Relaxed) }
+    }
+}
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -71,7 +81,7 @@ impl WorkPool {
         let threads = threads.max(1);
         Self {
             threads: Arc::new(Semaphore::new(threads)),
-            thread_count: threads as u64,
+            thread_count: threads,
             bounds,
             waiting: AtomicUsize::new(0),
             turned_away: AtomicU64::new(0),
@@ -89,9 +99,20 @@ impl WorkPool {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Whether a job that finds `ahead` others waiting would wait longer than is accepted.
-    fn is_full(&self, ahead: usize) -> bool {
-        let expected_us = (ahead as u64).saturating_mul(self.job_time.us()) / self.thread_count;
+    /// How many jobs run at once.
+    pub(crate) fn thread_count(&self) -> usize {
+        self.thread_count
+    }
+
+    /// Counts a job that was turned away.
+    pub(crate) fn turn_away(&self) -> WorkError {
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
+        WorkError::Overloaded
+    }
+
+    /// Whether a job that finds `ahead` others waiting for so many threads would wait longer than is accepted.
+    pub(crate) fn is_full(&self, ahead: usize, threads: usize) -> bool {
+        let expected_us = (ahead as u64).saturating_mul(self.job_time.us()) / threads.max(1) as u64;
         ahead > self.bounds.jobs || u128::from(expected_us) > self.bounds.wait.as_micros()
     }
 
@@ -100,12 +121,26 @@ impl WorkPool {
     /// # Errors
     /// [`WorkError`] when it would wait too long, and when the job panics.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
-        let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let waiter = Waiter(&self.waiting);
-        if self.is_full(ahead) {
-            self.turned_away.fetch_add(1, Ordering::Relaxed);
-            return Err(WorkError::Overloaded);
+        let waiter = Waiter::join(&self.waiting);
+        if self.is_full(waiter.ahead, self.thread_count) {
+            return Err(self.turn_away());
         }
+        self.run_after(waiter, job).await
+    }
+
+    /// Runs a job that is part of one that was accepted, however many wait.
+    pub(crate) async fn go_on<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        self.run_after(Waiter::join(&self.waiting), job).await
+    }
+
+    async fn run_after<T: Send + 'static>(
+        &self,
+        waiter: Waiter<'_>,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
         let permit = Arc::clone(&self.threads).acquire_owned().await.map_err(failed)?;
         drop(waiter);
         let job_time = Arc::clone(&self.job_time);
@@ -168,15 +203,15 @@ mod tests {
     #[test]
     fn the_slower_jobs_are_the_fewer_may_wait() {
         let pool = WorkPool::new(2, Bounds { jobs: 100, wait: Duration::from_millis(250) });
-        assert!(!pool.is_full(100) && pool.is_full(101), "until a job was seen the count alone bounds");
+        assert!(!pool.is_full(100, 2) && pool.is_full(101, 2), "until a job was seen the count alone bounds");
         pool.job_time.note(Duration::from_millis(10));
-        assert!(!pool.is_full(50) && pool.is_full(51));
+        assert!(!pool.is_full(50, 2) && pool.is_full(51, 2));
         for _ in 0..200 {
             pool.job_time.note(Duration::from_millis(100));
         }
-        assert!(!pool.is_full(5) && pool.is_full(6));
+        assert!(!pool.is_full(5, 2) && pool.is_full(6, 2));
         pool.job_time.note(Duration::MAX);
-        assert!(!pool.is_full(0), "nobody waits: whatever comes is tried");
+        assert!(!pool.is_full(0, 2), "nobody waits: whatever comes is tried");
     }
 
     #[tokio::test]

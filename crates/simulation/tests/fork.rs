@@ -1,15 +1,23 @@
-//! Grants find the word that decides a token's answer whatever its layout, and a fork asks its source only once.
+//! Grants find the word that decides a token's answer whatever its layout; state is read many values at once and kept; what a simulation may
+//! take is bounded.
 //!
 //! The tokens are a few hand-written instructions each, so that a layout is all there is to see.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use braid_primitives::{Address, B256, Block, Bytes, NATIVE_ETHER, U256};
 use braid_simulation::grant::{Granted, grant};
+use braid_simulation::source::{Account, Found, KnownCode, Reading, Wanted};
 use braid_simulation::{
-    Account, Fork, Grant, SimulationError, SourceError, StateSource, Status, Transaction, evm, simulate,
+    Bounds, Caller, Fork, Grant, Outcome, SimulationError, Simulator, SourceError, StateSource, Status, Terms,
+    Transaction, Unavailable, evm, simulate,
 };
+use revm::primitives::keccak256;
+use tokio::time::Instant;
 
 const TOKEN: Address = Address::repeat_byte(0x11);
 const IMPLEMENTATION: Address = Address::repeat_byte(0x22);
@@ -29,37 +37,84 @@ const RETURN: &str = "60005260206000f3";
 /// Reads two administrative words first, then delegates to the implementation.
 const PROXY: &str = "6007545060085450365f5f375f5f365f7322222222222222222222222222222222222222225af43d5f5f3e3d5ff3";
 
+/// A chain's state, the readings of it, and what they cost.
+#[derive(Default)]
 struct World {
-    accounts: HashMap<Address, Account>,
-    storage: HashMap<(Address, U256), U256>,
-    dead: bool,
+    accounts: Mutex<HashMap<Address, Bytes>>,
+    storage: Mutex<HashMap<(Address, U256), U256>>,
+    readings: AtomicU32,
+    values: AtomicUsize,
+    codes: AtomicUsize,
+    is_dead: bool,
+}
+
+impl World {
+    fn of(accounts: impl IntoIterator<Item = (Address, Bytes)>) -> Arc<Self> {
+        Arc::new(Self { accounts: Mutex::new(accounts.into_iter().collect()), ..Self::default() })
+    }
+
+    fn put(&self, account: Address, code: Bytes) {
+        self.accounts.lock().unwrap().insert(account, code);
+    }
+
+    fn account(&self, address: Address, known: Option<KnownCode>) -> Account {
+        let code = self.accounts.lock().unwrap().get(&address).cloned().unwrap_or_default();
+        let is_known = known.is_some_and(|known| known.hash == keccak256(&code));
+        if !is_known {
+            self.codes.fetch_add(1, Ordering::Relaxed);
+        }
+        Account { code: (!is_known).then_some(code), ..Account::default() }
+    }
 }
 
 impl StateSource for World {
-    fn account(&self, address: Address) -> Result<Account, SourceError> {
-        if self.dead {
-            return Err(SourceError { what: "an account", why: "the connection failed".into() });
-        }
-        Ok(self.accounts.get(&address).cloned().unwrap_or_default())
-    }
-
-    fn storage(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        Ok(self.storage.get(&(address, slot)).copied().unwrap_or_default())
-    }
-
-    fn block_hash(&self, _number: u64) -> Result<B256, SourceError> {
-        Ok(B256::ZERO)
+    fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a> {
+        Box::pin(async move {
+            if self.is_dead {
+                return Err(SourceError("the connection failed".into()));
+            }
+            self.readings.fetch_add(1, Ordering::Relaxed);
+            self.values.fetch_add(wanted.len(), Ordering::Relaxed);
+            let storage = self.storage.lock().unwrap();
+            let accounts = wanted.accounts.iter().map(|(address, known)| (*address, self.account(*address, *known)));
+            let word = |word: &(Address, U256)| (*word, storage.get(word).copied().unwrap_or_default());
+            Ok(Found {
+                accounts: accounts.collect(),
+                words: wanted.words.iter().map(word).collect(),
+                hashes: wanted.hashes.iter().map(|height| (*height, block.hash)).collect(),
+                messages: 1,
+            })
+        })
     }
 }
 
-fn code(parts: &[&str]) -> Account {
-    Account { code: parts.concat().parse::<Bytes>().unwrap(), ..Account::default() }
+const BOUNDS: Bounds = Bounds { jobs: 64, wait: Duration::from_secs(3_600) };
+
+fn simulator(world: &Arc<World>) -> Simulator {
+    Simulator::new(Some(Arc::clone(world) as Arc<dyn StateSource>), 2, BOUNDS)
 }
 
-fn block() -> Block {
+fn terms() -> Terms {
+    Terms::by(Caller(1), Instant::now() + Duration::from_secs(600))
+}
+
+/// Runs a job on the state of a world.
+async fn on<T: Send + 'static>(
+    world: &Arc<World>,
+    job: impl Fn(&mut evm::Overlay<'_>) -> Result<T, evm::RunError> + Send + Sync + 'static,
+) -> T {
+    let job = move |fork: &Fork| Ok(job(&mut evm::Overlay::new(fork))?);
+    simulator(world).run(&block(100), terms(), job).await.0.unwrap()
+}
+
+fn code(parts: &[&str]) -> Bytes {
+    parts.concat().parse::<Bytes>().unwrap()
+}
+
+fn block(number: u64) -> Block {
     Block {
-        number: 100,
-        hash: B256::repeat_byte(1),
+        number,
+        hash: B256::with_last_byte(u8::try_from(number).unwrap()),
         parent_hash: B256::ZERO,
         timestamp: 1_700_000_000,
         base_fee_per_gas_wei: 1_000_000_000,
@@ -68,18 +123,13 @@ fn block() -> Block {
     }
 }
 
-fn fork_of(accounts: impl IntoIterator<Item = (Address, Account)>) -> Fork {
-    let world = World { accounts: accounts.into_iter().collect(), storage: HashMap::new(), dead: false };
-    Fork::new(block(), Box::new(world))
-}
-
 fn balance_grant(amount: u64) -> Grant {
     Grant::Balance { token: TOKEN, owner: OWNER, amount: U256::from(amount) }
 }
 
-#[test]
-fn a_balance_is_granted_in_every_layout() {
-    let layouts: [(&str, Vec<(Address, Account)>); 5] = [
+#[tokio::test]
+async fn a_balance_is_granted_in_every_layout() {
+    let layouts: [(&str, Vec<(Address, Bytes)>); 5] = [
         ("solidity", vec![(TOKEN, code(&[SOLIDITY_MAPPING, RETURN]))]),
         ("vyper", vec![(TOKEN, code(&[VYPER_MAPPING, RETURN]))]),
         ("packed with a flag", vec![(TOKEN, code(&[SOLIDITY_MAPPING, WITHOUT_FLAG, RETURN]))]),
@@ -87,112 +137,222 @@ fn a_balance_is_granted_in_every_layout() {
         ("proxy", vec![(TOKEN, code(&[PROXY])), (IMPLEMENTATION, code(&[SOLIDITY_MAPPING, RETURN]))]),
     ];
     for (name, accounts) in layouts {
-        let fork = fork_of(accounts);
-        let mut overlay = evm::Overlay::new(&fork);
-        assert_eq!(grant(&mut overlay, &balance_grant(1_000_000)).unwrap(), Granted::Overridden, "{name}");
-        assert_eq!(grant(&mut overlay, &balance_grant(1_000_000)).unwrap(), Granted::NotNeeded, "{name}");
+        let twice = |overlay: &mut evm::Overlay<'_>| {
+            Ok([grant(overlay, &balance_grant(1_000_000))?, grant(overlay, &balance_grant(1_000_000))?])
+        };
+        assert_eq!(on(&World::of(accounts), twice).await, [Granted::Overridden, Granted::NotNeeded], "{name}");
     }
 }
 
 /// Shares of a pool, as stETH: the answer is the owner's shares times one word for everybody, over another.
-#[test]
-fn what_a_share_is_worth_is_left_alone() {
+#[tokio::test]
+async fn what_a_share_is_worth_is_left_alone() {
     let balance = [SOLIDITY_MAPPING, "600054026001549004", RETURN];
     let mut storage = HashMap::from([((TOKEN, U256::ZERO), U256::from(12)), ((TOKEN, U256::from(1)), U256::from(10))]);
     let shares_of = |owner: Address| {
         let key = [owner.into_word().as_slice(), &U256::from(5).to_be_bytes::<32>()].concat();
-        U256::from_be_bytes(revm::primitives::keccak256(key).0)
+        U256::from_be_bytes(keccak256(key).0)
     };
     let other = Address::repeat_byte(0x55);
     storage.insert((TOKEN, shares_of(OWNER)), U256::from(50));
     storage.insert((TOKEN, shares_of(other)), U256::from(100));
-    let accounts = HashMap::from([(TOKEN, code(&balance))]);
-    let fork = Fork::new(block(), Box::new(World { accounts, storage, dead: false }));
-    let mut overlay = evm::Overlay::new(&fork);
-    assert_eq!(grant(&mut overlay, &balance_grant(1_000_000)).unwrap(), Granted::Overridden);
+    let world = World::of([(TOKEN, code(&balance))]);
+    *world.storage.lock().unwrap() = storage;
     // nobody else has more or less than before
-    let whole = |amount: u64| Grant::Balance { token: TOKEN, owner: other, amount: U256::from(amount) };
-    assert_eq!(grant(&mut overlay, &whole(120)).unwrap(), Granted::NotNeeded);
-    assert_eq!(grant(&mut overlay, &whole(121)).unwrap(), Granted::Overridden);
+    let whole = move |amount: u64| Grant::Balance { token: TOKEN, owner: other, amount: U256::from(amount) };
+    let job = move |overlay: &mut evm::Overlay<'_>| {
+        let granted = grant(overlay, &balance_grant(1_000_000))?;
+        Ok([granted, grant(overlay, &whole(120))?, grant(overlay, &whole(121))?])
+    };
+    assert_eq!(on(&world, job).await, [Granted::Overridden, Granted::NotNeeded, Granted::Overridden]);
 }
 
-#[test]
-fn an_allowance_is_granted() {
+#[tokio::test]
+async fn an_allowance_is_granted() {
     // keccak(spender ++ keccak(owner ++ 5)) as Solidity nests mappings
     let nested = "60043560005260056020526040600020602052602435600052604060002054";
-    let fork = fork_of([(TOKEN, code(&[nested, RETURN]))]);
-    let mut overlay = evm::Overlay::new(&fork);
     let wanted = Grant::Allowance { token: TOKEN, owner: OWNER, spender: SPENDER, amount: U256::MAX };
-    assert_eq!(grant(&mut overlay, &wanted).unwrap(), Granted::Overridden);
-    assert_eq!(grant(&mut overlay, &wanted).unwrap(), Granted::NotNeeded);
+    let twice = move |overlay: &mut evm::Overlay<'_>| Ok([grant(overlay, &wanted)?, grant(overlay, &wanted)?]);
+    let world = World::of([(TOKEN, code(&[nested, RETURN]))]);
+    assert_eq!(on(&world, twice).await, [Granted::Overridden, Granted::NotNeeded]);
 }
 
-#[test]
-fn a_token_whose_answer_is_no_storage_word_is_reported() {
+#[tokio::test]
+async fn a_token_whose_answer_is_no_storage_word_is_reported() {
     let always_seven = "6007";
-    let fork = fork_of([(TOKEN, code(&[always_seven, RETURN]))]);
-    let mut overlay = evm::Overlay::new(&fork);
-    assert_eq!(grant(&mut overlay, &balance_grant(8)).unwrap(), Granted::NotFound);
-    assert_eq!(grant(&mut overlay, &balance_grant(7)).unwrap(), Granted::NotNeeded);
+    let world = World::of([(TOKEN, code(&[always_seven, RETURN]))]);
+    let job =
+        |overlay: &mut evm::Overlay<'_>| Ok([grant(overlay, &balance_grant(8))?, grant(overlay, &balance_grant(7))?]);
+    assert_eq!(on(&world, job).await, [Granted::NotFound, Granted::NotNeeded]);
 }
 
 fn send(to: Address, value: u64) -> Transaction {
     Transaction { from: OWNER, to, data: Bytes::new(), value_wei: U256::from(value), gas_limit: 100_000 }
 }
 
-#[test]
-fn ether_sent_arrives_and_the_grant_is_listed() {
-    let fork = fork_of([]);
+/// Simulates a transaction on a block of a world.
+async fn simulated(
+    simulator: &Simulator,
+    at: u64,
+    transaction: Transaction,
+    grants: Vec<Grant>,
+) -> (Result<Outcome, Unavailable>, u32) {
+    simulator.run(&block(at), terms(), move |fork| simulate(fork, &transaction, &grants)).await
+}
+
+#[tokio::test]
+async fn ether_is_sent_and_the_grant_is_listed() {
     let grants = [Grant::Balance { token: NATIVE_ETHER, owner: OWNER, amount: U256::from(5) }];
-    let outcome = simulate(&fork, &send(SPENDER, 5), &grants, SPENDER, &[NATIVE_ETHER]).unwrap();
-    assert_eq!(outcome.status, Status::Success);
-    assert_eq!(outcome.gas_used, 21_000);
-    assert_eq!(outcome.gains, [(NATIVE_ETHER, U256::from(5))]);
+    let outcome = simulated(&simulator(&World::of([])), 100, send(SPENDER, 5), grants.to_vec()).await.0.unwrap();
+    assert_eq!((&outcome.status, outcome.gas_used), (&Status::Success(Bytes::new()), 21_000));
     assert_eq!(outcome.grants, [(grants[0].clone(), Granted::Overridden)]);
 }
 
-#[test]
-fn code_is_placed_where_it_is_missing() {
-    let answers_nine = code(&["6009", RETURN]).code;
-    let fork = fork_of([]);
-    let place = Grant::Code { account: TOKEN, code: answers_nine };
-    let mut overlay = evm::Overlay::new(&fork);
-    assert_eq!(grant(&mut overlay, &place).unwrap(), Granted::Overridden);
-    assert_eq!(grant(&mut overlay, &place).unwrap(), Granted::NotNeeded);
-    assert_eq!(grant(&mut overlay, &balance_grant(9)).unwrap(), Granted::NotNeeded);
+#[tokio::test]
+async fn code_is_placed_where_it_is_missing() {
+    let place = Grant::Code { account: TOKEN, code: code(&["6009", RETURN]) };
+    let job = move |overlay: &mut evm::Overlay<'_>| {
+        Ok([grant(overlay, &place)?, grant(overlay, &place)?, grant(overlay, &balance_grant(9))?])
+    };
+    let granted = on(&World::of([]), job).await;
+    assert_eq!(granted, [Granted::Overridden, Granted::NotNeeded, Granted::NotNeeded]);
 }
 
-#[test]
-fn a_revert_carries_its_data() {
+#[tokio::test]
+async fn a_revert_carries_its_data() {
     let reverts_with_one_word = "63deadbeef6000526004601cfd";
-    let fork = fork_of([(TOKEN, code(&[reverts_with_one_word]))]);
-    let outcome = simulate(&fork, &send(TOKEN, 0), &[], OWNER, &[]).unwrap();
+    let world = World::of([(TOKEN, code(&[reverts_with_one_word]))]);
+    let outcome = simulated(&simulator(&world), 100, send(TOKEN, 0), Vec::new()).await.0.unwrap();
     assert_eq!(outcome.status, Status::Reverted(Bytes::from_static(&[0xde, 0xad, 0xbe, 0xef])));
 }
 
-#[test]
-fn a_second_simulation_of_the_block_reads_nothing_new() {
-    let fork = fork_of([(TOKEN, code(&[SOLIDITY_MAPPING, RETURN]))]);
-    let run = || simulate(&fork, &send(TOKEN, 0), &[balance_grant(9)], OWNER, &[TOKEN]).unwrap();
-    let first = run();
-    let reads = fork.source_reads();
-    assert!(reads > 0);
-    assert_eq!(run(), first, "an overlay leaks into nothing");
-    assert_eq!(fork.source_reads(), reads);
+/// A token behind a proxy: its code, two words of the proxy, the implementation's code and a balance are read one after another the first time.
+#[tokio::test]
+async fn a_second_simulation_reads_nothing_and_the_next_block_takes_one_reading_and_no_code() {
+    let world = World::of([(TOKEN, code(&[PROXY])), (IMPLEMENTATION, code(&[SOLIDITY_MAPPING, RETURN]))]);
+    let simulator = simulator(&world);
+    let (first, took) = simulated(&simulator, 100, send(TOKEN, 0), vec![balance_grant(9)]).await;
+    assert!((1..=4).contains(&took), "{took} readings");
+    assert_eq!(took, world.readings.load(Ordering::Relaxed));
+    let (again, took) = simulated(&simulator, 100, send(TOKEN, 0), vec![balance_grant(9)]).await;
+    assert_eq!((again.unwrap(), took), (first.clone().unwrap(), 0), "an overlay leaks into nothing");
+    let codes = world.codes.load(Ordering::Relaxed);
+    let (next, took) = simulated(&simulator, 101, send(TOKEN, 0), vec![balance_grant(9)]).await;
+    assert_eq!((next.unwrap(), took), (first.unwrap(), 1));
+    assert_eq!(world.codes.load(Ordering::Relaxed), codes, "code is kept");
 }
 
-#[test]
-fn a_node_that_does_not_serve_the_state_is_an_error_that_says_so() {
-    let world = World { accounts: HashMap::new(), storage: HashMap::new(), dead: true };
-    let fork = Fork::new(*fork_of([]).block(), Box::new(world));
-    let error = simulate(&fork, &send(TOKEN, 0), &[], OWNER, &[]).unwrap_err();
-    assert!(matches!(error, SimulationError::Unavailable(_)), "{error}");
+#[tokio::test]
+async fn what_changed_since_the_block_before_is_seen() {
+    let world = World::of([(TOKEN, code(&["6001", RETURN]))]);
+    let simulator = simulator(&world);
+    let seen = async |at: u64| match simulated(&simulator, at, send(TOKEN, 0), Vec::new()).await.0.unwrap().status {
+        Status::Success(answer) => U256::from_be_slice(&answer),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(seen(100).await, U256::from(1));
+    // other code, which reads a word, which then has another value
+    world.put(TOKEN, code(&["600354", RETURN]));
+    assert_eq!(seen(101).await, U256::ZERO);
+    world.storage.lock().unwrap().insert((TOKEN, U256::from(3)), U256::from(7));
+    assert_eq!(seen(102).await, U256::from(7));
+    world.put(TOKEN, Bytes::new());
+    let gone = simulated(&simulator, 103, send(TOKEN, 0), Vec::new()).await.0.unwrap();
+    assert_eq!(gone.status, Status::Success(Bytes::new()));
 }
 
-#[test]
-fn a_gas_limit_above_the_protocol_cap_is_invalid() {
-    let fork = fork_of([]);
+#[tokio::test]
+async fn a_node_that_does_not_serve_the_state_is_an_error_that_says_so() {
+    let world = Arc::new(World { is_dead: true, ..World::default() });
+    let error = simulated(&simulator(&world), 100, send(TOKEN, 0), Vec::new()).await.0.unwrap_err();
+    assert!(matches!(error, Unavailable::Source(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_gas_limit_above_the_protocol_cap_is_invalid() {
     let transaction = Transaction { gas_limit: 20_000_000, ..send(SPENDER, 0) };
-    let error = simulate(&fork, &transaction, &[], OWNER, &[]).unwrap_err();
-    assert!(matches!(error, SimulationError::Invalid(_)), "{error}");
+    let error = simulated(&simulator(&World::of([])), 100, transaction, Vec::new()).await.0.unwrap_err();
+    assert!(matches!(error, Unavailable::Failed(SimulationError::Invalid(_))), "{error}");
+}
+
+/// Reads word after word, for as long as there is gas.
+const READS_WITHOUT_END: &str = "5f5b805450600101600156";
+/// Jumps in a circle.
+const RUNS_WITHOUT_END: &str = "5b5f56";
+
+#[tokio::test]
+async fn code_that_reads_without_end_is_given_up_after_a_bounded_number_of_reads_and_messages() {
+    let world = World::of([(TOKEN, code(&[READS_WITHOUT_END]))]);
+    let simulator = simulator(&world);
+    let transaction = Transaction { gas_limit: 16_000_000, ..send(TOKEN, 0) };
+    let (result, messages) = simulated(&simulator, 100, transaction, Vec::new()).await;
+    assert_eq!(result.unwrap_err(), Unavailable::TooMuch);
+    let values = world.values.load(Ordering::Relaxed);
+    assert!(values <= 2_048 && messages <= 12, "{values} values, {messages} messages");
+    // in a grant, where it is asked for its balance again and again
+    let (result, messages) = simulated(&simulator, 101, send(SPENDER, 0), vec![balance_grant(9)]).await;
+    let values = world.values.load(Ordering::Relaxed) - values;
+    assert!(values <= 2_048 && messages <= 12, "{values} values, {messages} messages, {result:?}");
+}
+
+#[tokio::test]
+async fn code_that_runs_without_end_uses_no_more_gas_than_a_simulation_may() {
+    let world = World::of([(TOKEN, code(&[RUNS_WITHOUT_END]))]);
+    let grants = vec![balance_grant(9); 500];
+    let error = simulated(&simulator(&world), 100, send(SPENDER, 0), grants).await.0.unwrap_err();
+    assert!(matches!(error, Unavailable::Failed(_) | Unavailable::TooMuch), "{error}");
+    assert!(error.to_string().contains("gas"), "{error}");
+}
+
+#[tokio::test]
+async fn messages_beyond_what_was_allowed_are_not_sent() {
+    let world = World::of([(TOKEN, code(&[PROXY])), (IMPLEMENTATION, code(&[SOLIDITY_MAPPING, RETURN]))]);
+    let simulator = simulator(&world);
+    let job = |fork: &Fork| simulate(fork, &send(TOKEN, 0), &[]);
+    let (result, took) = simulator.run(&block(100), Terms { messages: 1, ..terms() }, job).await;
+    assert_eq!((result.unwrap_err(), took), (Unavailable::Spent, 1));
+    assert_eq!(world.readings.load(Ordering::Relaxed), 1);
+}
+
+/// A source that never answers.
+struct Hung;
+
+impl StateSource for Hung {
+    fn read<'a>(&'a self, _: &'a Block, _: &'a Wanted) -> Reading<'a> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn a_simulation_ends_at_its_time_whatever_the_node_does() {
+    let simulator = Simulator::new(Some(Arc::new(Hung)), 2, BOUNDS);
+    let until = Instant::now() + Duration::from_millis(50);
+    let job = |fork: &Fork| simulate(fork, &send(TOKEN, 0), &[]);
+    let (result, _) = simulator.run(&block(100), Terms::by(Caller(1), until), job).await;
+    assert_eq!(result.unwrap_err(), Unavailable::Late);
+}
+
+#[tokio::test]
+async fn a_caller_whose_jobs_do_not_end_leaves_a_thread_to_the_others() {
+    let world = World::of([]);
+    let simulator = Arc::new(simulator(&world));
+    let gates: Vec<_> = (0..8)
+        .map(|_| {
+            let (go, gate) = std::sync::mpsc::channel::<()>();
+            let (simulator, gate) = (Arc::clone(&simulator), Mutex::new(gate));
+            let job = move |_: &Fork| {
+                let _ = gate.lock().unwrap().recv();
+                Ok(())
+            };
+            let running = tokio::spawn(async move { simulator.run(&block(100), terms(), job).await.0 });
+            (go, running)
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    let other = Terms { caller: Caller(2), ..terms() };
+    simulator.run(&block(100), other, |_| Ok(())).await.0.unwrap();
+    for (go, running) in gates {
+        drop(go);
+        running.await.unwrap().unwrap();
+    }
 }

@@ -36,6 +36,6 @@ pub use logs::BlockLogs;
 pub use multicall::MULTICALL3;
 pub use pace::Urgency;
 pub use report::NodeReport;
-pub use state::AccountState;
+pub use state::{AccountState, BlockState, KnownCode};
 pub(crate) use watch::HeadStream;
 pub use wire::{LogFilter, PlacedLog};

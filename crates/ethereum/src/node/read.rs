@@ -317,7 +317,8 @@ impl Node {
 }
 
 impl Member {
-    async fn lends(&self, block_hash: B256) -> Result<bool, NodeError> {
+    /// Whether it lends code for a call; it is asked once.
+    pub(super) async fn lends(&self, block_hash: B256) -> Result<bool, NodeError> {
         if let Some(known) = self.lends_code.get() {
             return Ok(*known);
         }

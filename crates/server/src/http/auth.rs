@@ -1,10 +1,12 @@
 //! Who calls, and whether they may.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use braid_quoting::{Clock, Code, Problem};
+use braid_simulation::Caller;
 use braid_store::{KeyId, KeyStore, KeyTerms};
 use ipnet::IpNet;
 
@@ -28,19 +30,21 @@ pub struct Access {
     pub trusted_proxies: Vec<IpNet>,
     /// Tells when a key is over and when a minute is.
     pub clock: Arc<dyn Clock>,
+    /// Makes of who is counted together a number, for what else is bounded for each caller.
+    pub names: RandomState,
 }
 
 /// A caller who may quote: a valid key, or nobody's where anonymous quotes are on. One call is counted.
 #[derive(Clone, Copy, Debug)]
-pub struct MayQuote;
+pub struct MayQuote(pub Caller);
 
 /// A caller who may build: a valid key. One call is counted.
 #[derive(Clone, Copy, Debug)]
-pub struct MayBuild;
+pub struct MayBuild(pub Caller);
 
 /// Anybody; a valid key raises the limit, a wrong one is ignored. One call is counted.
 #[derive(Clone, Copy, Debug)]
-pub struct MayRead;
+pub struct MayRead(pub Caller);
 
 /// The key of a request.
 enum Presented {
@@ -99,13 +103,15 @@ fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Resul
 /// As what a caller is counted and how often it may call, or the problem of a caller who may not.
 type Admission = fn(&Parts, &Access, Presented) -> Result<(Counted, Quota), Problem>;
 
-fn admit<S>(parts: &Parts, state: &S, admission: Admission) -> Result<(), Refusal>
+fn admit<S>(parts: &Parts, state: &S, admission: Admission) -> Result<Caller, Refusal>
 where
     Arc<Access>: FromRef<S>,
 {
     let access = Arc::<Access>::from_ref(state);
     let (caller, quota) = admission(parts, &access, presented(parts, &access)?)?;
-    Ok(count(parts, &access, caller, quota)?)
+    let named = Caller(access.names.hash_one(&caller));
+    count(parts, &access, caller, quota)?;
+    Ok(named)
 }
 
 /// Gives a caller's class the admission that decides on it.
@@ -118,7 +124,7 @@ macro_rules! admitted {
             type Rejection = Refusal;
 
             async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-                admit(parts, state, $admission).map(|()| Self)
+                admit(parts, state, $admission).map(Self)
             }
         }
     )*};

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod baskets;
+mod distant;
 mod proxy;
 mod simulations;
+mod stand_in;
 mod swaps;
 mod wallets;
 mod world;

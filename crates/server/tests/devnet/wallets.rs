@@ -31,7 +31,7 @@ impl World {
         self.send(&json!({"from": accounts::TAKER, "to": usdc, "data": hex(&data)})).await;
     }
 
-    async fn quote_for(&self, taker: Address, from: Address, amount: U256, to: Address) -> Value {
+    pub async fn quote_for(&self, taker: Address, from: Address, amount: U256, to: Address) -> Value {
         let body = json!({
             "inputs": [{"chain_id": 1, "address": from, "amount": amount.to_string()}],
             "outputs": [{"chain_id": 1, "address": to, "ratio_bps": 10000}],
@@ -96,6 +96,24 @@ async fn the_key_of_an_account_with_code_counts_for_nothing() {
     assert_eq!((status, answer["code"].as_str()), (422, Some("PERMIT2_SIGNATURE_INVALID")), "{answer:#}");
 }
 
+/// `abi.encode(factory, calldata, signature)`, then the suffix of ERC-6492.
+pub fn wrap_erc6492(factory: Address, calldata: &[u8], signature: &[u8]) -> String {
+    let word = |number: usize| U256::from(number).to_be_bytes::<32>().to_vec();
+    let padded = |bytes: &[u8]| [bytes, &vec![0; bytes.len().next_multiple_of(32) - bytes.len()]].concat();
+    let data = padded(calldata);
+    let parts = [
+        factory.into_word().to_vec(),
+        word(96),
+        word(128 + data.len()),
+        word(calldata.len()),
+        data,
+        word(signature.len()),
+        padded(signature),
+        [0x64, 0x92].repeat(16),
+    ];
+    hex(&parts.concat())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_is_not_deployed_yet_signs_as_erc_6492_says() {
     let mut world = World::start().await;
@@ -109,25 +127,7 @@ async fn an_account_that_is_not_deployed_yet_signs_as_erc_6492_says() {
     world.endow(wallet, usdc, units("USDC", 500)).await;
     let quote = world.quote_for(wallet, usdc, units("USDC", 500), weth).await;
 
-    // abi.encode(factory, calldata, signature), then the suffix
-    let wrap = |signature: &str| {
-        let word = |number: usize| U256::from(number).to_be_bytes::<32>();
-        let padded = |bytes: &[u8]| [bytes, &vec![0; bytes.len().next_multiple_of(32) - bytes.len()]].concat();
-        let (data, inner) = (padded(&calldata), unhex(signature));
-        let parts: [&[u8]; 8] = [
-            factory.into_word().as_slice(),
-            &word(96),
-            &word(128 + data.len()),
-            &word(calldata.len()),
-            &data,
-            &word(inner.len()),
-            &padded(&inner),
-            &[0x64, 0x92].repeat(16),
-        ]
-        .map(<[u8]>::to_vec)
-        .map(|part| &*part.leak());
-        hex(&parts.concat())
-    };
+    let wrap = |signature: &str| wrap_erc6492(factory, &calldata, &unhex(signature));
     let wrapped = wrap(&world.signed(accounts::TAKER, &quote).await);
     let foreign = wrap(&world.signed(accounts::OTHER, &quote).await);
     let body = json!({"quote_id": quote["quote_id"], "permit2_signature": foreign});

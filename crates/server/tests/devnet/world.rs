@@ -9,7 +9,10 @@ use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, ro
 use braid_store::{KeyStore, QuoteStore};
 use serde_json::{Value, json};
 
+use crate::stand_in::StandIn;
+
 pub const KEY: &str = "test-key";
+pub const OTHER_KEY: &str = "other-key";
 
 /// A chain and a service on it.
 pub struct World {
@@ -17,6 +20,8 @@ pub struct World {
     pub follower: FollowerHandle,
     pub feed: Arc<MarketFeed>,
     pub app: App,
+    /// Between the service and the chain; the follower asks the chain itself.
+    pub node: StandIn,
     pub base: String,
     pub client: reqwest::Client,
     _dir: tempfile::TempDir,
@@ -24,25 +29,33 @@ pub struct World {
 
 impl World {
     pub async fn start() -> Self {
+        Self::with(Config::default(), true).await
+    }
+
+    /// A service with settings, over a node that lends code or not.
+    pub async fn with(config: Config, lends: bool) -> Self {
         let chain = Devnet::start(Options::default()).await.unwrap();
-        let node = Node::connect(&chain.http_url()).await.unwrap();
-        let follower = Follower::spawn(node.clone(), FollowerConfig::default());
+        let stand_in = StandIn::before(chain.http_url(), lends).await;
+        let node = Node::connect(&stand_in.url).await.unwrap();
+        let followed = Node::connect(&chain.http_url()).await.unwrap();
+        let follower = Follower::spawn(followed, FollowerConfig::default());
         let feed = Arc::new(MarketFeed::new(follower.status.clone()));
         let dir = tempfile::tempdir().unwrap();
         let limits = LimitsConfig { keyed_per_min: 10_000, ..LimitsConfig::default() };
         let app = App::new(Parts {
-            config: Config { limits, ..Config::default() },
+            config: Config { limits, ..config },
             clock: Arc::new(SystemClock),
             feed: feed.clone(),
             node: Some(node),
-            keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
+            keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY).with_fixed("other", OTHER_KEY),
             quotes: QuoteStore::open(dir.path()).unwrap(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let serving = axum::serve(listener, router(&app)).into_future();
         tokio::spawn(serving);
-        let mut world = Self { chain, follower, feed, app, base, client: reqwest::Client::new(), _dir: dir };
+        let client = reqwest::Client::new();
+        let mut world = Self { chain, follower, feed, app, node: stand_in, base, client, _dir: dir };
         world.follow().await;
         world
     }
@@ -60,8 +73,17 @@ impl World {
         }
     }
 
+    pub async fn next_block(&mut self) {
+        self.chain.mine(1).await.unwrap();
+        self.follow().await;
+    }
+
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        let call = self.client.post(format!("{}{path}", self.base)).json(body).header("x-api-key", KEY);
+        self.post_as(KEY, path, body).await
+    }
+
+    pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> (u16, Value) {
+        let call = self.client.post(format!("{}{path}", self.base)).json(body).header("x-api-key", key);
         let response = call.send().await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap())
     }

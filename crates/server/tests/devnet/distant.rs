@@ -1,0 +1,165 @@
+//! A service over a node that answers late, and code on the chain that reads without end.
+
+use std::time::{Duration, Instant};
+
+use braid_devnet::accounts;
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
+use braid_server::{AuditConfig, Config};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::wallets::wrap_erc6492;
+use crate::world::{KEY, OTHER_KEY, World, decimal, token, units};
+
+/// Reads word after word, for as long as there is gas.
+const READS_WITHOUT_END: &[u8] = &[0x5f, 0x5b, 0x80, 0x54, 0x50, 0x60, 0x01, 0x01, 0x60, 0x01, 0x56];
+
+const LATE: Duration = Duration::from_millis(100);
+
+fn simulated(from: &str, whole: u64, to: &str) -> Value {
+    json!({
+        "inputs": [{"chain_id": 1, "address": token(from), "amount": units(from, whole).to_string()}],
+        "outputs": [{"chain_id": 1, "address": token(to), "ratio_bps": 10000}],
+        "taker": accounts::TAKER, "simulate": true, "check_allowances": false, "include_permit2": false,
+    })
+}
+
+/// Makes a quote that must be simulated and agree; gives what it asked of the node.
+async fn agrees(world: &World, body: &Value) -> [u64; 3] {
+    let ((status, answer), asked) = world.node.asked_by(world.post("/v1/quote", body)).await;
+    let (quote, seen) = (&answer["data"], &answer["data"]["simulation"]);
+    assert_eq!((status, seen["status"].as_str()), (200, Some("success")), "{answer:#}");
+    assert_eq!(seen["outputs"][0]["amount"], quote["estimated_outputs"][0]["expected_amount"]);
+    asked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_simulation_takes_a_few_messages_the_first_time_and_two_at_every_later_block() {
+    for lends in [true, false] {
+        let mut world = World::with(Config::default(), lends).await;
+        world.node.set_latency(LATE);
+        let swaps = [("USDC", 20_000, "WETH"), ("USDT", 5_000, "WBTC"), ("ETH", 3, "DAI"), ("DAI", 700, "USDC")];
+        for (from, whole, to) in swaps {
+            let started = Instant::now();
+            let asked = agrees(&world, &simulated(from, whole, to)).await;
+            eprintln!("lends {lends}: first {from} to {to}: {asked:?} in {:?}", started.elapsed());
+            // tokens are checked and simulations are made, each in several readings; those of tokens run side by side
+            assert!(asked[0] <= 30, "{from} to {to}: {asked:?}");
+        }
+        for _ in 0..3 {
+            world.next_block().await;
+            for (from, whole, to) in swaps {
+                let started = Instant::now();
+                let asked = agrees(&world, &simulated(from, whole, to)).await;
+                eprintln!("lends {lends}: then {from} to {to}: {asked:?} in {:?}", started.elapsed());
+                let most = if lends { 2 } else { 6 };
+                assert!(asked[0] <= most && asked[2] <= if lends { 0 } else { 4 }, "{from} to {to}: {asked:?}");
+                assert!(!lends || asked[1] <= 6, "few calls, whatever the number of words: {asked:?}");
+                assert_eq!(agrees(&world, &simulated(from, whole, to)).await, [0; 3], "the block's state is kept");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_whose_simulation_takes_too_long_comes_without_it() {
+    let config = Config { simulation_time: Duration::from_millis(200), ..Config::default() };
+    let mut world = World::with(config, true).await;
+    agrees(&world, &simulated("USDC", 100, "WETH")).await;
+    world.next_block().await;
+    world.node.set_latency(Duration::from_secs(3_600));
+    let (status, answer) = world.post("/v1/quote", &simulated("USDC", 100, "WETH")).await;
+    assert_eq!((status, answer["data"]["simulation"]["status"].as_str()), (200, Some("unavailable")), "{answer:#}");
+    let warnings = answer["data"]["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning["code"] == "SIMULATION_UNAVAILABLE"), "{warnings:?}");
+    let build = json!({"quote_id": answer["data"]["quote_id"], "simulate": true});
+    assert_eq!(world.build(&build).await["simulation"]["status"], "unavailable");
+    world.node.set_latency(Duration::ZERO);
+    agrees(&world, &simulated("USDC", 100, "WETH")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn factories_that_read_without_end_take_little_and_hold_up_nobody() {
+    let mut world = World::start().await;
+    let factory = Address::repeat_byte(0xfa);
+    world.chain.set_code(factory, &Bytes::from_static(READS_WITHOUT_END)).await.unwrap();
+    world.next_block().await;
+    let (usdc, weth) = (token("USDC"), token("WETH"));
+    let quote = world.quote_for(Address::repeat_byte(0x5a), usdc, units("USDC", 50), weth).await;
+    agrees(&world, &simulated("USDC", 50, "WETH")).await;
+    let body = json!({"quote_id": quote["quote_id"], "permit2_signature": wrap_erc6492(factory, &[], &[1; 65])});
+    let ((status, answer), asked) = world.node.asked_by(world.post("/v1/build", &body)).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("PERMIT2_SIGNATURE_INVALID")), "{answer:#}");
+    assert!(asked[0] <= 6, "{asked:?}");
+
+    let mut attacks = JoinSet::new();
+    for _ in 0..8 {
+        let call = world.client.post(format!("{}/v1/build", world.base)).json(&body).header("x-api-key", KEY);
+        attacks.spawn(async move {
+            let response = call.send().await.unwrap();
+            (response.status().as_u16(), response.json::<Value>().await.unwrap())
+        });
+    }
+    let others = async {
+        for _ in 0..4 {
+            let (status, answer) = world.post_as(OTHER_KEY, "/v1/quote", &simulated("USDC", 50, "WETH")).await;
+            assert_eq!((status, answer["data"]["simulation"]["status"].as_str()), (200, Some("success")), "{answer:#}");
+        }
+    };
+    let (attacks, ()) = tokio::join!(attacks.join_all(), others);
+    for (status, answer) in attacks {
+        let code = answer["code"].as_str().unwrap();
+        assert!(
+            (status, code) == (422, "PERMIT2_SIGNATURE_INVALID") || (status, code) == (503, "OVERLOADED"),
+            "{code}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_reads_without_end_is_refused_after_few_messages() {
+    let mut world = World::start().await;
+    agrees(&world, &simulated("USDC", 50, "WETH")).await;
+    let link = token("LINK");
+    world.chain.set_code(link, &Bytes::from_static(READS_WITHOUT_END)).await.unwrap();
+    world.next_block().await;
+    let ((status, answer), asked) = world.node.asked_by(world.post("/v1/quote", &simulated("LINK", 5, "WETH"))).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{answer:#}");
+    assert!(asked[0] <= 20, "{asked:?}");
+    agrees(&world, &simulated("USDC", 50, "WETH")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ether_that_goes_to_the_weth_contract_counts_as_what_is_sent_there() {
+    let world = World::start().await;
+    let mut body = simulated("USDC", 500, "ETH");
+    body["recipient"] = json!(token("WETH"));
+    agrees(&world, &body).await;
+    assert_eq!(token("ETH"), NATIVE_ETHER);
+    let (_, answer) = world.post_as(KEY, "/v1/quote", &body).await;
+    assert!(decimal(&answer["data"]["simulation"]["outputs"][0]["amount"]) > U256::ZERO);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_takes_so_many_messages_a_block_and_reads_code_once() {
+    let audit = AuditConfig { messages_per_block: 12, ..AuditConfig::default() };
+    let mut world = World::with(Config { audit, ..Config::default() }, true).await;
+    let (doubt, _doubted) = tokio::sync::mpsc::channel(16);
+    let mut codes = Vec::new();
+    for _ in 0..12 {
+        let published = world.feed.latest().unwrap();
+        let rounds = async {
+            for _ in 0..20 {
+                world.app.audit.round(&published.prepared, &published.guessed, &doubt).await;
+            }
+        };
+        let ((), asked) = world.node.asked_by(rounds).await;
+        eprintln!("a block of the audit: {asked:?}, checks so far {:?}", world.app.audit.counts());
+        // code that is new or changed is one message more
+        assert!((1..=14).contains(&asked[0]), "{asked:?}");
+        codes.push(asked[2]);
+        world.next_block().await;
+    }
+    assert!(world.app.audit.counts()[0] >= 24, "{:?}", world.app.audit.counts());
+    assert_eq!(world.app.audit.counts()[1], 0);
+}
