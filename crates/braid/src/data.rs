@@ -28,12 +28,17 @@ pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Sa
 
 /// The market that a data directory holds, or why there is none.
 pub(crate) fn stored_market(dir: &Path) -> Result<Market> {
+    Ok(stored(dir)?.market.as_ref().clone())
+}
+
+/// What a data directory holds, or why there is nothing.
+pub(crate) fn stored(dir: &Path) -> Result<Saved> {
     let file = dir.join(MARKET_FILE);
     if !file.exists() {
         return Err(eyre!("there is no {MARKET_FILE} in {}; `braid sync` or `braid serve` makes one", dir.display()));
     }
     match MarketStore::open(dir).map_err(cannot_store)?.1 {
-        Found::Market(saved) => Ok(saved.market.as_ref().clone()),
+        Found::Market(saved) => Ok(*saved),
         Found::Nothing => Err(eyre!("{} holds no market yet", file.display())),
         Found::Unusable(damage) => Err(eyre!("{damage}; it was moved to {MARKET_FILE}.unusable")),
     }

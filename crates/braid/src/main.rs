@@ -14,6 +14,7 @@ mod paths;
 mod proxy;
 mod rules;
 mod serve;
+mod snapshot;
 mod sync;
 mod units;
 

@@ -8,6 +8,7 @@ use braid_market::Market;
 use braid_primitives::{PoolId, Token, TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::{PoolFilter, Prepared, Request, Solution, solve};
+use braid_store::market::Snapshot;
 use eyre::{Result, eyre};
 
 use crate::out;
@@ -59,7 +60,7 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   braid market save --rpc-url http://127.0.0.1:8545 now.market
-  braid market save --data /var/lib/braid last.market    (what a stopped server had, without a node)")]
+  braid market save --data /var/lib/braid last.market    (what a stopped server had, without a node; `--snapshot` begins with it)")]
 pub(crate) struct SaveArgs {
     /// The node to read from
     #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true, conflicts_with = "data")]
@@ -75,7 +76,7 @@ pub(crate) struct SaveArgs {
 /// `braid market save`.
 pub(crate) fn save(args: &SaveArgs) -> Result<()> {
     let market = match (&args.data, &args.rpc_url) {
-        (Some(dir), _) => crate::data::stored_market(dir)?,
+        (Some(dir), _) => return save_snapshot(dir, &args.file),
         (None, Some(url)) => follow_once(url)?,
         (None, None) => return Err(eyre!("name a market: --rpc-url URL or --data DIR")),
     };
@@ -84,6 +85,21 @@ pub(crate) fn save(args: &SaveArgs) -> Result<()> {
     market.save(&args.file)?;
     let (pools, block) = (market.pools().len(), market.block().number);
     out::line(format_args!("{pools} pools at block {block} are in {}", args.file.display()))
+}
+
+/// Writes the market of a data directory with the search for pools: a start elsewhere goes on from it.
+fn save_snapshot(dir: &Path, file: &Path) -> Result<()> {
+    let snapshot = Snapshot::save(crate::data::stored(dir)?, file)?;
+    let (pools, block, known) = (snapshot.pools, snapshot.block.number, snapshot.search.known.len());
+    let (searched_to, name) = (snapshot.searched_to(), file.display());
+    out::line(format_args!("{pools} pools at block {block} and {known} announced ones are in {name}"))?;
+    out::line(format_args!("searched to block {searched_to}, sha256 {}", snapshot.digest))?;
+    if searched_to < block {
+        out::line(format_args!(
+            "the search is not done: `braid sync` ends it, and a start from this file goes on with it"
+        ))?;
+    }
+    Ok(())
 }
 
 /// `braid quote`.

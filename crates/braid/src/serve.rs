@@ -19,6 +19,7 @@ use crate::logging::LogArgs;
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
+use crate::snapshot::SnapshotArgs;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -32,6 +33,8 @@ pub(crate) struct Args {
     listen: SocketAddr,
     #[command(flatten)]
     data: DataDir,
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
     /// An API key that is valid besides those of `braid keys`; may be given several times
     #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
     api_keys: Vec<String>,
@@ -159,7 +162,7 @@ fn origin(text: &str) -> Result<String, String> {
 }
 
 async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<()> {
-    let pools = args.rules.follower()?;
+    let mut pools = args.rules.follower()?;
     if args.rules.guesses_vaults() && !config(args, connections).audit.is_on() {
         return Err(eyre!(
             "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
@@ -168,8 +171,10 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<
     }
     let (keys, quotes) = stores(args)?;
     let (store, saved) = crate::data::open_market(&args.data)?;
+    pools.snapshot = args.snapshot.load(saved.as_ref())?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let node = args.nodes.connect().await?;
+    args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
     let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
     let feed = Arc::new(MarketFeed::new(follower.status.clone()));
     let app = App::new(Parts {

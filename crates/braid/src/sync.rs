@@ -11,6 +11,7 @@ use crate::logging::LogArgs;
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
+use crate::snapshot::SnapshotArgs;
 use crate::{data, out};
 
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,8 @@ pub(crate) struct Args {
     nodes: NodeArgs,
     #[command(flatten)]
     data: DataDir,
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
     #[command(flatten)]
     rules: RuleArgs,
     #[command(flatten)]
@@ -37,11 +40,13 @@ Examples:
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     args.log.start()?;
-    let config = args.rules.follower()?;
+    let mut config = args.rules.follower()?;
     let (store, saved) = data::open_market(&args.data)?;
+    config.snapshot = args.snapshot.load(saved.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let node = args.nodes.connect().await?;
+        args.snapshot.check(&node, config.snapshot.as_ref()).await?;
         let mut follower = Follower::spawn_with(node.clone(), config, Some((Arc::clone(&store), saved)));
         let bar = ProgressBar::no_length();
         bar.enable_steady_tick(Duration::from_millis(200));

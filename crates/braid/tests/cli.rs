@@ -88,6 +88,26 @@ fn a_data_directory_in_use_is_named() {
 }
 
 #[test]
+fn a_snapshot_that_cannot_be_used_is_named_before_a_node_is_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path().join("data"), dir.path().join("mainnet.snapshot"));
+    let (data, name) = (data.to_str().unwrap(), file.to_str().unwrap());
+    for command in ["serve", "sync"] {
+        let args = ["--rpc-url", "http://127.0.0.1:1", "--data", data, "--log", "error", "--snapshot", name];
+        let said = || fails(&braid(&[&[command], &args[..]].concat()).output().unwrap());
+        let _ = std::fs::remove_file(&file);
+        assert!(said().contains("No such file"), "{}", said());
+        for content in
+            [&b""[..], b"PK\x03\x04", b"BRAIDMKT\x02\0\0\0\xff\0\0\0\0\0\0\0", b"BRAIDMKT\x09\0\0\0\0\0\0\0\0\0\0\0"]
+        {
+            std::fs::write(&file, content).unwrap();
+            let said = said();
+            assert!(said.contains(name) && said.contains("cannot be used") && said.contains("start without"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn help_teaches_every_command() {
     for (args, expected) in [
         (vec!["--help"], "serve"),

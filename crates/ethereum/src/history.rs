@@ -11,7 +11,7 @@ use braid_primitives::{B256, Block, PoolKey};
 /// How many block hashes are remembered beyond the markets.
 const MOST_ANCHORS: usize = 4_096;
 
-/// Markets of consecutive blocks of one chain, the newest last. They share the pools that did not change.
+/// Markets of blocks of one chain, ascending, with gaps where blocks were leapt over. They share the pools that did not change.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     markets: VecDeque<Kept>,
@@ -45,9 +45,10 @@ impl History {
         self.markets.front().map(|kept| &kept.market)
     }
 
-    /// The oldest market that can be rolled back to.
-    pub(crate) fn oldest(&self) -> Option<&Block> {
-        self.markets.front().map(|kept| kept.market.block())
+    /// The blocks up to a height whose markets are kept, newest first. Not every block between two of them need be there.
+    pub(crate) fn blocks_up_to(&self, height: u64) -> Vec<Block> {
+        let blocks = self.markets.iter().rev().map(|kept| *kept.market.block());
+        blocks.filter(|block| block.number <= height).collect()
     }
 
     pub(crate) fn contains(&self, hash: B256) -> bool {
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn sixty_four_markets_are_kept_and_every_one_can_be_rolled_back_to() {
         let full = history(200);
-        assert_eq!(full.oldest().unwrap().number, 137);
+        assert_eq!(full.oldest_market().unwrap().block().number, 137);
         for number in 137..=200 {
             let mut history = full.clone();
             assert!(history.roll_back_to(market(number, 0xaa).block().hash));
@@ -148,13 +149,28 @@ mod tests {
     }
 
     #[test]
+    fn the_market_before_a_leap_can_be_rolled_back_to() {
+        let mut history = history(200);
+        history.push(market(500, 0xaa), BTreeSet::new());
+        history.push(market(501, 0xaa), BTreeSet::new());
+        let heights: Vec<u64> = history.blocks_up_to(500).iter().map(|block| block.number).collect();
+        assert_eq!(
+            (heights.len(), &heights[..3]),
+            (63, &[500, 200, 199][..]),
+            "newest first, and what is newer is not there"
+        );
+        assert!(history.roll_back_to(market(200, 0xaa).block().hash));
+        assert_eq!(history.tip().unwrap().block().number, 200);
+    }
+
+    #[test]
     fn a_fuller_market_of_the_same_block_replaces_the_tip() {
         let mut history = history(2);
         let read = |byte| BTreeSet::from([Address::with_last_byte(byte).into()]);
         history.push(market(3, 0xaa), read(1));
         history.push(market(3, 0xaa), read(2));
         assert_eq!(history.read_at_tip().len(), 2, "both reads were for this block");
-        assert_eq!(history.oldest().unwrap().number, 1);
+        assert_eq!(history.oldest_market().unwrap().block().number, 1);
         assert!(history.roll_back_to(market(2, 0xaa).block().hash));
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Known {
     pools: BTreeMap<PoolKey, Record>,
     /// Pools that are not in the market, with the reason.
     left_out: BTreeMap<PoolKey, String>,
+    /// Pools of which only a snapshot said that they exist.
+    unproven: BTreeSet<PoolKey>,
     /// Pools that are not as they were last stored.
     unsaved: BTreeSet<PoolKey>,
     /// How far lists of pools were read: goes with what was found in them.
@@ -34,6 +36,9 @@ impl Known {
     /// known without one (`announced_at` 0) is announced from here on.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
         let key = pool.key;
+        if self.unproven.contains(&key) {
+            self.remove(key);
+        }
         match self.pools.entry(key) {
             Entry::Vacant(entry) => {
                 entry.insert(Record { pool, announced_at });
@@ -64,9 +69,37 @@ impl Known {
         }
     }
 
+    /// Takes up what a snapshot says, of pools that nothing else told about.
+    pub(crate) fn suppose(&mut self, supposed: KnownPool) {
+        let key = supposed.pool.key;
+        if self.pools.contains_key(&key) {
+            self.insert(supposed.pool, supposed.announced_at);
+        } else {
+            self.restore(KnownPool { unproven: true, ..supposed });
+            self.unsaved.insert(key);
+        }
+    }
+
+    /// Whether only a snapshot said that a pool exists, and in which block it was announced.
+    pub(crate) fn supposed_at(&self, key: PoolKey) -> Option<u64> {
+        self.pools.get(&key).filter(|_| self.unproven.contains(&key)).map(|record| record.announced_at)
+    }
+
+    /// A pool is what the chain says that it is.
+    pub(crate) fn prove(&mut self, pool: Discovered) {
+        let key = pool.key;
+        if let Some(record) = self.pools.get_mut(&key).filter(|_| self.unproven.remove(&key)) {
+            record.pool = pool;
+            self.unsaved.insert(key);
+        }
+    }
+
     /// Takes up what an earlier run stored.
     pub(crate) fn restore(&mut self, saved: KnownPool) {
         let key = saved.pool.key;
+        if saved.unproven {
+            self.unproven.insert(key);
+        }
         self.left_out.extend(saved.left_out.map(|reason| (key, reason)));
         self.pools.insert(key, Record { pool: saved.pool, announced_at: saved.announced_at });
     }
@@ -75,6 +108,7 @@ impl Known {
     pub(crate) fn remove(&mut self, key: PoolKey) {
         self.pools.remove(&key);
         self.left_out.remove(&key);
+        self.unproven.remove(&key);
         self.unsaved.insert(key);
     }
 
@@ -86,6 +120,7 @@ impl Known {
                 pool: record.pool.clone(),
                 announced_at: record.announced_at,
                 left_out: self.left_out.get(&key).cloned(),
+                unproven: self.unproven.contains(&key),
             });
             (key, known)
         };
@@ -98,6 +133,7 @@ impl Known {
         self.unsaved.extend(gone);
         self.pools.clear();
         self.left_out.clear();
+        self.unproven.clear();
         self.lists.clear();
     }
 
@@ -124,6 +160,7 @@ impl Known {
         self.unsaved.extend(gone);
         self.pools.retain(|_, record| record.announced_at <= height);
         self.left_out.retain(|key, _| self.pools.contains_key(key));
+        self.unproven.retain(|key| self.pools.contains_key(key));
         self.lists.forget_above(height);
     }
 

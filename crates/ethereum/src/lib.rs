@@ -20,8 +20,10 @@ mod known;
 mod lists;
 mod metadata;
 mod node;
+mod proof;
 mod rules;
 mod scan;
+mod snapshot;
 mod spans;
 mod state;
 mod sync;
@@ -30,10 +32,11 @@ pub use apply::{BlockChange, apply_logs};
 pub use catalog::Catalog;
 pub use error::{FollowError, NodeError};
 pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData};
-pub use follower::{DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
+pub use follower::{CatchUp, DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
 pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
     AccountState, BlockLogs, BlockState, Endpoint, FeeHistory, HISTORY_BLOCKS, KnownCode, LogFilter, MULTICALL3, Node,
     NodeConfig, NodeFault, NodeReport, PERCENTILES, PlacedLog, Traffic, Urgency,
 };
 pub use rules::PoolRules;
+pub use snapshot::{SnapshotMismatch, check_snapshot};

@@ -8,8 +8,9 @@ use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadPro
 
 use crate::{Node, NodeError};
 
-/// How many pools are read together: bounds the memory of a round.
-const POOLS_AT_ONCE: usize = 256;
+/// How many pools are read together: bounds the memory of a round. Their calls are enough for the requests that a node is sent at once, so that
+/// a round takes as long as one of them.
+const POOLS_AT_ONCE: usize = 2_048;
 
 /// A pool's state, and the product that it shows to be.
 pub(crate) type Read = (PoolState, Product);

@@ -126,7 +126,7 @@ fn known(market: &Market, left_out: u32) -> BTreeMap<PoolKey, Option<KnownPool>>
     let record = |key: PoolKey, coins, left_out: Option<String>| {
         let pool =
             Discovered { key, product: braid_protocols::Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
-        (key, Some(KnownPool { pool, announced_at: 1, left_out }))
+        (key, Some(KnownPool { pool, announced_at: 1, left_out, unproven: false }))
     };
     let coins =
         |pool: &Pool| pool.coins.iter().filter_map(|id| market.tokens().get(*id)).map(|token| token.address).collect();

@@ -8,6 +8,7 @@
 
 pub mod file;
 pub mod market;
+mod shared;
 pub mod tokens;
 
 pub use file::FileError;

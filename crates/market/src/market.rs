@@ -6,7 +6,10 @@ use braid_primitives::{Block, PoolId, PoolKey, Token, TokenId};
 use braid_protocols::Pool;
 use rustc_hash::FxHashMap;
 
-use crate::Tokens;
+use crate::{
+    Tokens,
+    shared::{Chunks, Index},
+};
 
 /// Every pool and token at one block. Immutable.
 ///
@@ -28,8 +31,8 @@ pub struct Market {
 /// What changes only when pools come or go.
 #[derive(Clone, Debug, Default)]
 struct Topology {
-    by_key: FxHashMap<PoolKey, PoolId>,
-    by_token: Vec<Vec<PoolId>>,
+    by_key: Index<PoolKey>,
+    by_token: Chunks<Vec<PoolId>>,
 }
 
 /// The pools by which two markets differ.
@@ -85,7 +88,7 @@ impl Market {
     /// The next market: pools in `changed` replace those of their key, or are added at the end.
     ///
     /// Unchanged pools are shared with this market; their ids stay. The cost is one pointer per pool of the market and one
-    /// copy per changed pool; the graph is copied only when a pool is added.
+    /// copy per changed pool; where a pool is added, the part of the graph around it is copied.
     ///
     /// # Errors
     /// [`MarketError`] when a pool's tokens are unknown or impossible, or its coins differ from before.
@@ -99,7 +102,7 @@ impl Market {
         let mut topology = Arc::clone(&self.topology);
         for pool in changed {
             let key = pool.key;
-            match topology.by_key.get(&key).and_then(|id| pools.get_mut(id.index())) {
+            match topology.by_key.get(&key).and_then(|id| pools.get_mut(PoolId(id).index())) {
                 Some(slot) if slot.coins == pool.coins && slot.product == pool.product => *slot = Arc::new(pool),
                 Some(_) => return Err(MarketError::CoinsChanged { pool: key }),
                 None => {
@@ -198,7 +201,7 @@ impl Market {
 
     /// The id of the pool of a key. An address is the key of the pool that a contract is.
     pub fn pool_id(&self, key: impl Into<PoolKey>) -> Option<PoolId> {
-        self.topology.by_key.get(&key.into()).copied()
+        self.topology.by_key.get(&key.into()).map(PoolId)
     }
 
     /// The pools that hold a token, in the order of ids.
@@ -220,12 +223,14 @@ fn check_coins(tokens: &Tokens, pool: &Pool) -> Result<(), MarketError> {
 
 impl Topology {
     fn add(&mut self, id: PoolId, pool: &Pool) {
-        self.by_key.insert(pool.key, id);
+        self.by_key.insert(pool.key, id.0);
         for coin in &pool.coins {
-            if self.by_token.len() <= coin.index() {
-                self.by_token.resize_with(coin.index() + 1, Vec::new);
+            while self.by_token.len() <= coin.index() {
+                self.by_token.push(Vec::new());
             }
-            self.by_token[coin.index()].push(id);
+            if let Some(pools) = self.by_token.get_mut(coin.index()) {
+                pools.push(id);
+            }
         }
     }
 }

@@ -1,15 +1,16 @@
 //! The token table.
 
 use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId, WETH};
-use rustc_hash::FxHashMap;
+
+use crate::shared::{Chunks, Index};
 
 /// Append-only table of tokens; an id given once names the same token for ever.
 ///
-/// Native ether is always token 0 and WETH token 1.
+/// Native ether is always token 0 and WETH token 1. A clone shares what it holds, also with what it becomes.
 #[derive(Clone, Debug)]
 pub struct Tokens {
-    list: Vec<Token>,
-    by_address: FxHashMap<Address, TokenId>,
+    list: Chunks<Token>,
+    by_address: Index<Address>,
 }
 
 impl Tokens {
@@ -20,7 +21,7 @@ impl Tokens {
 
     /// A table that knows ether and wrapped ether.
     pub fn new() -> Self {
-        let mut tokens = Self { list: Vec::new(), by_address: FxHashMap::default() };
+        let mut tokens = Self { list: Chunks::default(), by_address: Index::default() };
         tokens.insert(Token::native_ether());
         tokens.insert(Token { address: WETH, symbol: "WETH".into(), name: "Wrapped Ether".into(), decimals: 18 });
         tokens
@@ -32,16 +33,16 @@ impl Tokens {
         if let Some(id) = self.id(token.address) {
             return id;
         }
-        let id = TokenId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+        let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         self.by_address.insert(token.address, id);
         self.list.push(token);
-        id
+        TokenId(id)
     }
 
     /// The id of an address; both forms of native ether are understood.
     pub fn id(&self, address: Address) -> Option<TokenId> {
         let address = if braid_primitives::is_native_ether(address) { NATIVE_ETHER } else { address };
-        self.by_address.get(&address).copied()
+        self.by_address.get(&address).map(TokenId)
     }
 
     /// The token of an id.
@@ -61,7 +62,7 @@ impl Tokens {
 
     /// Whether the table is empty; it never is.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.len() == 0
     }
 }
 

@@ -54,6 +54,11 @@ impl Product {
         with_record!(self, record => record.unnamed_coin(pool))
     }
 
+    /// As [`Protocol::confirmations`].
+    pub fn confirmations(self, pool: &Discovered) -> Vec<Prediction> {
+        with_record!(self, record => record.confirmations(pool))
+    }
+
     /// As [`Protocol::suggested`].
     pub fn suggested(self, log: &Log) -> Option<Discovered> {
         with_record!(self, record => record.suggested(log))

@@ -193,6 +193,12 @@ pub trait Protocol: Sync {
         None
     }
 
+    /// Returns questions to the contract that announced a pool, with the answers that confirm that it did and that the pool is what it is
+    /// said to be. None where no contract can be asked: then only the announcement itself tells.
+    fn confirmations(&self, _pool: &Discovered) -> Vec<Prediction> {
+        Vec::new()
+    }
+
     /// Returns the candidate pool that a log of an unknown contract points to.
     fn suggested(&self, _log: &Log) -> Option<Discovered> {
         None

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use braid_audit::Audit;
-use braid_ethereum::{Node, NodeFault, NodeReport};
+use braid_ethereum::{CatchUp, Node, NodeFault, NodeReport};
 use braid_primitives::CHAIN_ID;
 use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::{Freshness, Markets};
@@ -61,6 +61,8 @@ pub struct Ready {
     /// The first block whose logs the nodes have, where older ones are missing: pools announced before are not in the market,
     /// but for the largest. `null` where nothing is missing.
     pub history_from_block: Option<u64>,
+    /// The missed blocks that are caught up with; `null` while blocks are followed one by one.
+    pub catching_up: Option<ReadyCatchUp>,
     /// Each part of the service.
     pub checks: Checks,
     /// The nodes that are asked, in the order in which they were named.
@@ -120,6 +122,15 @@ pub enum ReadyStatus {
     Stale,
     /// Quotes are answered, on a market that is older than it should be.
     Degraded,
+}
+
+/// Missed blocks that are caught up with at once: until that is done, quotes are of the first of them.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct ReadyCatchUp {
+    /// Height that the market was of.
+    pub from_block: u64,
+    /// Height of the node's newest block when this began.
+    pub to_block: u64,
 }
 
 /// A market's block and its age.
@@ -192,7 +203,11 @@ fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Opti
         Freshness::Stale => (ReadyStatus::Stale, "stale"),
     };
     let stored = stored.store.is_healthy() && !follower.store_failing;
-    let status = if status == ReadyStatus::Ready && !stored { ReadyStatus::Degraded } else { status };
+    let (status, market) = match (status, follower.catching_up) {
+        (ReadyStatus::Ready | ReadyStatus::Degraded, Some(_)) => (ReadyStatus::Degraded, "catching_up"),
+        (ReadyStatus::Ready, None) if !stored => (ReadyStatus::Degraded, market),
+        _ => (status, market),
+    };
     let held_back = published.as_ref().map_or(0, |published| audit.quarantine.count(&published.head.market));
     let block = published.as_ref().map(|published| ReadyBlock {
         number: published.head.block().number,
@@ -211,6 +226,7 @@ fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Opti
             seconds_left: progress.seconds_left,
         }),
         history_from_block: follower.history_from,
+        catching_up: follower.catching_up.map(|CatchUp { from_block, to_block }| ReadyCatchUp { from_block, to_block }),
         checks: Checks {
             market,
             gas: if published.is_some() { "ok" } else { "syncing" },

@@ -134,6 +134,11 @@ fn market(feed: &MarketFeed, audit: &Audit, threads: [(&str, &WorkPool); 2], tex
     gauge("market_left_out_pools", "Known pools that quotes do not use.", status.left_out as f64)?;
     gauge("reorganisations", "Reorganisations since the start.", status.reorganisations as f64)?;
     gauge(
+        "catch_ups",
+        "Times since the start that many missed blocks were caught up with at once.",
+        status.leaps as f64,
+    )?;
+    gauge(
         "market_store_failing",
         "1 while the market cannot be written to disk.",
         f64::from(u8::from(status.store_failing)),

@@ -1,9 +1,10 @@
 //! How the follower is set up.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use braid_primitives::Address;
 use braid_protocols::Product;
+use braid_store::market::Snapshot;
 
 use crate::PoolRules;
 
@@ -36,6 +37,9 @@ pub struct FollowerConfig {
     pub find_vaults: bool,
     /// First and longest pause after a failure; each one doubles the one before.
     pub backoff: (Duration, Duration),
+    /// What a first market goes on from: which pools another market's search found. Every state is read from the node, and no pool joins that
+    /// the chain does not confirm.
+    pub snapshot: Option<Arc<Snapshot>>,
 }
 
 impl Default for FollowerConfig {
@@ -52,6 +56,7 @@ impl Default for FollowerConfig {
             rules: PoolRules::default(),
             vaults: BTreeSet::new(),
             find_vaults: false,
+            snapshot: None,
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),
         }
     }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 pub use config::FollowerConfig;
-pub use status::{DiscoveryProgress, Head, Phase, SyncStatus};
+pub use status::{CatchUp, DiscoveryProgress, Head, Phase, SyncStatus};
 
 use crate::{Node, Urgency};
 

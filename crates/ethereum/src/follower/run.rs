@@ -193,6 +193,7 @@ impl Runner {
             status.phase = Phase::Following;
             status.checked_at = Some(at);
             status.last_error = None;
+            status.catching_up = None;
         });
     }
 

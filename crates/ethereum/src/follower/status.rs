@@ -53,6 +53,10 @@ pub struct SyncStatus {
     pub history_from: Option<u64>,
     /// The latest failure in words, while it lasts. Never shows more of a URL than scheme and host.
     pub last_error: Option<String>,
+    /// The blocks that are caught up with at once, while that lasts: the published market is as old as the first of them.
+    pub catching_up: Option<CatchUp>,
+    /// How often so many blocks were missed that they were caught up with at once.
+    pub leaps: u64,
     /// Reorganisations seen so far.
     pub reorganisations: u64,
     /// Height of the newest block whose market is safe on disk; `None` without a store, or before its first.
@@ -77,6 +81,15 @@ pub enum Phase {
     Disconnected,
     /// Shut down.
     Stopped,
+}
+
+/// Missed blocks that are caught up with at once rather than one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatchUp {
+    /// The block that the market was of.
+    pub from_block: u64,
+    /// The node's head when this began.
+    pub to_block: u64,
 }
 
 /// How far a scan for pools is.

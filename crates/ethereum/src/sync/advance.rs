@@ -1,13 +1,22 @@
 //! One block further.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use braid_market::Market;
 use braid_primitives::{Block, PoolKey};
 use braid_protocols::Pool;
 
-use super::synchronizer::{POOLS_BETWEEN_BLOCKS, Synchronizer};
+use super::synchronizer::{POOLS_WITH_A_BLOCK, Synchronizer};
 use crate::{BlockLogs, FeeData, FollowError, apply_logs, state::Base};
+
+/// Most waiting pools that are read between two blocks.
+const MOST_BETWEEN_BLOCKS: usize = 4_096;
+
+/// How long a block may wait for a reading between two blocks.
+const LONGEST_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
 
 /// How many blocks' logs are asked for in one message when catching up.
 const BLOCKS_PER_MESSAGE: usize = 16;
@@ -49,7 +58,7 @@ impl Synchronizer {
         read.extend(listed);
         read.extend(found);
         read.extend(change.unknown.into_iter().filter(|pool| self.known.is_left_out(*pool)));
-        for pool in self.pending.iter().take(POOLS_BETWEEN_BLOCKS) {
+        for pool in self.pending.iter().take(POOLS_WITH_A_BLOCK) {
             polled.remove(pool);
             read.insert(*pool);
         }
@@ -71,10 +80,12 @@ impl Synchronizer {
         if let Some(keeper) = self.known.lists.due().first().copied().filter(|_| !self.unpublished) {
             self.grow([keeper], base.block().number, base.block().hash).await?;
         }
-        let read: BTreeSet<PoolKey> = self.pending.iter().take(POOLS_BETWEEN_BLOCKS).copied().collect();
+        let started = Instant::now();
+        let read: BTreeSet<PoolKey> = self.pending.iter().take(self.between_blocks).copied().collect();
         let known = Base { market: &base, polled: &BTreeSet::new() };
         let joined = self.join_surely(&read, &base, Some(known), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
+        self.between_blocks = next_between_blocks(self.between_blocks, started.elapsed());
         self.history.push(market, read);
         Ok(())
     }
@@ -90,6 +101,18 @@ impl Synchronizer {
             changed.into_iter().partition(|pool| read.contains(&pool.key));
         (doubtful.into_iter().map(|pool| pool.key).collect(), trusted)
     }
+}
+
+/// How many pools are read next between two blocks, from how long it took to read so many.
+fn next_between_blocks(read: usize, took: Duration) -> usize {
+    let next = if took > LONGEST_BETWEEN_BLOCKS {
+        read / 2
+    } else if took <= LONGEST_BETWEEN_BLOCKS / 2 {
+        read * 2
+    } else {
+        read
+    };
+    next.clamp(POOLS_WITH_A_BLOCK, MOST_BETWEEN_BLOCKS)
 }
 
 /// Pools that are read again at every block.

@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{B256, Block, Bytes, PoolKey};
-use braid_protocols::Call;
+use braid_protocols::{Call, Discovered};
+use braid_store::market::{KnownPool, Snapshot};
+
+use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
     background::{Background, Found},
@@ -22,6 +25,9 @@ const ANCHOR_DEPTHS: [u64; 4] = [64, 256, 1_024, 4_096];
 /// How many anchors are compared with the node in one message.
 const ANCHORS_PER_MESSAGE: usize = 64;
 
+/// How many contracts' codes are asked for at once.
+const CODES_AT_ONCE: usize = 8;
+
 /// Selector of `decimals()`.
 const DECIMALS: [u8; 4] = [0x31, 0x3c, 0xe5, 0x67];
 
@@ -34,10 +40,12 @@ impl Synchronizer {
         self.pending.clear();
         self.background = None;
         self.journal = None;
+        let snapshot = self.usable_snapshot().await?;
         self.learn_fixed_pools(head.hash).await?;
         self.learn_named_vaults();
-        self.spans = Spans::new(&self.catalog, self.config.start_block, head.number, &[]);
-        if self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
+        let stored = snapshot.as_ref().map(|snapshot| snapshot.spans_to(head.number)).unwrap_or_default();
+        self.spans = Spans::new(&self.catalog, self.config.start_block, head.number, &stored);
+        if snapshot.is_none() && self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
             self.scan(self.spans.segments()).await?;
             self.spans.complete();
             while !self.known.lists.due().is_empty() {
@@ -52,11 +60,48 @@ impl Synchronizer {
             }
             self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
         }
+        let first: BTreeSet<PoolKey> = self.known.keys().collect();
+        if let Some(snapshot) = snapshot {
+            self.suppose(&snapshot);
+        }
         let older = ANCHOR_DEPTHS.into_iter().rev().filter_map(|depth| head.number.checked_sub(depth));
         for block in self.node.blocks_at(older).await? {
             self.history.remember(block.number, block.hash);
         }
-        self.read_all(head, None).await
+        self.read_all(head, None, first).await?;
+        self.config.snapshot = None;
+        Ok(())
+    }
+
+    /// The snapshot to begin with, where its block is the chain's.
+    async fn usable_snapshot(&self) -> Result<Option<Arc<Snapshot>>, FollowError> {
+        let Some(snapshot) = self.config.snapshot.clone() else { return Ok(None) };
+        let same = self.is_canonical(&snapshot.block).await?;
+        if !same {
+            tracing::warn!(
+                "the snapshot is of another chain and is not used: the chain is searched from the beginning"
+            );
+        }
+        Ok(Some(snapshot).filter(|_| same))
+    }
+
+    /// Takes up what a snapshot says of pools: they are read behind the first market, once the chain has confirmed each.
+    fn suppose(&mut self, snapshot: &Snapshot) {
+        for known in &snapshot.search.known {
+            if self.catalog.may_follow(known.pool.product) {
+                // what another configuration did not want is tried under this one
+                let left_out = known.left_out.clone().filter(|reason| !reason.starts_with("the configuration"));
+                self.known.suppose(KnownPool { left_out, ..known.clone() });
+            }
+        }
+        let (number, searched_to) = (snapshot.block.number, snapshot.searched_to());
+        tracing::info!(
+            number,
+            searched_to,
+            pools = snapshot.pools,
+            known = self.known.len(),
+            "starting from a snapshot"
+        );
     }
 
     /// Pools that exist without an announcement, as far as they are contracts of this chain: a local one has few of mainnet's.
@@ -65,12 +110,15 @@ impl Synchronizer {
         // a question that every token answers; only where nothing comes back is the code asked for
         let calls = pools.iter().map(|pool| Call { to: pool.key.contract, data: Bytes::from_static(&DECIMALS) });
         let answers = self.node.read(block_hash, calls.collect()).await?;
-        for (pool, answer) in pools.into_iter().zip(answers) {
-            let silent = answer.is_some_and(|answer| answer.is_empty());
-            if !silent || !self.node.code(block_hash, pool.key.contract).await?.is_empty() {
-                self.known.insert(pool, 0);
+        let asked = pools.into_iter().zip(answers).map(|(pool, answer)| {
+            let (node, silent) = (&self.node, answer.is_some_and(|answer| answer.is_empty()));
+            async move {
+                let there = !silent || !node.code(block_hash, pool.key.contract).await?.is_empty();
+                Ok::<_, FollowError>(there.then_some(pool))
             }
-        }
+        });
+        let there: Vec<Option<Discovered>> = stream::iter(asked).buffered(CODES_AT_ONCE).try_collect().await?;
+        there.into_iter().flatten().for_each(|pool| self.known.insert(pool, 0));
         Ok(())
     }
 
@@ -87,13 +135,19 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Reads every known pool at a head; what is kept of the past ends at the last block in `common` with it.
-    pub(super) async fn read_all(&mut self, head: Block, common: Option<u64>) -> Result<(), FollowError> {
+    /// Reads known pools at a head; what is kept of the past ends at the last block in `common` with it.
+    pub(super) async fn read_all(
+        &mut self,
+        head: Block,
+        common: Option<u64>,
+        all: BTreeSet<PoolKey>,
+    ) -> Result<(), FollowError> {
         self.phase(Phase::Reading);
-        let all: BTreeSet<PoolKey> = self.known.keys().collect();
         let base = Market::empty(head, Arc::new(Tokens::new()));
-        let joined = self.join(&all, base.tokens(), None, head.hash).await?;
-        let history = self.node.fee_history(head.number).await.ok();
+        let node = self.node.clone();
+        let (joined, history) =
+            futures::join!(self.join(&all, base.tokens(), None, head.hash), node.fee_history(head.number));
+        let (joined, history) = (joined?, history.ok());
         self.check_canonical(&head).await?;
         let market = self.settle(&base, head, Vec::new(), joined)?;
         self.await_missing(&market);

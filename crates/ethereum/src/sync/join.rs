@@ -1,15 +1,19 @@
-//! Reads pools into a market: tokens first, then states, all at one block.
+//! Reads pools into a market: states first, then the tokens of those that are wanted in these states, all at one block.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, B256, Block, PoolKey, TokenId};
-use braid_protocols::{DecodeError, Discovered, Pool};
+use braid_primitives::{Address, B256, Block, NATIVE_ETHER, PoolKey, Token, TokenId, is_native_ether};
+use braid_protocols::{DecodeError, Discovered, Pool, pool::MAX_COINS};
 
 use super::{grow::address, synchronizer::Synchronizer};
 use crate::{
     FollowError,
     metadata::read_tokens,
+    proof::{Proof, announced_in, by_factories},
     rules::denied,
     state::{Base, read_states},
 };
@@ -63,45 +67,90 @@ impl Synchronizer {
         base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
+        let refuted = self.prove(keys, block_hash).await?;
         self.name_coins(keys, block_hash).await?;
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![] };
-        let mut wanted: Vec<&Discovered> = Vec::with_capacity(keys.len());
+        let mut wanted: Vec<Discovered> = Vec::with_capacity(keys.len());
         for key in keys {
-            match self.known.get(*key) {
-                Some(pool) => match self.config.rules.refuse(pool) {
-                    Some(reason) => joined.refused.push((*key, reason.into())),
-                    None => wanted.push(pool),
-                },
-                None => joined.refused.push((*key, "it was never announced".into())),
+            let refused = match self.known.get(*key) {
+                Some(_) if refuted.contains(key) => {
+                    Some("the chain knows nothing of what the snapshot said of it".into())
+                }
+                Some(pool) => self.config.rules.refuse(pool).map(String::from).or_else(|| impossible(pool)),
+                None => Some("it was never announced".into()),
+            };
+            match refused {
+                Some(reason) => joined.refused.push((*key, reason)),
+                None => wanted.extend(self.known.get(*key).cloned()),
             }
         }
-        self.learn_tokens(&wanted, &mut joined.tokens, block_hash).await?;
-        let mut ready = Vec::with_capacity(wanted.len());
-        for pool in wanted {
-            match coins(pool, &joined.tokens) {
-                Ok(coins) => ready.push((pool.clone(), coins)),
-                Err(reason) => joined.refused.push((pool.key, reason)),
-            }
-        }
-        let (pools, coins): (Vec<Discovered>, Vec<Vec<TokenId>>) = ready.into_iter().unzip();
-        let states = read_states(&self.node, block_hash, &pools, base).await?;
-        for ((pool, coins), state) in pools.into_iter().zip(coins).zip(states) {
+        let states = read_states(&self.node, block_hash, &wanted, base).await?;
+        let mut held = Vec::with_capacity(wanted.len());
+        for (pool, state) in wanted.into_iter().zip(states) {
             match state {
                 // what shares its announcement with others shows only now what it is
-                Ok((_, product)) if !self.catalog.follows(product) => {
-                    joined.refused.push((pool.key, denied(product)));
-                }
+                Ok((_, product)) if !self.catalog.follows(product) => joined.refused.push((pool.key, denied(product))),
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
                     Some(reason) => joined.refused.push((pool.key, reason.into())),
-                    None => {
-                        let coins = coins.into_iter().collect();
-                        joined.pools.push(Pool { key: pool.key, product, coins, state });
-                    }
+                    None => held.push((pool, state, product)),
                 },
                 Err(error) => joined.unread.push((pool.key, error)),
             }
         }
+        // most announced pools hold next to nothing: their tokens are not asked about, and are in no table
+        let coins = held.iter().flat_map(|(pool, ..)| &pool.coins).filter(|coin| joined.tokens.id(**coin).is_none());
+        let unknown: Vec<Address> = coins.copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let read = read_tokens(&self.node, block_hash, &unknown).await?.into_iter().flatten();
+        let read: BTreeMap<Address, Token> = read.map(|token| (token.address, token)).collect();
+        for (pool, state, product) in held {
+            match coins_of(&pool, &mut joined.tokens, &read) {
+                Ok(coins) => {
+                    let coins = coins.into_iter().collect();
+                    joined.pools.push(Pool { key: pool.key, product, coins, state });
+                }
+                Err(reason) => joined.refused.push((pool.key, reason)),
+            }
+        }
         Ok(joined)
+    }
+
+    /// Asks the chain about pools that only a snapshot told of; those of which it knows nothing.
+    async fn prove(&mut self, keys: &BTreeSet<PoolKey>, block_hash: B256) -> Result<BTreeSet<PoolKey>, FollowError> {
+        let supposed = |key: &PoolKey| Some((self.known.get(*key)?.clone(), self.known.supposed_at(*key)?));
+        let supposed: Vec<(Discovered, u64)> = keys.iter().filter_map(supposed).collect();
+        let mut refuted = BTreeSet::new();
+        if supposed.is_empty() {
+            return Ok(refuted);
+        }
+        let pools: Vec<&Discovered> = supposed.iter().map(|(pool, _)| pool).collect();
+        let proofs = by_factories(&self.node, block_hash, &pools).await?;
+        let mut unasked = Vec::new();
+        for ((pool, announced_at), proof) in supposed.into_iter().zip(proofs) {
+            match proof {
+                Proof::Refuted => {
+                    refuted.insert(pool.key);
+                }
+                // a factory that is not there: a sample of its announcements was looked up when the snapshot was taken
+                Proof::None if pool.product.confirmations(&pool).is_empty() => unasked.push((pool.key, announced_at)),
+                Proof::None | Proof::Given => self.known.prove(pool),
+            }
+        }
+        let heights: BTreeSet<u64> = unasked.iter().map(|(_, announced_at)| *announced_at).collect();
+        let announced = announced_in(&self.node, &self.catalog, heights).await?;
+        for (key, announced_at) in unasked {
+            let there = announced.get(&announced_at).and_then(Option::as_ref);
+            match there.and_then(|pools| pools.iter().find(|pool| pool.key == key)) {
+                Some(pool) => self.known.prove(pool.clone()),
+                None => {
+                    refuted.insert(key);
+                }
+            }
+        }
+        if !refuted.is_empty() {
+            let pools = refuted.len();
+            tracing::warn!(pools, "pools of the snapshot are left out: the chain knows nothing of them");
+        }
+        Ok(refuted)
     }
 
     /// Asks for the coins that announcements of these pools do not name. Where nothing comes back that is a token, the pool stays as
@@ -120,28 +169,6 @@ impl Synchronizer {
             if let Some(coin) = address(answer.as_ref()) {
                 self.known.name_coin(pool, coin);
             }
-        }
-        Ok(())
-    }
-
-    /// Adds the metadata of tokens that the table lacks.
-    async fn learn_tokens(
-        &self,
-        pools: &[&Discovered],
-        tokens: &mut Arc<Tokens>,
-        block_hash: B256,
-    ) -> Result<(), FollowError> {
-        let mut seen = BTreeSet::new();
-        let coins = pools.iter().flat_map(|pool| pool.coins.iter().copied());
-        let unknown: Vec<Address> =
-            coins.filter(|coin| tokens.id(*coin).is_none()).filter(|coin| seen.insert(*coin)).collect();
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let read = read_tokens(&self.node, block_hash, &unknown).await?;
-        let table = Arc::make_mut(tokens);
-        for token in read.into_iter().flatten() {
-            table.insert(token);
         }
         Ok(())
     }
@@ -190,15 +217,32 @@ impl Synchronizer {
     }
 }
 
-fn coins(pool: &Discovered, tokens: &Tokens) -> Result<Vec<TokenId>, String> {
-    if pool.coins.len() > braid_protocols::pool::MAX_COINS {
-        return Err(format!("it has {} coins", pool.coins.len()));
+/// Why coins that a pool was announced with are none of a pool.
+fn impossible(pool: &Discovered) -> Option<String> {
+    if pool.coins.len() > MAX_COINS {
+        return Some(format!("it has {} coins", pool.coins.len()));
     }
-    let id = |coin: &Address| tokens.id(*coin).ok_or_else(|| format!("token {coin} has no usable decimals"));
-    let coins: Vec<TokenId> = pool.coins.iter().map(id).collect::<Result<_, _>>()?;
-    let distinct = coins.iter().collect::<BTreeSet<_>>().len();
-    if distinct < 2 || distinct != coins.len() {
-        return Err("its coins are not two or more different tokens".into());
+    let name = |coin: &Address| if is_native_ether(*coin) { NATIVE_ETHER } else { *coin };
+    let distinct = pool.coins.iter().map(name).collect::<BTreeSet<_>>().len();
+    (distinct < 2 || distinct != pool.coins.len()).then(|| "its coins are not two or more different tokens".into())
+}
+
+/// The coins of a pool; those that the table lacks join it, if all of them were read.
+fn coins_of(
+    pool: &Discovered,
+    tokens: &mut Arc<Tokens>,
+    read: &BTreeMap<Address, Token>,
+) -> Result<Vec<TokenId>, String> {
+    let missing = |coin: &&Address| tokens.id(**coin).is_none();
+    let new: Vec<Address> = pool.coins.iter().filter(missing).copied().collect();
+    if let Some(coin) = new.iter().find(|coin| !read.contains_key(*coin)) {
+        return Err(format!("token {coin} has no usable decimals"));
     }
-    Ok(coins)
+    if !new.is_empty() {
+        let table = Arc::make_mut(tokens);
+        new.iter().filter_map(|coin| read.get(coin)).for_each(|token| {
+            table.insert(token.clone());
+        });
+    }
+    Ok(pool.coins.iter().filter_map(|coin| tokens.id(*coin)).collect())
 }

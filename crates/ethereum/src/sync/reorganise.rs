@@ -1,15 +1,18 @@
 //! When the node's head does not follow our tip: missed blocks, replaced blocks, a head that went backwards.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Instant};
 
 use braid_market::Market;
 use braid_primitives::{B256, Block, PoolKey};
 
 use super::{advance::polled, synchronizer::Synchronizer};
-use crate::{FollowError, Phase, apply::Listeners, scan::Scan, spans::Segment};
+use crate::{CatchUp, FollowError, Phase, apply::Listeners, scan::Scan, spans::Segment};
 
 /// Most missed blocks that are searched for what they touched. Beyond, to read every pool costs the node less.
 const LEAP_MOST_BLOCKS: u64 = 1_024;
+
+/// How many kept markets' blocks are compared with the node's in one message.
+const KEPT_PER_MESSAGE: usize = 16;
 
 impl Synchronizer {
     /// Asks the node where its chain is now, and goes there from `tip`. Whether the market changed.
@@ -26,32 +29,51 @@ impl Synchronizer {
             self.roll_back_to(head.hash, &tip);
             return Ok(true);
         }
-        let oldest = self.history.oldest().map_or(0, |block| block.number);
-        let reach = (self.config.reorganisation_depth as u64).saturating_mul(2);
-        if head.number >= oldest && head.number - oldest <= reach {
-            let path = self.node.blocks_at(oldest..=head.number).await?;
-            check_path(&path, &head)?;
-            if let Some((ancestor, way)) = self.part(&path) {
-                self.roll_back_to(ancestor, &tip);
-                self.advance_all(way).await?;
-                return Ok(true);
-            }
-        } else if head.number > tip.number && self.is_canonical(&tip).await? {
-            if let Some(base) = self.tip().cloned() {
-                self.leap(&base, tip.number, &head, self.history.read_at_tip()).await?;
-            }
+        if head.number > tip.number && head.number - tip.number <= self.reach() && self.walk(&tip, &head).await? {
             return Ok(true);
         }
-        self.restart(head).await?;
-        self.status.send_modify(|status| status.reorganisations += 1);
+        let Some(ancestor) = self.newest_kept(head.number).await? else {
+            self.restart(head).await?;
+            self.status.send_modify(|status| status.reorganisations += 1);
+            return Ok(true);
+        };
+        self.roll_back_to(ancestor.hash, &tip);
+        if head.number - ancestor.number > self.reach() {
+            if let Some(base) = self.tip().cloned() {
+                self.leap(&base, ancestor.number, &head, self.history.read_at_tip()).await?;
+            }
+        } else if !self.walk(&ancestor, &head).await? {
+            return Err(FollowError::Replaced { number: head.number, hash: head.hash });
+        }
         Ok(true)
     }
 
-    /// The newest block of a path whose market is kept, and the rest of the path.
-    fn part<'a>(&self, path: &'a [Block]) -> Option<(B256, &'a [Block])> {
-        let position = path.iter().rposition(|block| self.history.contains(block.hash))?;
-        let (common, way) = path.split_at(position + 1);
-        common.last().map(|ancestor| (ancestor.hash, way))
+    /// Most blocks that are applied one by one rather than leapt over.
+    fn reach(&self) -> u64 {
+        (self.config.reorganisation_depth as u64).saturating_mul(2)
+    }
+
+    /// Applies the blocks from the tip to a head, one by one. `false`, and nothing happens, where the head does not descend from the tip.
+    async fn walk(&mut self, tip: &Block, head: &Block) -> Result<bool, FollowError> {
+        let path = self.node.blocks_at(tip.number..=head.number).await?;
+        check_path(&path, head)?;
+        let Some((_, way)) = path.split_first().filter(|(first, _)| first.hash == tip.hash) else {
+            return Ok(false);
+        };
+        self.advance_all(way).await?;
+        Ok(true)
+    }
+
+    /// The newest block, up to a height, whose market is kept and that the node's chain still has. There may be gaps between kept
+    /// markets: a leap leaves one.
+    async fn newest_kept(&self, height: u64) -> Result<Option<Block>, FollowError> {
+        for kept in self.history.blocks_up_to(height).chunks(KEPT_PER_MESSAGE) {
+            let now = self.node.blocks_at(kept.iter().rev().map(|block| block.number)).await?;
+            if let Some(same) = kept.iter().find(|block| now.iter().any(|other| other.hash == block.hash)) {
+                return Ok(Some(*same));
+            }
+        }
+        Ok(None)
     }
 
     /// Takes the market of an older block as the tip. What later blocks announced is forgotten; pools that joined later
@@ -95,7 +117,8 @@ impl Synchronizer {
         self.scan(vec![Segment { from: first, to: head.number, filter: self.catalog.announcements().clone() }]).await?;
         self.doubt_lists();
         self.grow_all(head.number, head.hash).await?;
-        self.read_all(head, Some(common)).await
+        let all = self.known.keys().collect();
+        self.read_all(head, Some(common), all).await
     }
 
     /// From a market whose pools are right as of block `from` but for those in `touched`, to the head: finds out what the
@@ -108,7 +131,12 @@ impl Synchronizer {
         mut touched: BTreeSet<PoolKey>,
     ) -> Result<(), FollowError> {
         tracing::info!(from, to = head.number, "catching up over many blocks");
-        self.phase(Phase::Reading);
+        let started = Instant::now();
+        self.status.send_modify(|status| {
+            status.phase = Phase::Reading;
+            status.catching_up = Some(CatchUp { from_block: from, to_block: head.number });
+            status.leaps += 1;
+        });
         let blocks = head.number.saturating_sub(from);
         let mut everything = blocks > LEAP_MOST_BLOCKS;
         let filter = if everything { self.catalog.announcements() } else { self.catalog.block() };
@@ -140,6 +168,8 @@ impl Synchronizer {
             self.history.restart_above(Some(from));
             self.journal = None;
         }
+        let seconds = started.elapsed().as_secs_f64();
+        tracing::info!(from, to = head.number, read = touched.len(), seconds, "caught up");
         self.history.push(market, touched);
         Ok(())
     }

@@ -13,8 +13,8 @@ use crate::{
     lists::Lists, node::PlacedLog, spans::Spans,
 };
 
-/// Most waiting pools that are read along with a block, or between two blocks.
-pub(super) const POOLS_BETWEEN_BLOCKS: usize = 256;
+/// Most waiting pools that are read along with a block, and fewest between two blocks.
+pub(super) const POOLS_WITH_A_BLOCK: usize = 256;
 
 /// The follower's memory and what it does with it. Whatever fails half-way leaves the last market in place, and is done
 /// again from there.
@@ -26,6 +26,8 @@ pub(crate) struct Synchronizer {
     pub(super) history: History,
     /// Known pools that still have to be read into the market.
     pub(super) pending: BTreeSet<PoolKey>,
+    /// How many of them are read between two blocks.
+    pub(super) between_blocks: usize,
     pub(super) fees: Option<FeeData>,
     pub(super) background: Option<Background>,
     pub(super) status: watch::Sender<SyncStatus>,
@@ -51,6 +53,7 @@ impl Synchronizer {
             history: History::new(config.reorganisation_depth.saturating_add(1)),
             known,
             pending: BTreeSet::new(),
+            between_blocks: POOLS_WITH_A_BLOCK,
             fees: None,
             background: None,
             spans: Spans::default(),

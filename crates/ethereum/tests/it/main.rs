@@ -13,6 +13,7 @@ mod providers;
 mod proxy;
 mod reading;
 mod restarting;
+mod snapshots;
 mod standin;
 mod support;
 mod surviving;

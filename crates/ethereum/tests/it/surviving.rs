@@ -1,7 +1,7 @@
 //! Reorganisations, heads that go backwards, nodes that fail, lie or die.
 
 use braid_devnet::{Devnet, Options, tokens};
-use braid_ethereum::{FollowerConfig, Phase};
+use braid_ethereum::{FollowerConfig, FollowerHandle, Phase};
 use serde_json::json;
 
 use crate::{
@@ -164,21 +164,62 @@ async fn a_websocket_that_is_cut_is_opened_again() {
     }
 }
 
+/// Lets a follower miss what happens meanwhile.
+async fn missing(follower: &mut FollowerHandle, proxy: &Proxy, happens: impl Future<Output = ()>) {
+    proxy.set(Fault::Refuse);
+    status_when(follower, |status| status.phase == Phase::Disconnected).await;
+    happens.await;
+    proxy.set(Fault::None);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hundreds_of_missed_blocks_are_caught_up_at_once() {
+async fn hundreds_of_missed_blocks_are_caught_up_at_once_and_those_after_them_one_by_one() {
     let chain = chain().await;
     let mut acts = Acts::on(&chain, 8);
     let proxy = Proxy::before(chain.http_url()).await;
     let mut follower = follow(&proxy.url).await;
     let market = at_head(&mut follower, &chain).await;
-    proxy.set(Fault::Refuse);
-    status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
-    acts.several(&market, 10).await;
-    chain.mine(300).await.unwrap();
-    acts.several(&market, 3).await;
-    proxy.set(Fault::None);
+    let many = async {
+        acts.several(&market, 10).await;
+        chain.mine(300).await.unwrap();
+        acts.several(&market, 3).await;
+    };
+    missing(&mut follower, &proxy, many).await;
     assert_faithful(&mut follower, &chain).await;
-    assert_eq!(follower.status.borrow().reorganisations, 0);
+    assert_eq!(follower.status.borrow().leaps, 1);
+    // heads that do not follow the tip, as they come where a node is asked for them every so often
+    for _ in 0..3 {
+        let few = async {
+            acts.several(&market, 2).await;
+            chain.mine(2).await.unwrap();
+        };
+        missing(&mut follower, &proxy, few).await;
+        assert_faithful(&mut follower, &chain).await;
+    }
+    let status = status_when(&mut follower, is_following).await;
+    assert_eq!((status.leaps, status.reorganisations, status.catching_up), (1, 0, None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_that_were_leapt_over_and_then_replaced_leave_no_trace() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 12);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow(&proxy.url).await;
+    let market = at_head(&mut follower, &chain).await;
+    for (missed, depth) in [(300, 2), (1_100, 1)] {
+        let many = async {
+            chain.mine(missed).await.unwrap();
+            acts.several(&market, 3).await;
+        };
+        missing(&mut follower, &proxy, many).await;
+        at_head(&mut follower, &chain).await;
+        let before = follower.status.borrow().leaps;
+        reorganise(&chain, depth).await;
+        acts.several(&market, 2).await;
+        assert_faithful(&mut follower, &chain).await;
+        assert_eq!(follower.status.borrow().leaps, before + 1, "again from the market before them, not from nothing");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

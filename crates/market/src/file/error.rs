@@ -36,6 +36,12 @@ pub enum FileError {
         /// Bytes that the header promises.
         expected: u64,
     },
+    /// The file is larger than any market.
+    #[error("not a market file: it has more than {most} bytes")]
+    TooLarge {
+        /// Most bytes that are read.
+        most: u64,
+    },
     /// The content is not what was written.
     #[error("the market file is damaged: its checksum does not match")]
     Checksum,

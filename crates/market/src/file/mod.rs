@@ -2,7 +2,8 @@
 //!
 //! Layout: 8 bytes `BRAIDMKT`; version, 4 bytes little-endian; length of the body, 8 bytes little-endian; Keccak-256 of
 //! those 20 bytes and the body; the body: JSON of block, tokens and pools, compressed with zstd. Ids are positions. The same
-//! market always gives the same bytes.
+//! market always gives the same bytes. A file may also hold how the search for pools stands (`search`), which this crate carries and does not
+//! read.
 
 mod error;
 
@@ -11,7 +12,7 @@ mod tests;
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{BufReader, Read, Write},
     path::Path,
     sync::Arc,
 };
@@ -19,7 +20,7 @@ use std::{
 use alloy_primitives::{B256, Keccak256};
 use braid_primitives::{Block, Token};
 use braid_protocols::Pool;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned, de::IgnoredAny};
 
 use crate::{Market, Tokens};
 
@@ -33,14 +34,19 @@ const HEADER_BYTES: usize = 20;
 const BODY_AT: usize = HEADER_BYTES + 32;
 const COMPRESSION_LEVEL: i32 = 3;
 
-/// Longest body after decompression, in bytes.
-const MAX_TEXT_BYTES: u64 = 4 << 30;
+/// Longest file, in bytes: mainnet's takes 30 MB with everything that was ever announced.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// Longest body after decompression, in bytes. It is read piece by piece.
+const MAX_TEXT_BYTES: u64 = 1 << 30;
 
 #[derive(Serialize, Deserialize)]
-struct Body {
+struct Body<S> {
     block: Block,
     tokens: Vec<Token>,
     pools: Vec<Arc<Pool>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<S>,
 }
 
 impl Market {
@@ -49,19 +55,7 @@ impl Market {
     /// # Errors
     /// [`FileError::Io`].
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
-        let bytes = self.to_bytes()?;
-        let partial = path.with_extension(format!("partial-{}", std::process::id()));
-        let write = || {
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&partial, path)
-        };
-        write().map_err(|error| {
-            // The first failure is the one to tell of.
-            let _ = fs::remove_file(&partial);
-            FileError::io(path, &error)
-        })
+        write(path, &self.to_bytes()?)
     }
 
     /// Reads a market that [`Market::save`] wrote.
@@ -77,8 +71,16 @@ impl Market {
     /// # Errors
     /// [`FileError::Body`], if the market could not be written as text.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FileError> {
+        self.to_bytes_with(None::<&()>)
+    }
+
+    /// The content of a market file that also holds how the search for pools stands.
+    ///
+    /// # Errors
+    /// As [`Market::to_bytes`].
+    pub fn to_bytes_with<S: Serialize>(&self, search: Option<&S>) -> Result<Vec<u8>, FileError> {
         let tokens = self.tokens().iter().map(|(_, token)| token.clone()).collect();
-        let body = Body { block: *self.block(), tokens, pools: self.pools().to_vec() };
+        let body = Body { block: *self.block(), tokens, pools: self.pools().to_vec(), search };
         let text = serde_json::to_vec(&body).map_err(|error| FileError::Body { why: error.to_string() })?;
         let body = zstd::encode_all(text.as_slice(), COMPRESSION_LEVEL)
             .map_err(|error| FileError::Body { why: error.to_string() })?;
@@ -96,12 +98,19 @@ impl Market {
     /// # Errors
     /// [`FileError`], which says what is wrong with it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        Self::from_bytes_with::<IgnoredAny>(bytes).map(|(market, _)| market)
+    }
+
+    /// The market of a file's content, and how the search for pools stands, where the file says.
+    ///
+    /// # Errors
+    /// As [`Market::from_bytes`].
+    pub fn from_bytes_with<S: DeserializeOwned>(bytes: &[u8]) -> Result<(Self, Option<S>), FileError> {
         let body = checked_body(bytes)?;
         let unreadable = |why: String| FileError::Body { why };
-        let mut text = Vec::new();
         let decoder = zstd::Decoder::new(body).map_err(|error| unreadable(error.to_string()))?;
-        decoder.take(MAX_TEXT_BYTES).read_to_end(&mut text).map_err(|error| unreadable(error.to_string()))?;
-        let body: Body = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        let text = BufReader::new(decoder.take(MAX_TEXT_BYTES));
+        let body: Body<S> = serde_json::from_reader(text).map_err(|error| unreadable(error.to_string()))?;
         let tokens = table(body.tokens)?;
         for pool in &body.pools {
             let checked = pool.product.validate(&pool.state, pool.coins.len());
@@ -113,12 +122,41 @@ impl Market {
         if market.pools().len() != count {
             return Err(FileError::Body { why: "a pool is listed twice".into() });
         }
-        Ok(market)
+        Ok((market, body.search))
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    fs::read(path).map_err(|error| FileError::io(path, &error))
+/// Writes a file, whole or not at all: an interrupted write leaves what was there before.
+///
+/// # Errors
+/// [`FileError::Io`].
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let partial = path.with_extension(format!("partial-{}", std::process::id()));
+    let write = || {
+        let mut file = fs::File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|error| {
+        // The first failure is the one to tell of.
+        let _ = fs::remove_file(&partial);
+        FileError::io(path, &error)
+    })
+}
+
+/// Reads a file, unless it is too large to be a market's.
+///
+/// # Errors
+/// [`FileError::Io`], [`FileError::TooLarge`].
+pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let io = |error: std::io::Error| FileError::io(path, &error);
+    let mut bytes = Vec::new();
+    fs::File::open(path).map_err(io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(FileError::TooLarge { most: MAX_FILE_BYTES });
+    }
+    Ok(bytes)
 }
 
 fn checked_body(bytes: &[u8]) -> Result<&[u8], FileError> {

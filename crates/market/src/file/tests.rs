@@ -91,3 +91,16 @@ fn a_saved_file_replaces_the_old_one_and_leaves_nothing_else() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_file_carries_a_search_and_is_a_market_without_it() {
+    let market = sample();
+    let search = vec!["pool".to_owned(); 3];
+    let bytes = market.to_bytes_with(Some(&search)).unwrap();
+    let (back, found) = Market::from_bytes_with::<Vec<String>>(&bytes).unwrap();
+    assert_eq!((back.pools(), found), (market.pools(), Some(search)));
+    assert_eq!(Market::from_bytes(&bytes).unwrap().pools(), market.pools());
+    let plain = market.to_bytes().unwrap();
+    assert_eq!(Market::from_bytes_with::<Vec<String>>(&plain).unwrap().1, None);
+    assert!(Market::from_bytes_with::<Vec<u64>>(&bytes).is_err(), "another search");
+}

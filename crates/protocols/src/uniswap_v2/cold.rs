@@ -1,18 +1,19 @@
 //! Discovery, reading and following of pairs.
 
-use alloy_primitives::{Address, B256, Bytes, Log, address, b256};
+use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256};
 use alloy_sol_types::{SolCall, SolEvent, sol};
 use braid_primitives::{BPS, ExecutionBlock, PoolKey};
 
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
-    Call, DecodeError, Discovered, Freshness, Product, Protocol, ReadProgress, RouteState, Sale, Source, StateReader,
-    StepCode, Swap, SwapError, continuous::PairCurve,
+    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, ReadProgress, RouteState, Sale, Source,
+    StateReader, StepCode, Swap, SwapError, continuous::PairCurve,
 };
 
 sol! {
     event PairCreated(address indexed token0, address indexed token1, address pair, uint256 count);
     event Sync(uint112 reserve0, uint112 reserve1);
+    function getPair(address token0, address token1) external view returns (address pair);
     function getReserves() external view returns (uint112 reserve0, uint112 reserve1, uint32 timestamp);
 }
 
@@ -71,6 +72,12 @@ impl Protocol for PairProtocol {
         })
     }
 
+    fn confirmations(&self, pool: &Discovered) -> Vec<Prediction> {
+        let (Some(source), [token0, token1]) = (self.sources.first(), &pool.coins[..]) else { return Vec::new() };
+        let data = getPairCall { token0: *token0, token1: *token1 }.abi_encode().into();
+        vec![Prediction { call: Call { to: source.emitter, data }, answer: sorted_pool(pool) }]
+    }
+
     fn freshness_topics(&self) -> &'static [B256] {
         &[SYNC]
     }
@@ -124,6 +131,12 @@ impl Protocol for PairProtocol {
     fn step_code(&self, pool: Address, state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
         step_code(pool, state.fee_bps)
     }
+}
+
+/// What a factory answers that keeps a pool of two sorted coins: it answers the same for both orders, and pools have one.
+pub(crate) fn sorted_pool(pool: &Discovered) -> U256 {
+    let named = U256::from_be_slice(pool.key.contract.as_slice());
+    if pool.coins.is_sorted() && pool.key.id.is_none() { named } else { U256::MAX }
 }
 
 /// Reads a pair in one call.

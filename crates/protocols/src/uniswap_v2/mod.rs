@@ -8,7 +8,7 @@ mod swap;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use cold::PAIR_CREATED;
+pub(crate) use cold::{PAIR_CREATED, sorted_pool};
 pub use cold::{PairProtocol, UNISWAP_V2};
 pub use step::OPCODE;
 pub use swap::MAX_RESERVE;

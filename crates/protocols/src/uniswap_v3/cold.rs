@@ -1,7 +1,7 @@
 //! Discovery of pools, and the record that the follower holds.
 
-use alloy_primitives::{Address, B256, Log, address, b256};
-use alloy_sol_types::{SolEvent, sol};
+use alloy_primitives::{Address, B256, Log, U256, address, aliases::U24, b256};
+use alloy_sol_types::{SolCall, SolEvent, sol};
 use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
@@ -14,11 +14,13 @@ use super::{
     step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
-    SwapError, continuous::PairCurve,
+    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, RouteState, Sale, Source, StateReader,
+    StepCode, Swap, SwapError, continuous::PairCurve, uniswap_v2::sorted_pool,
 };
 
 sol! {
+    function getPool(address tokenA, address tokenB, uint24 fee) external view returns (address pool);
+    function feeAmountTickSpacing(uint24 fee) external view returns (int24 spacing);
     event PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool);
 }
 
@@ -76,6 +78,19 @@ impl Protocol for PoolProtocol {
             fee_pips,
             tick_spacing,
         })
+    }
+
+    fn confirmations(&self, pool: &Discovered) -> Vec<Prediction> {
+        let (Some(source), [token0, token1]) = (self.sources.first(), &pool.coins[..]) else { return Vec::new() };
+        let fee = U24::from(pool.fee_pips & 0xff_ffff);
+        let ask = |data: Vec<u8>, answer| Prediction { call: Call { to: source.emitter, data: data.into() }, answer };
+        let spacing = U256::from(pool.tick_spacing.unsigned_abs());
+        let enabled = pool.fee_pips < MAX_FEE_PIPS && pool.tick_spacing > 0;
+        let answer = if enabled { sorted_pool(pool) } else { U256::MAX };
+        vec![
+            ask(getPoolCall { tokenA: *token0, tokenB: *token1, fee }.abi_encode(), answer),
+            ask(feeAmountTickSpacingCall { fee }.abi_encode(), spacing),
+        ]
     }
 
     fn freshness_topics(&self) -> &'static [B256] {

@@ -10,6 +10,7 @@ mod disk;
 mod load;
 mod record;
 mod shared;
+mod snapshot;
 mod store;
 mod sum;
 mod writer;
@@ -19,6 +20,7 @@ pub use damage::Damage;
 pub use disk::JOURNAL_BLOCKS;
 pub use load::{Found, Saved};
 pub use record::{JournalEntry, KnownPool, ListRecord, SourceSpan};
+pub use snapshot::{Search, Snapshot, SnapshotError};
 pub use store::{MARKET_FILE, MarketStore};
 
 #[cfg(test)]

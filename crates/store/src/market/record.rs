@@ -16,6 +16,9 @@ pub struct KnownPool {
     pub announced_at: u64,
     /// Why it is not in the market, where it was tried and is not.
     pub left_out: Option<String>,
+    /// Whether only a snapshot said that it exists: the chain is asked before it joins a market.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unproven: bool,
 }
 
 /// Which blocks a source still has to be looked up in.

@@ -65,7 +65,7 @@ fn known(byte: u8, announced_at: u64) -> (PoolKey, Option<KnownPool>) {
     let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
     let key = Address::repeat_byte(byte).into();
     let pool = Discovered { key, product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
-    (key, Some(KnownPool { pool, announced_at, left_out: None }))
+    (key, Some(KnownPool { pool, announced_at, left_out: None, unproven: false }))
 }
 
 /// A market of three pools at block 10.

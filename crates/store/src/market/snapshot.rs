@@ -1,0 +1,111 @@
+//! Snapshots: a market file that also holds how the search for pools stood, so that a start on another machine goes on from there.
+
+use std::path::Path;
+
+use alloy_primitives::hex;
+use braid_market::{FileError, Market, file};
+use braid_primitives::Block;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::load::Saved;
+use super::record::{KnownPool, SourceSpan};
+
+/// How the search for pools stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// Announced pools, those that are left out included.
+    pub known: Vec<KnownPool>,
+    /// Where the search for each source's announcements stands.
+    pub sources: Vec<SourceSpan>,
+}
+
+/// What a start goes on from: which pools exist, and up to where that was searched for. Of their states it takes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The block that it is of.
+    pub block: Block,
+    /// Pools that the market held then.
+    pub pools: usize,
+    /// The search for pools.
+    pub search: Search,
+    /// SHA-256 of the file, in hex digits.
+    pub digest: String,
+}
+
+/// Why there is no snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file holds no more than a market.
+    #[error("a market file without the search for pools: `braid market save --data DIR` writes one with it")]
+    NoSearch,
+    /// What the search says cannot be.
+    #[error("the snapshot contradicts itself: {what}")]
+    Impossible {
+        /// What it says.
+        what: String,
+    },
+}
+
+impl Snapshot {
+    /// Writes what a data directory held. The same market and search are the same bytes.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn save(saved: Saved, path: &Path) -> Result<Self, FileError> {
+        let market = saved.market.canonical();
+        // what no log announced is known without a search: fixed pools, lists of pools, vaults that a configuration names
+        let announced = |KnownPool { pool, announced_at, .. }: &KnownPool| {
+            let can_be_proven = *announced_at > 0 || !pool.product.confirmations(pool).is_empty();
+            can_be_proven && !pool.product.sources().is_empty()
+        };
+        let known = saved.known.into_iter().filter(announced).collect();
+        let search = Search { known, sources: saved.sources };
+        let bytes = market.to_bytes_with(Some(&search))?;
+        file::write(path, &bytes)?;
+        Ok(Self { block: *market.block(), pools: market.pools().len(), search, digest: digest(&bytes) })
+    }
+
+    /// Reads a snapshot.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], which says what is wrong with the file.
+    pub fn load(path: &Path) -> Result<Self, SnapshotError> {
+        let bytes = file::read(path)?;
+        let (market, search) = Market::from_bytes_with::<Search>(&bytes)?;
+        let search = search.ok_or(SnapshotError::NoSearch)?;
+        let (block, pools) = (*market.block(), market.pools().len());
+        let late = search.known.iter().find(|known| known.announced_at > block.number);
+        if let Some(late) = late {
+            let what = format!("pool {} was announced after block {}", late.pool.key, block.number);
+            return Err(SnapshotError::Impossible { what });
+        }
+        if search.sources.iter().any(|span| span.last_block > block.number) {
+            return Err(SnapshotError::Impossible { what: format!("it searched beyond block {}", block.number) });
+        }
+        Ok(Self { block, pools, search, digest: digest(&bytes) })
+    }
+
+    /// The block up to which every source was searched.
+    pub fn searched_to(&self) -> u64 {
+        let open = self.search.sources.iter().filter(|span| span.next_block <= span.last_block);
+        open.map(|span| span.next_block.saturating_sub(1)).min().unwrap_or(self.block.number)
+    }
+
+    /// The spans that are left to search on a chain whose head is `head`: what was not searched then, and all that came since.
+    pub fn spans_to(&self, head: u64) -> Vec<SourceSpan> {
+        let after = self.block.number.saturating_add(1);
+        let left = |span: &SourceSpan| {
+            let next_block = if span.next_block > span.last_block { after } else { span.next_block };
+            SourceSpan { next_block, last_block: head, ..*span }
+        };
+        self.search.sources.iter().map(left).collect()
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
