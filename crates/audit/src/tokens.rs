@@ -1,7 +1,5 @@
 //! What is known of tokens: a quote goes through none that was not found to move as amounts say.
 
-use std::cmp::Reverse;
-
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256, WETH};
 use braid_routing::PoolFilter;
@@ -42,12 +40,11 @@ impl Tokens {
     /// The token with most pools of those that are not known, but for what waits to be tried again and what is set aside.
     pub(crate) fn next(&self, market: &Market, quarantine: &Quarantine) -> Option<TokenId> {
         let block = market.block().number;
-        let open = market.tokens().iter().filter(|(_, token)| {
-            let token = token.address;
+        let is_open = |token: Address| {
             !self.is_sound(token) && self.0.is_due(&token, block) && quarantine.fault_of(token).is_none()
-        });
-        let ranked = open.map(|(id, _)| (market.pools_of(id).len(), Reverse(id)));
-        ranked.filter(|(pools, _)| *pools > 0).max().map(|(_, Reverse(id))| id)
+        };
+        let address = |id| market.tokens().get(id).map(|token| token.address);
+        market.most_pools_first().iter().copied().find(|id| address(*id).is_some_and(is_open))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The market and how it follows from the one before it.
 
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::sync::{Arc, OnceLock};
 
 use braid_primitives::{Block, PoolId, PoolKey, Token, TokenId};
 use braid_protocols::Pool;
@@ -33,6 +34,8 @@ pub struct Market {
 struct Topology {
     by_key: Index<PoolKey>,
     by_token: Chunks<Vec<PoolId>>,
+    /// Made when first asked for.
+    most_pools_first: OnceLock<Vec<TokenId>>,
 }
 
 /// The pools by which two markets differ.
@@ -208,6 +211,17 @@ impl Market {
     pub fn pools_of(&self, token: TokenId) -> &[PoolId] {
         self.topology.by_token.get(token.index()).map_or(&[], Vec::as_slice)
     }
+
+    /// The tokens that pools hold, those of most pools first. Sorted once while no pool comes or goes.
+    pub fn most_pools_first(&self) -> &[TokenId] {
+        self.topology.most_pools_first.get_or_init(|| {
+            let pools = |token: &TokenId| self.pools_of(*token).len();
+            let ids = (0u32..).map(TokenId).take(self.topology.by_token.len());
+            let mut tokens: Vec<TokenId> = ids.filter(|id| pools(id) > 0).collect();
+            tokens.sort_by_key(|id| (Reverse(pools(id)), *id));
+            tokens
+        })
+    }
 }
 
 fn check_coins(tokens: &Tokens, pool: &Pool) -> Result<(), MarketError> {
@@ -223,6 +237,7 @@ fn check_coins(tokens: &Tokens, pool: &Pool) -> Result<(), MarketError> {
 
 impl Topology {
     fn add(&mut self, id: PoolId, pool: &Pool) {
+        self.most_pools_first.take();
         self.by_key.insert(pool.key, id.0);
         for coin in &pool.coins {
             while self.by_token.len() <= coin.index() {
@@ -290,6 +305,8 @@ mod tests {
         let second = first.next(block(2), tokens, [pool(2, [2, 3], 10)]).unwrap();
         assert_eq!(first.pools_of(TokenId(2)), [PoolId(0)]);
         assert_eq!(second.pools_of(TokenId(2)), [PoolId(0), PoolId(1)]);
+        assert_eq!(first.most_pools_first(), [1, 2].map(TokenId));
+        assert_eq!(second.most_pools_first(), [2, 1, 3].map(TokenId));
         assert_eq!(second.pool_id(Address::repeat_byte(2)), Some(PoolId(1)));
         assert!(!second.shares_topology_with(&first));
     }

@@ -4,6 +4,7 @@ pub(crate) mod active;
 mod core;
 mod graph;
 mod ladder;
+mod marks;
 mod node;
 mod pairs;
 mod prices;

@@ -5,10 +5,12 @@
 //! than a share of what a swap's gas costs the request. Each pool's figure is what it earned when it was the worst of its
 //! token, with all worse ones already removed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
+use super::marks::Marks;
 use super::prices::Prices;
 use super::{Graph, index32};
 use crate::tuning::Tuning;
@@ -40,22 +42,20 @@ impl Standing {
             deepest: vec![0.0; count],
             ..Self::default()
         };
-        let (stale, queue, live) = (vec![true; count], Vec::new(), Vec::new());
-        let mut settle = Settle { graph, curves, stale, queue, live, tolerance: Tuning::SETTLE_FINEST };
-        settle.order(reference);
+        let mut settle = Settle::new(graph, curves, reference);
         for level in Tuning::ARBITRAGE_LEVELS_WEI {
             settle.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
             for _ in 0..Tuning::ARBITRAGE_ROUNDS {
                 settle.run(&mut state);
-                if !state.remove_above(graph, curves, level, &mut settle.stale) {
+                if !state.remove_above(level, &mut settle) {
                     break;
                 }
             }
         }
         settle.tolerance = Tuning::SETTLE_FINEST;
-        settle.stale.fill(true);
+        settle.stale = Marks::all(settle.queue.len());
         settle.run(&mut state);
-        state.measure(graph, curves);
+        state.measure(&mut settle);
         let above_zero =
             |values: &[f64]| (0_u32..).zip(values).filter(|(_, v)| **v > 0.0).map(|(pair, _)| pair).collect();
         (state.earning, state.removed) = (above_zero(&state.profit), above_zero(&state.out_of_line));
@@ -103,47 +103,39 @@ impl Standing {
         &self.removed
     }
 
-    fn measure(&mut self, graph: &Graph, curves: &[Option<Arc<PairCurve>>]) {
-        for (token, here) in self.prices.iter().copied().enumerate() {
-            // Every pair once: from the token that it sells from side 0.
-            for arrow in graph.arrows(token).iter().filter(|arrow| arrow.side == 0) {
+    /// Measures again what the pools of tokens earn whose prices moved since this was last done.
+    fn measure(&mut self, settle: &mut Settle<'_>) {
+        let mut next = 0;
+        while let Some(token) = settle.moved.take_from(next) {
+            next = token + 1;
+            let here = self.prices[token];
+            for arrow in settle.graph.arrows(token) {
                 let other = self.prices[arrow.to as usize];
                 let may_earn = here > 0.0 && other > 0.0 && (here < arrow.spot * other || other < arrow.back * here);
-                let curve = curves[arrow.pair as usize].as_deref().filter(|_| may_earn);
-                self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, [here, other]));
+                let curve = settle.curves[arrow.pair as usize].as_deref().filter(|_| may_earn);
+                let prices = if arrow.side == 0 { [here, other] } else { [other, here] };
+                self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, prices));
             }
         }
     }
 
     /// Removes the worst pool of each token that earns more than `level`; whether there was one.
-    fn remove_above(
-        &mut self,
-        graph: &Graph,
-        curves: &[Option<Arc<PairCurve>>],
-        level: f64,
-        stale: &mut [bool],
-    ) -> bool {
-        self.measure(graph, curves);
+    fn remove_above(&mut self, level: f64, settle: &mut Settle<'_>) -> bool {
+        self.measure(settle);
         let mut worst: Vec<(f64, u32)> = (0_u32..)
             .zip(&self.profit)
             .filter(|(pair, profit)| **profit > level && self.out_of_line[*pair as usize] == 0.0)
             .map(|(pair, profit)| (*profit, pair))
             .collect();
         worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut taken = vec![false; stale.len()];
+        let mut taken = BTreeSet::new();
         for (profit, pair) in &worst {
-            let ends = graph.ends(*pair);
-            let rarer = if graph.arrows(ends[0] as usize).len() <= graph.arrows(ends[1] as usize).len() {
-                ends[0]
-            } else {
-                ends[1]
-            };
-            if std::mem::replace(&mut taken[rarer as usize], true) {
-                continue;
-            }
-            self.out_of_line[*pair as usize] = *profit;
-            for end in ends {
-                stale[end as usize] = true;
+            let [a, b] = settle.graph.ends(*pair).map(|end| end as usize);
+            let rarer = if settle.graph.arrows(a).len() <= settle.graph.arrows(b).len() { a } else { b };
+            if taken.insert(rarer) {
+                self.out_of_line[*pair as usize] = *profit;
+                settle.set_stale(a);
+                settle.set_stale(b);
             }
         }
         !worst.is_empty()
@@ -161,10 +153,13 @@ fn pays(curve: &PairCurve, side: usize) -> f64 {
 struct Settle<'a> {
     graph: &'a Graph,
     curves: &'a [Option<Arc<PairCurve>>],
-    /// Tokens whose balance may be off.
-    stale: Vec<bool>,
-    /// Tokens with a price and at least two pools, deepest first.
+    /// Tokens with a price and at least two pools, deepest first; and the place of each token among them.
     queue: Vec<u32>,
+    place: Vec<u32>,
+    /// Places of tokens whose balance may be off.
+    stale: Marks,
+    /// Tokens whose prices moved since profits were measured.
+    moved: Marks,
     /// The pools of the token that is being balanced.
     live: Vec<Live>,
     /// The change of a price, as a share, that the tokens around it answer.
@@ -183,38 +178,45 @@ struct Live {
     pays_above: f64,
 }
 
-impl Settle<'_> {
-    fn order(&mut self, reference: &Prices) {
-        let weth = braid_market::Tokens::WETH.index();
-        let tokens = 0..self.graph.token_count();
-        self.queue = tokens
-            .filter(|token| *token != weth && self.graph.arrows(*token).len() >= 2)
-            .filter(|token| reference.wei_per_unit(*token).is_some())
-            .map(index32)
-            .collect();
-        self.queue.sort_by(|a, b| {
+impl<'a> Settle<'a> {
+    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>], reference: &Prices) -> Self {
+        let (count, weth) = (graph.token_count(), braid_market::Tokens::WETH.index());
+        let has_balance = |token: &usize| *token != weth && graph.arrows(*token).len() >= 2;
+        let tokens = (0..count).filter(|token| has_balance(token) && reference.wei_per_unit(*token).is_some());
+        let mut queue: Vec<u32> = tokens.map(index32).collect();
+        queue.sort_by(|a, b| {
             reference.depth_wei(*b as usize).total_cmp(&reference.depth_wei(*a as usize)).then(a.cmp(b))
         });
+        let mut place = vec![u32::MAX; count];
+        for (token, at) in queue.iter().zip(0_u32..) {
+            place[*token as usize] = at;
+        }
+        let (stale, moved) = (Marks::all(queue.len()), Marks::all(count));
+        Self { graph, curves, queue, place, stale, moved, live: Vec::new(), tolerance: Tuning::SETTLE_FINEST }
+    }
+
+    fn set_stale(&mut self, token: usize) {
+        if self.place[token] != u32::MAX {
+            self.stale.set(self.place[token] as usize);
+        }
     }
 
     fn run(&mut self, state: &mut Standing) {
-        let queue = std::mem::take(&mut self.queue);
         for _ in 0..Tuning::SETTLE_SWEEPS {
-            for token in queue.iter().map(|token| *token as usize) {
-                if !std::mem::take(&mut self.stale[token]) {
-                    continue;
-                }
+            let mut next = 0;
+            while let Some(place) = self.stale.take_from(next) {
+                next = place + 1;
+                let token = self.queue[place] as usize;
                 let before = state.prices[token];
                 let after = self.balance(state, token, before);
                 if (after / before - 1.0).abs() > self.tolerance {
                     state.prices[token] = after;
-                    for arrow in self.graph.arrows(token) {
-                        self.stale[arrow.to as usize] = true;
-                    }
+                    self.moved.set(token);
+                    let graph = self.graph;
+                    graph.arrows(token).iter().for_each(|arrow| self.set_stale(arrow.to as usize));
                 }
             }
         }
-        self.queue = queue;
     }
 
     /// The price at which pools pay as much of a token as they take.
@@ -241,9 +243,7 @@ impl Settle<'_> {
         if excess_far == 0.0 || excess_far * here > 0.0 {
             return far;
         }
-        // Pools that rest between the two need no second look.
-        let (low, high) = (near.min(far), near.max(far));
-        self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
+        self.narrow(near, far);
         // Chords in the logarithm of the price; an end that stays put counts half, so that both move (the Illinois rule).
         let (mut near_stayed, mut far_stayed) = (false, false);
         let mut price = far;
@@ -263,12 +263,19 @@ impl Settle<'_> {
                 excess_near *= if near_stayed { 0.5 } else { 1.0 };
                 (near_stayed, far_stayed) = (true, false);
             }
+            self.narrow(near, far);
             let settled = Tuning::SETTLE_PRECISION * self.tolerance;
             if (far / near - 1.0).abs() < settled || excess.abs() < settled * here.abs() {
                 break;
             }
         }
         price
+    }
+
+    /// Forgets the pools that rest at all prices between two.
+    fn narrow(&mut self, near: f64, far: f64) {
+        let (low, high) = (near.min(far), near.max(far));
+        self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
     }
 
     fn gather(&mut self, state: &Standing, token: usize) {
