@@ -3,7 +3,7 @@
 //! `cargo run --release -p braid-ethereum --example apply_block`
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use alloy::{
     primitives::{
@@ -37,7 +37,7 @@ fn main() {
     for number in 0..BLOCKS as u64 {
         let base = Arc::clone(kept.back().unwrap());
         let started = Instant::now();
-        let change = apply_logs(&catalog, &base, &logs);
+        let change = apply_logs(&catalog, &base, &BTreeSet::new(), &logs);
         assert_eq!((change.changed.len(), change.stale.len()), (CHANGED as usize, 0));
         let next = base.next(block(number), Arc::clone(base.tokens()), change.changed).unwrap();
         kept.push_back(Arc::new(next));

@@ -17,6 +17,9 @@ pub struct BlockChange {
     pub changed: Vec<Pool>,
     /// Pools of the market that must be read again at this block.
     pub stale: BTreeSet<PoolKey>,
+    /// Those among them that are stale because their state may have been this block's already, and what the logs make of it: a reading
+    /// that says the same confirms both.
+    pub doubtful: Vec<Pool>,
     /// Pools announced in this block, in the order of the logs.
     pub announced: Vec<Discovered>,
     /// What freshness events name that is no pool of the market: left-out pools may be among them.
@@ -31,10 +34,18 @@ pub struct BlockChange {
 
 /// Applies a block's logs, which must be in the order of the chain, to the market of the block before.
 ///
-/// A log that its product cannot apply makes the pool stale; nothing is guessed.
-pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterator<Item = &'a Log>) -> BlockChange {
+/// A log that its product cannot apply makes the pool stale; nothing is guessed. Nor is anything counted twice: some nodes, asked for the
+/// state of their head while they make the next block, answer with that of the next. Of the pools in `just_read`, whose state was asked for
+/// at the block before, those are stale whose logs would change a state once more that they changed already.
+pub fn apply_logs<'a>(
+    catalog: &Catalog,
+    market: &Market,
+    just_read: &BTreeSet<PoolKey>,
+    logs: impl IntoIterator<Item = &'a Log>,
+) -> BlockChange {
     let mut change = BlockChange::default();
     let mut working: FxHashMap<PoolId, Pool> = FxHashMap::default();
+    let mut doubted: FxHashMap<PoolId, Vec<&Log>> = FxHashMap::default();
     let listeners = Listeners::of(market);
     for log in logs {
         if catalog.may_have_grown(log) {
@@ -53,6 +64,9 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
                 for id in listeners.of_log(market, log) {
                     heard = true;
                     apply_one(market, id, log, &mut working, &mut change);
+                    if market.pools().get(id.index()).is_some_and(|pool| just_read.contains(&pool.key)) {
+                        doubted.entry(id).or_default().push(log);
+                    }
                 }
                 if !heard {
                     change.unknown.insert(log.address.into());
@@ -65,8 +79,23 @@ pub fn apply_logs<'a>(catalog: &Catalog, market: &Market, logs: impl IntoIterato
     let fresh = working.into_iter().filter(|(_, pool)| !change.stale.contains(&pool.key));
     let mut changed: Vec<(PoolId, Pool)> = fresh.collect();
     changed.sort_unstable_by_key(|(id, _)| *id);
-    change.changed = changed.into_iter().map(|(_, pool)| pool).collect();
+    for (id, pool) in changed {
+        if doubted.get(&id).is_none_or(|logs| says_the_same_twice(&pool, logs)) {
+            change.changed.push(pool);
+        } else {
+            change.stale.insert(pool.key);
+            change.doubtful.push(pool);
+        }
+    }
     change
+}
+
+/// Whether logs leave a pool as it is to which they were applied.
+fn says_the_same_twice(pool: &Pool, logs: &[&Log]) -> bool {
+    let (product, mut state) = (pool.product, pool.state.clone());
+    let heard = |log: &&&Log| log.topics().first().is_some_and(|topic0| product.freshness_topics().contains(topic0));
+    let mut applied = logs.iter().filter(heard).map(|log| product.apply(&mut state, log));
+    applied.all(|done| matches!(done, Ok(Freshness::Applied | Freshness::Unaffected))) && state == pool.state
 }
 
 fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<PoolId, Pool>, change: &mut BlockChange) {

@@ -10,7 +10,7 @@ use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::SwapError;
 
 use crate::machine::{Instruction, Machine, StepError};
-use crate::prepare::{Pairs, index32, node};
+use crate::prepare::index32;
 use crate::problem::Flow;
 use crate::tuning::Tuning;
 use crate::{Prepared, Request, Route, Step};
@@ -39,7 +39,7 @@ pub(crate) type Kept = [(u32, f64)];
 /// The exact route of a planned flow.
 pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kept: &Kept) -> Result<Route, PlanError> {
     let mut run = Replay::new(prepared, request)?;
-    for token in topological_order(request, flows)? {
+    for token in topological_order(prepared, request, flows)? {
         run.share_out(token, flows, kept)?;
     }
     run.finish()
@@ -59,14 +59,14 @@ pub(crate) fn most_pools(prepared: &Prepared, request: &Request) -> usize {
 pub(crate) fn flows_of(prepared: &Prepared, route: &Route) -> Vec<Flow> {
     let flow = |step: &Step| {
         let (pair, side) = prepared.pairs().find(step.pool, step.coin_in, step.coin_out)?;
-        let [from, to] = [step.token_in, step.token_out].map(|token| index32(node(token)));
+        let [from, to] = [step.token_in, step.token_out].map(|token| index32(prepared.node(token)));
         (from != to).then(|| Flow { pair, side, from, to, amount_in: f64::from(step.amount_in) })
     };
     route.steps.iter().filter_map(flow).collect()
 }
 
 struct Replay<'a> {
-    pairs: &'a Pairs,
+    prepared: &'a Prepared,
     market: &'a Market,
     request: &'a Request,
     wrapper: Option<PoolId>,
@@ -85,7 +85,7 @@ impl<'a> Replay<'a> {
             return Err(PlanError::Unknown);
         }
         let machine = Machine::new(market, request.at, &request.inputs);
-        Ok(Self { pairs: prepared.pairs(), market, request, wrapper, machine, steps: Vec::new() })
+        Ok(Self { prepared, market, request, wrapper, machine, steps: Vec::new() })
     }
 
     fn at_hand(&self, token: TokenId) -> U256 {
@@ -113,10 +113,9 @@ impl<'a> Replay<'a> {
         let mut leaving: Vec<&Flow> = flows.iter().filter(|flow| flow.from == token && flow.amount_in > 0.0).collect();
         leaving.sort_by(|a, b| a.amount_in.total_cmp(&b.amount_in).then(a.pair.cmp(&b.pair)));
         let stays = kept.iter().find(|(known, _)| *known == token).map_or(0.0, |(_, amount)| *amount);
-        if TokenId(token) == Tokens::WETH {
-            self.share_out_ether(&leaving, stays)
-        } else {
-            self.share(TokenId(token), &leaving, stays)
+        match self.prepared.token(token) {
+            Tokens::WETH => self.share_out_ether(&leaving, stays),
+            token => self.share(token, &leaving, stays),
         }
     }
 
@@ -160,7 +159,7 @@ impl<'a> Replay<'a> {
             let last = k + 1 == leaving.len() && stays <= 0.0;
             let share = if last { 0 } else { share_of(flow.amount_in / planned) };
             planned -= flow.amount_in;
-            let pair = self.pairs.get(flow.pair);
+            let pair = self.prepared.pairs().get(flow.pair);
             let (coin_in, coin_out) = pair.in_and_out(flow.side);
             match self.run(Instruction { pool: pair.pool, coin_in, coin_out, share }) {
                 Ok(()) | Err(StepError::NothingAtHand) => {}
@@ -178,7 +177,7 @@ impl<'a> Replay<'a> {
 
     /// Whether a flow's pool takes ether. The graph knows ether and wrapped ether as one; a pool has the one or the other.
     fn takes_ether(&self, flow: &Flow) -> bool {
-        let pair = self.pairs.get(flow.pair);
+        let pair = self.prepared.pairs().get(flow.pair);
         let (coin_in, _) = pair.in_and_out(flow.side);
         let pool = self.market.pool(pair.pool);
         pool.and_then(|pool| pool.coins.get(usize::from(coin_in))) == Some(&Tokens::ETHER)
@@ -212,8 +211,8 @@ fn at_most(error: &SwapError) -> Option<f64> {
 }
 
 /// Tokens in an order in which flows only lead forwards; by number where the order is free.
-fn topological_order(request: &Request, flows: &[Flow]) -> Result<Vec<u32>, PlanError> {
-    let mut tokens: Vec<u32> = request.inputs.iter().map(|(token, _)| index32(crate::prepare::node(*token))).collect();
+fn topological_order(prepared: &Prepared, request: &Request, flows: &[Flow]) -> Result<Vec<u32>, PlanError> {
+    let mut tokens: Vec<u32> = request.inputs.iter().map(|(token, _)| index32(prepared.node(*token))).collect();
     tokens.extend(flows.iter().flat_map(|flow| [flow.from, flow.to]));
     tokens.sort_unstable();
     tokens.dedup();

@@ -13,7 +13,7 @@ impl SimplePlan {
             return None;
         };
         prepared.value_wei(*output, *amount)?;
-        if crate::prepare::node(*input) == crate::prepare::node(*output) {
+        if prepared.node(*input) == prepared.node(*output) {
             return None;
         }
         let problem = Problem::new(prepared, request).ok()?;

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use braid_market::Tokens;
 use braid_primitives::{PoolId, TokenId};
 
-use crate::Certificate;
 use crate::prepare::index32;
+use crate::{Certificate, Prepared};
 
 /// Dual prices and caps, and the bound that they give. Values are wei of ether at the market's reference prices.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,7 @@ impl Recorder {
     /// Notes an evaluation over all open pairs; `left_out` are the pools of the others.
     pub(crate) fn note(
         &self,
+        prepared: &Prepared,
         alive: &[bool],
         caps: &[f64],
         price: &[f64],
@@ -54,7 +55,7 @@ impl Recorder {
         }
         let listed = |token: usize| (alive[token] && price[token] > 0.0).then_some(token);
         let tokens = (0..price.len()).filter_map(listed).map(|token| TokenPrice {
-            token: TokenId(index32(token)),
+            token: prepared.token(index32(token)),
             price_wei: price[token],
             cap: caps[token],
         });

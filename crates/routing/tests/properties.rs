@@ -16,17 +16,20 @@ use proptest::test_runner::RngSeed;
 const TOKENS: usize = 4;
 const GWEI: u64 = 1_000_000_000;
 
-fn sketches(most: usize) -> impl Strategy<Value = Vec<Sketch>> {
+fn sketch() -> impl Strategy<Value = Sketch> {
     let one =
         (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
-    let sketch = one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
+    one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
         coins: (a, (a + step) % TOKENS),
         depth: 10_f64.powf(magnitude),
         tilt: tilt.exp(),
         concentrated,
         fee,
-    });
-    prop::collection::vec(sketch, 2..most)
+    })
+}
+
+fn sketches(most: usize) -> impl Strategy<Value = Vec<Sketch>> {
+    prop::collection::vec(sketch(), 2..most)
 }
 
 /// From a ten-thousandth of an ether to ten times the deepest pool.
@@ -84,6 +87,37 @@ fn in_finer_units(pool: &Pool, token: TokenId, factor: u128) -> Pool {
         (state.reserve0, state.reserve1) = (state.reserve0 * times(0), state.reserve1 * times(1));
     }
     pool
+}
+
+proptest! {
+    #![proptest_config(config(64))]
+
+    /// A block changes pools, empties some, fills others again, and may bring a new one.
+    #[test]
+    fn a_market_prepared_block_by_block_is_the_one_prepared_anew(
+        first in sketches(14),
+        blocks in prop::collection::vec((prop::collection::vec((any::<prop::sample::Index>(), sketch()), 0..4), any::<u8>()), 1..6),
+    ) {
+        let (mut market, mut sketches) = (market(TOKENS, &first), first);
+        let mut prepared = Prepared::new(Arc::clone(&market));
+        for (changes, dice) in blocks {
+            let mut changed = Vec::new();
+            for (at, to) in changes {
+                let at = at.index(sketches.len());
+                let Sketch { coins, concentrated, fee, .. } = sketches[at];
+                let depth = if dice.is_multiple_of(5) && !concentrated { 0.0 } else { to.depth };
+                sketches[at] = Sketch { coins, concentrated, fee, depth, ..to };
+                changed.push(pool(at, &sketches[at]));
+            }
+            if dice.is_multiple_of(4) {
+                sketches.push(sketches[0].clone());
+                changed.push(pool(sketches.len() - 1, &sketches[0]));
+            }
+            market = Arc::new(market.next(block(), Arc::clone(market.tokens()), changed).unwrap());
+            prepared = prepared.next(Arc::clone(&market));
+            prop_assert_eq!(format!("{prepared:?}"), format!("{:?}", Prepared::new(Arc::clone(&market))));
+        }
+    }
 }
 
 proptest! {

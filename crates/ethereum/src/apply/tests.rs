@@ -6,7 +6,7 @@ use alloy::{
 };
 use braid_market::Tokens;
 use braid_primitives::{B256, Block, Token, TokenId};
-use braid_protocols::{PoolState, Product, balancer::v3::buffer, erc4626, uniswap_v2, vault::Vault};
+use braid_protocols::{PoolState, Product, balancer::v3::buffer, erc4626, uniswap_v2, uniswap_v3, vault::Vault};
 
 use super::*;
 
@@ -14,6 +14,8 @@ alloy::sol! {
     event Sync(uint112 reserve0, uint112 reserve1);
     event VaultBuffersPausedStateChanged(bool paused);
     event Wrap(address indexed wrappedToken, uint256 depositedUnderlying, uint256 mintedShares, bytes32 bufferBalances);
+    event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
+    event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
     event PairCreated(address indexed token0, address indexed token1, address pair, uint256 count);
 }
 
@@ -63,7 +65,7 @@ fn catalog() -> Catalog {
 
 #[test]
 fn the_last_log_of_a_pool_decides_and_the_others_stay() {
-    let change = apply_logs(&catalog(), &market(3), &[sync(2, 7), sync(0, 5), sync(2, 8)]);
+    let change = apply_logs(&catalog(), &market(3), &BTreeSet::new(), &[sync(2, 7), sync(0, 5), sync(2, 8)]);
     assert_eq!(change.changed, [pool(0, 5), pool(2, 8)], "in the order of ids");
     assert!(change.stale.is_empty());
 }
@@ -72,7 +74,7 @@ fn the_last_log_of_a_pool_decides_and_the_others_stay() {
 fn a_log_that_does_not_decode_makes_its_pool_stale_whatever_follows() {
     let mut broken = sync(1, 7);
     broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1, 2, 3].into());
-    let change = apply_logs(&catalog(), &market(3), &[sync(1, 5), broken, sync(1, 9), sync(0, 4)]);
+    let change = apply_logs(&catalog(), &market(3), &BTreeSet::new(), &[sync(1, 5), broken, sync(1, 9), sync(0, 4)]);
     assert_eq!(change.stale, BTreeSet::from([address(1).into()]));
     assert_eq!(change.changed, [pool(0, 4)], "nothing is guessed about the stale pool");
 }
@@ -88,7 +90,7 @@ fn an_announcement_is_told_from_a_forged_one() {
         count: alloy::primitives::U256::from(1),
     };
     let forged = log(Address::with_last_byte(3), &event);
-    let change = apply_logs(&catalog, &market(1), &[log(factory, &event), forged]);
+    let change = apply_logs(&catalog, &market(1), &BTreeSet::new(), &[log(factory, &event), forged]);
     assert_eq!(change.announced.iter().map(|pool| pool.key.contract).collect::<Vec<_>>(), [address(77)]);
     assert!(
         change.unknown.contains(&Address::with_last_byte(3).into()),
@@ -143,12 +145,12 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
     let pools = [pool(one, [1, 2], false), pool(two, [1, 2], false)];
     let before = before.next(block(2), Arc::clone(before.tokens()), pools).unwrap();
 
-    let change = apply_logs(&catalog(), &before, &[added(two), sync(0, 3)]);
+    let change = apply_logs(&catalog(), &before, &BTreeSet::new(), &[added(two), sync(0, 3)]);
     assert_eq!(change.changed, [self::pool(0, 3), pool(two, [8, 9], false)], "a sibling keeps what it holds");
     assert!(change.unknown.is_empty() && change.stale.is_empty());
 
     let paused = log(vault, &VaultBuffersPausedStateChanged { paused: true });
-    let change = apply_logs(&catalog(), &before, &[paused]);
+    let change = apply_logs(&catalog(), &before, &BTreeSet::new(), &[paused]);
     assert_eq!(change.changed, [pool(one, [1, 2], true), pool(two, [1, 2], true)]);
 
     let wrap = |share| {
@@ -162,10 +164,10 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
     };
     let mut broken = wrap(one);
     broken.data = LogData::new_unchecked(broken.topics().to_vec(), vec![1].into());
-    let change = apply_logs(&catalog(), &before, &[broken]);
+    let change = apply_logs(&catalog(), &before, &BTreeSet::new(), &[broken]);
     assert_eq!((change.stale, change.changed), (BTreeSet::from([buffer::key_of(one)]), vec![]));
 
-    let change = apply_logs(&catalog(), &before, &[wrap(three)]);
+    let change = apply_logs(&catalog(), &before, &BTreeSet::new(), &[wrap(three)]);
     assert!(change.unknown.contains(&buffer::key_of(three)), "it may be one that was left out");
     assert_eq!(change.changed, []);
 }
@@ -177,10 +179,10 @@ fn an_announcement_of_a_pool_of_the_market_is_applied() {
     let pool = |held| buffer_of(wrapped, held, false);
     let log = added(wrapped);
     let before = market(1);
-    let announced = apply_logs(&catalog(), &before, [&log]).announced;
+    let announced = apply_logs(&catalog(), &before, &BTreeSet::new(), [&log]).announced;
     assert_eq!((announced.len(), announced[0].key), (1, buffer::key_of(wrapped)));
     let after = before.next(block(2), Arc::clone(before.tokens()), [pool([1, 2])]).unwrap();
-    let change = apply_logs(&catalog(), &after, [&log]);
+    let change = apply_logs(&catalog(), &after, &BTreeSet::new(), [&log]);
     assert_eq!((change.announced.len(), change.changed), (0, vec![pool([8, 9])]));
 }
 
@@ -189,14 +191,74 @@ fn nonsense_of_a_factory_is_counted_and_survived() {
     let source = Product::UniswapV2.sources()[0];
     let nonsense =
         Log { address: source.emitter, data: LogData::new_unchecked(vec![source.topic0], vec![0xff; 7].into()) };
-    let change = apply_logs(&catalog(), &market(1), &[nonsense, sync(0, 3)]);
+    let change = apply_logs(&catalog(), &market(1), &BTreeSet::new(), &[nonsense, sync(0, 3)]);
     assert_eq!((change.nonsense, change.announced.len()), (1, 0));
     assert_eq!(change.changed, [pool(0, 3)]);
 }
 
 #[test]
 fn an_unknown_emitter_is_noticed_and_changes_nothing() {
-    let change = apply_logs(&catalog(), &market(1), &[sync(50, 3)]);
+    let change = apply_logs(&catalog(), &market(1), &BTreeSet::new(), &[sync(50, 3)]);
     assert_eq!(change.unknown, BTreeSet::from([address(50).into()]));
     assert!(change.changed.is_empty());
+}
+
+/// A concentrated pool at tick 0, and logs of a swap that moves its price and of liquidity that comes.
+fn concentrated() -> (Pool, Log, Log) {
+    use alloy::primitives::aliases::{I24, U160};
+    let tick = |index, net: i128| uniswap_v3::Tick::new(index, net, net.unsigned_abs()).unwrap();
+    let state = uniswap_v3::State {
+        sqrt_price_x96: U256::ONE << 96,
+        tick: 0,
+        liquidity: 1_000,
+        fee_pips: 3_000,
+        tick_spacing: 60,
+        ticks: [tick(-600, 1_000), tick(600, -1_000)].into(),
+    };
+    let pool = Pool { product: Product::UniswapV3, state: PoolState::UniswapV3(state), ..pool(7, 1) };
+    let swap = Swap {
+        sender: Address::ZERO,
+        recipient: Address::ZERO,
+        amount0: alloy::primitives::I256::ONE,
+        amount1: alloy::primitives::I256::MINUS_ONE,
+        sqrtPriceX96: U160::from((U256::ONE << 96) + U256::ONE),
+        liquidity: 1_000,
+        tick: I24::ZERO,
+    };
+    let mint = Mint {
+        sender: Address::ZERO,
+        owner: Address::ZERO,
+        tickLower: I24::try_from(-120).unwrap(),
+        tickUpper: I24::try_from(120).unwrap(),
+        amount: 5,
+        amount0: U256::ZERO,
+        amount1: U256::ZERO,
+    };
+    (pool, log(address(7), &swap), log(address(7), &mint))
+}
+
+/// Some nodes answer with the state of the block that they are making; a pool that trades in every block was read in every block.
+#[test]
+fn a_pool_that_trades_right_after_it_was_read_is_carried_forward_by_its_logs() {
+    let (pool, swap, _) = concentrated();
+    let before = market(3);
+    let before = before.next(block(2), Arc::clone(before.tokens()), [pool]).unwrap();
+    let read = BTreeSet::from([address(1).into(), address(7).into()]);
+    let change = apply_logs(&catalog(), &before, &read, &[sync(1, 5), swap.clone(), sync(1, 8)]);
+    assert_eq!((change.changed.len(), change.stale.len(), change.doubtful.len()), (2, 0, 0));
+    // Of the next block's state the logs make that state again.
+    let ahead = before.next(block(3), Arc::clone(before.tokens()), change.changed.clone()).unwrap();
+    assert_eq!(apply_logs(&catalog(), &ahead, &read, &[sync(1, 5), swap, sync(1, 8)]).changed, change.changed);
+}
+
+#[test]
+fn liquidity_that_came_right_after_its_pool_was_read_is_not_counted_twice() {
+    let (pool, _, mint) = concentrated();
+    let before = market(1);
+    let before = before.next(block(2), Arc::clone(before.tokens()), [pool]).unwrap();
+    let carried = apply_logs(&catalog(), &before, &BTreeSet::new(), [&mint]);
+    assert_eq!((carried.changed.len(), carried.stale.len()), (1, 0));
+    let change = apply_logs(&catalog(), &before, &BTreeSet::from([address(7).into()]), [&mint]);
+    assert_eq!((change.changed.len(), change.stale), (0, BTreeSet::from([address(7).into()])));
+    assert_eq!(change.doubtful, carried.changed, "what a reading that is right will say");
 }

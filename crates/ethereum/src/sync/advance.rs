@@ -35,7 +35,8 @@ impl Synchronizer {
 
     async fn advance(&mut self, block: &Block, news: &BlockLogs) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
-        let change = apply_logs(&self.catalog, &base, news.logs.iter().map(|placed| &placed.log));
+        let just_read = self.history.read_at_tip();
+        let change = apply_logs(&self.catalog, &base, &just_read, news.logs.iter().map(|placed| &placed.log));
         let announced = change.announced.iter().map(|pool| pool.key);
         let announced: Vec<PoolKey> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
         for pool in change.announced {
@@ -47,12 +48,10 @@ impl Synchronizer {
         let listed = self.grow(change.grown, block.number, block.hash).await?;
         let mut read: BTreeSet<PoolKey> = change.stale;
         let mut polled: BTreeSet<PoolKey> = polled(&base).filter(|pool| !read.contains(pool)).collect();
+        let mut changed = change.changed;
         read.extend(&polled);
-        let (doubtful, mut changed) = self.doubt(change.changed);
-        for pool in doubtful {
-            polled.remove(&pool);
-            read.insert(pool);
-        }
+        // What no log tells is asked for beside what the logs told, of the pool as it was before both: it is read whole.
+        changed.iter().for_each(|pool| drop(polled.remove(&pool.key)));
         changed.retain(|pool| !read.contains(&pool.key));
         read.extend(announced);
         read.extend(listed);
@@ -66,6 +65,13 @@ impl Synchronizer {
         let joined = self.join_surely(&read, &base, Some(known), block.hash).await?;
         let market = self.settle(&base, *block, changed, joined)?;
         let count = read.len();
+        for applied in change.doubtful {
+            let now = market.pool_id(applied.key).and_then(|id| market.pool(id));
+            if now.is_some_and(|now| now.state == applied.state) {
+                // The logs say what the node says: neither was of another block.
+                read.remove(&applied.key);
+            }
+        }
         self.history.push(market, read);
         if let Some(history) = &news.fees {
             self.fees = Some(FeeData::new(block, Some(history)));
@@ -88,18 +94,6 @@ impl Synchronizer {
         self.between_blocks = next_between_blocks(self.between_blocks, started.elapsed());
         self.history.push(market, read);
         Ok(())
-    }
-
-    /// Parts changed pools into those whose state was read for the block before, and the others.
-    ///
-    /// Some nodes, asked for the state of their head while they make the next block, answer with that of the next. To
-    /// apply the next block's logs to it would count them twice; so a pool that changes right after it was read is read
-    /// again, and its logs are left aside.
-    fn doubt(&self, changed: Vec<Pool>) -> (Vec<PoolKey>, Vec<Pool>) {
-        let read = self.history.read_at_tip();
-        let (doubtful, trusted): (Vec<Pool>, Vec<Pool>) =
-            changed.into_iter().partition(|pool| read.contains(&pool.key));
-        (doubtful.into_iter().map(|pool| pool.key).collect(), trusted)
     }
 }
 

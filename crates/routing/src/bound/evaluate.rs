@@ -45,7 +45,7 @@ pub(crate) fn evaluate(
     let bound = sum.bound + sum.noise;
     let bound = bound + Tuning::BOUND_ROUNDING * bound.abs();
     if let Some(recorder) = problem.recorder {
-        recorder.note(alive, caps, &board.price, bound, || problem.closed_pools());
+        recorder.note(problem.prepared, alive, caps, &board.price, bound, || problem.closed_pools());
     }
     let several = problem.source == NOWHERE || problem.target == NOWHERE;
     let bound = if several { bound + forced(problem, alive, caps, &board.price) } else { bound };

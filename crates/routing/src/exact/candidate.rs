@@ -4,7 +4,6 @@ use super::mend::shift;
 use super::shares::{self, Steer};
 use super::valuation;
 use crate::plan::{self, PlanError};
-use crate::prepare::node;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 use crate::{Request, Route};
@@ -130,7 +129,7 @@ impl Run<'_, '_> {
         let terms = &self.problem.terms;
         let got = |token: u32| {
             let paid = self.request.outputs.iter().zip(&route.amounts_out);
-            let here = paid.filter(|((output, _), _)| node(*output) == token as usize);
+            let here = paid.filter(|((output, _), _)| self.problem.prepared.node(*output) == token as usize);
             here.map(|(_, amount)| f64::from(*amount)).sum::<f64>() * self.problem.reference(token)
         };
         let values: Vec<(f64, f64)> = terms

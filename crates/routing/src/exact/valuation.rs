@@ -2,7 +2,6 @@
 
 use braid_primitives::{TokenId, U256};
 
-use crate::prepare::node;
 use crate::{Prepared, Request, Route, Step};
 
 /// Value of a route's outputs net of gas, in wei; `None` when an output has no reference price.
@@ -49,6 +48,6 @@ impl Prepared {
 
     /// What an amount is worth, in wei of ether at reference prices; `None` without a price.
     pub fn value_wei(&self, token: TokenId, amount: U256) -> Option<f64> {
-        Some(self.wei_per_unit(node(token))? * f64::from(amount))
+        Some(self.wei_per_unit(self.node(token))? * f64::from(amount))
     }
 }

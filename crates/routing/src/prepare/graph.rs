@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_market::Market;
 use braid_protocols::continuous::PairCurve;
 
-use super::node::{index32, node};
+use super::node::{Nodes, index32};
 use super::pairs::Pairs;
 use crate::tuning::Tuning;
 
@@ -184,13 +184,13 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    pub(crate) fn new(market: &Market, pairs: &Pairs, curves: &[Option<Arc<PairCurve>>]) -> Self {
-        let tokens = market.tokens().len();
+    pub(crate) fn new(market: &Market, nodes: &Nodes, pairs: &Pairs, curves: &[Option<Arc<PairCurve>>]) -> Self {
+        let tokens = nodes.count();
         let mut list: Vec<(u32, Arrow)> = Vec::with_capacity(2 * curves.len());
         let mut pair_ends = vec![[u32::MAX; 2]; curves.len()];
         for ((pair, curve), id) in pairs.list().iter().zip(curves).zip(0_u32..) {
             let (Some(curve), Some(pool)) = (curve, market.pool(pair.pool)) else { continue };
-            let ends = pair.coins.map(|coin| index32(node(pool.coins[usize::from(coin)])));
+            let ends = pair.coins.map(|coin| index32(nodes.node(pool.coins[usize::from(coin)])));
             if ends[0] == ends[1] {
                 continue;
             }

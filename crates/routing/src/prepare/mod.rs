@@ -19,7 +19,7 @@ use braid_protocols::continuous::PairCurve;
 use core::Core;
 pub(crate) use graph::{Arrow, Graph};
 pub(crate) use ladder::Ladder;
-pub(crate) use node::{index32, node};
+pub(crate) use node::{NOWHERE, Nodes, index32};
 pub(crate) use pairs::{Pair, Pairs};
 use prices::{Depths, Prices};
 
@@ -30,6 +30,7 @@ pub(crate) use standing::Standing;
 #[derive(Clone, Debug)]
 pub struct Prepared {
     market: Arc<Market>,
+    nodes: Arc<Nodes>,
     curves: Vec<Option<Arc<PairCurve>>>,
     pairs: Arc<Pairs>,
     graph: Graph,
@@ -49,7 +50,8 @@ impl Prepared {
     pub fn new(market: Arc<Market>) -> Self {
         let pairs = Arc::new(Pairs::of(&market));
         let curves = pairs.list().iter().map(|pair| curve(&market, *pair)).collect();
-        Self::assemble(market, pairs, curves, None)
+        let nodes = Arc::new(Nodes::of(&market));
+        Self::assemble(market, nodes, pairs, curves, None)
     }
 
     /// Prepares the market that follows this one: curves of pools that did not change are shared.
@@ -57,6 +59,7 @@ impl Prepared {
     pub fn next(&self, market: Arc<Market>) -> Self {
         let same = self.market.shares_topology_with(&market);
         let pairs = if same { Arc::clone(&self.pairs) } else { Arc::new(Pairs::of(&market)) };
+        let nodes = if same { Arc::clone(&self.nodes) } else { Arc::new(Nodes::of(&market)) };
         let (before, after) = (self.market.pools(), market.pools());
         let kept = |pair: &Pair| match (before.get(pair.pool.index()), after.get(pair.pool.index())) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !new.depends_on_time(),
@@ -71,28 +74,29 @@ impl Prepared {
             curve(&market, *pair)
         };
         let curves = pairs.list().iter().enumerate().map(fresh).collect();
-        Self::assemble(market, pairs, curves, same.then_some((self, &changed)))
+        Self::assemble(market, nodes, pairs, curves, same.then_some((self, &changed)))
     }
 
     /// `before` is the market before this one with the same pairs, and the pairs whose curves may have changed since.
     fn assemble(
         market: Arc<Market>,
+        nodes: Arc<Nodes>,
         pairs: Arc<Pairs>,
         curves: Vec<Option<Arc<PairCurve>>>,
         before: Option<(&Self, &Vec<u32>)>,
     ) -> Self {
         let graph = before.and_then(|(before, changed)| before.graph.refreshed(&curves, changed));
-        let graph = graph.unwrap_or_else(|| Graph::new(&market, &pairs, &curves));
+        let graph = graph.unwrap_or_else(|| Graph::new(&market, &nodes, &pairs, &curves));
         let depths = before.map(|(before, changed)| before.depths.refreshed(&curves, changed));
         let depths = depths.unwrap_or_else(|| Depths::new(&curves));
         let prices = Prices::new(&graph, &depths);
-        let standing = Standing::new(&graph, &curves, &prices);
         let deepest_first = prices.deepest_first();
+        let standing = Standing::new(&graph, &curves, &prices, &deepest_first);
         let core = Core::new(&graph, &standing, &prices, &deepest_first);
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
         let ladder = Ladder::new(&graph, deepest_first);
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
-        Self { market, pairs, curves, graph, depths, prices, standing, ladder, core, least_gas_units, pool_count }
+        Self { market, nodes, pairs, curves, graph, depths, prices, standing, ladder, core, least_gas_units, pool_count }
     }
 
     /// The market.
@@ -104,10 +108,20 @@ impl Prepared {
     /// `None` for a token whose pools are too shallow to tell.
     pub fn reference_price(&self, token: TokenId) -> Option<f64> {
         let decimals = self.market.tokens().get(token)?.decimals;
-        let node = node(token);
+        let node = self.node(token);
         let deep_enough = self.prices.depth_wei(node) >= Tuning::SHOWN_PRICE_LEAST_DEPTH_WEI;
         let wei = self.prices.wei_per_unit(node).filter(|_| deep_enough)?;
         Some(wei * 10_f64.powi(i32::from(decimals)) / 1e18)
+    }
+
+    /// Where a token sits in the graph; `NOWHERE` for one without pools.
+    pub(crate) fn node(&self, token: TokenId) -> usize {
+        self.nodes.node(token)
+    }
+
+    /// The token that sits at a node.
+    pub(crate) fn token(&self, node: u32) -> TokenId {
+        self.nodes.token(node)
     }
 
     /// Wei of ether per atomic unit of a token, however shallow its pools.
@@ -133,15 +147,14 @@ impl Prepared {
     /// How deep the pools behind a token's reference price are: what moves it by one percent along the deepest pools, in
     /// wei of ether; 0 without a price.
     pub fn depth_wei(&self, token: TokenId) -> f64 {
-        self.prices.depth_wei(node(token))
+        self.prices.depth_wei(self.node(token))
     }
 
     /// What all pools could pay of a token, in wei of ether at its reference price; 0 without a price. Pairs of one pool
     /// count one by one.
     pub fn payable_wei(&self, token: TokenId) -> f64 {
-        let token = node(token);
-        let arrows = if token < self.graph.token_count() { self.graph.arrows(token) } else { &[] };
-        let buys = arrows.iter().filter_map(|arrow| self.curve(arrow.pair)?.direction(1 - arrow.side));
+        let token = self.node(token);
+        let buys = self.graph.arrows(token).iter().filter_map(|arrow| self.curve(arrow.pair)?.direction(1 - arrow.side));
         buys.map(|direction| direction.capacity_out()).sum::<f64>() * self.prices.wei_per_unit(token).unwrap_or(0.0)
     }
 

@@ -1,11 +1,52 @@
-//! Where tokens sit in the arrays of a prepared market.
+//! Where tokens sit in the arrays of a prepared market: those of its pools, in the order of their ids. A token table may hold many more,
+//! of pools that are left out.
 
-use braid_market::Tokens;
+use braid_market::{Market, Tokens};
 use braid_primitives::TokenId;
 
-/// Where a token sits in the graph: ether and wrapped ether are one node, that of the latter.
-pub(crate) fn node(token: TokenId) -> usize {
-    if token == Tokens::ETHER { Tokens::WETH.index() } else { token.index() }
+/// Stands for no token where a node is named: ether has no pools of its own in the graph, wrapped ether has them.
+pub(crate) const NOWHERE: usize = 0;
+
+/// Wrapped ether, and ether with it.
+pub(crate) const WETH: usize = 1;
+
+/// The nodes of a market's tokens.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nodes {
+    of_token: Vec<u32>,
+    tokens: Vec<TokenId>,
+}
+
+impl Nodes {
+    pub(crate) fn of(market: &Market) -> Self {
+        let mut nodes = Self { of_token: vec![0; market.tokens().len()], tokens: vec![Tokens::ETHER, Tokens::WETH] };
+        for (token, _) in market.tokens().iter() {
+            if token == Tokens::ETHER || token == Tokens::WETH {
+                nodes.of_token[token.index()] = index32(WETH);
+            } else if !market.pools_of(token).is_empty() {
+                nodes.of_token[token.index()] = index32(nodes.tokens.len());
+                nodes.tokens.push(token);
+            }
+        }
+        nodes
+    }
+
+    /// Where a token sits; [`NOWHERE`] for one without pools. Ether and wrapped ether are one node.
+    #[inline]
+    pub(crate) fn node(&self, token: TokenId) -> usize {
+        self.of_token.get(token.index()).map_or(NOWHERE, |node| *node as usize)
+    }
+
+    /// The token at a node; wrapped ether where ether sits with it.
+    #[inline]
+    pub(crate) fn token(&self, node: u32) -> TokenId {
+        self.tokens.get(node as usize).copied().unwrap_or(Tokens::ETHER)
+    }
+
+    /// How many nodes there are, [`NOWHERE`] included.
+    pub(crate) fn count(&self) -> usize {
+        self.tokens.len()
+    }
 }
 
 /// Tables have fewer than 2³² rows: ids are 32 bits.

@@ -13,9 +13,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use braid_market::Tokens;
 use braid_protocols::continuous::PairCurve;
 
+use super::node::WETH;
 use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
@@ -67,7 +67,7 @@ impl Prices {
         let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
         let mut next =
-            Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 });
+            Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 });
         while let Some(found) = next {
             if let (Some(price), Some(depth)) =
                 (prices.wei_per_unit.get_mut(found.token), prices.depth_wei.get_mut(found.token))
@@ -89,18 +89,18 @@ impl Prices {
     /// Prices every token again by what all its pools say: those with wrapped ether, and those with a token that has a price
     /// without this one, be it because it was settled before or because it has a pool with wrapped ether itself.
     fn take_medians(&mut self, settled: &[usize], graph: &Graph, depths: &Depths) {
-        let ether = || Candidate { depth_wei: f64::INFINITY, pair: 0, token: Tokens::WETH.index(), wei_per_unit: 1.0 };
+        let ether = || Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 };
         let mut known: Vec<Option<Candidate>> = self.wei_per_unit.iter().map(|_| None).collect();
-        for arrow in graph.arrows(Tokens::WETH.index()) {
+        for arrow in graph.arrows(WETH) {
             let direct = Candidate::across(&ether(), arrow, depths);
             let best = &mut known[arrow.to as usize];
             if direct > *best {
                 *best = direct;
             }
         }
-        known[Tokens::WETH.index()] = Some(ether());
+        known[WETH] = Some(ether());
         let mut heard = Vec::new();
-        for token in settled.iter().copied().filter(|token| *token != Tokens::WETH.index()) {
+        for token in settled.iter().copied().filter(|token| *token != WETH) {
             heard.clear();
             for arrow in graph.arrows(token) {
                 let back = arrow.reversed(token);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use braid_protocols::continuous::PairCurve;
 
 use super::marks::Marks;
+use super::node::WETH;
 use super::prices::Prices;
 use super::{Graph, index32};
 use crate::tuning::Tuning;
@@ -32,7 +33,12 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PairCurve>>], reference: &Prices) -> Self {
+    pub(crate) fn new(
+        graph: &Graph,
+        curves: &[Option<Arc<PairCurve>>],
+        reference: &Prices,
+        deepest_first: &[u32],
+    ) -> Self {
         let count = graph.token_count();
         let prices = (0..count).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
         let mut state = Self {
@@ -42,7 +48,7 @@ impl Standing {
             deepest: vec![0.0; count],
             ..Self::default()
         };
-        let mut settle = Settle::new(graph, curves, reference);
+        let mut settle = Settle::new(graph, curves, reference, deepest_first);
         for level in Tuning::ARBITRAGE_LEVELS_WEI {
             settle.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
             for _ in 0..Tuning::ARBITRAGE_ROUNDS {
@@ -179,14 +185,16 @@ struct Live {
 }
 
 impl<'a> Settle<'a> {
-    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>], reference: &Prices) -> Self {
-        let (count, weth) = (graph.token_count(), braid_market::Tokens::WETH.index());
-        let has_balance = |token: &usize| *token != weth && graph.arrows(*token).len() >= 2;
-        let tokens = (0..count).filter(|token| has_balance(token) && reference.wei_per_unit(*token).is_some());
-        let mut queue: Vec<u32> = tokens.map(index32).collect();
-        queue.sort_by(|a, b| {
-            reference.depth_wei(*b as usize).total_cmp(&reference.depth_wei(*a as usize)).then(a.cmp(b))
-        });
+    fn new(
+        graph: &'a Graph,
+        curves: &'a [Option<Arc<PairCurve>>],
+        reference: &Prices,
+        deepest_first: &[u32],
+    ) -> Self {
+        let count = graph.token_count();
+        let has_balance = |token: usize| token != WETH && graph.arrows(token).len() >= 2;
+        let is_settled = |token: &&u32| has_balance(**token as usize) && reference.wei_per_unit(**token as usize).is_some();
+        let queue: Vec<u32> = deepest_first.iter().filter(is_settled).copied().collect();
         let mut place = vec![u32::MAX; count];
         for (token, at) in queue.iter().zip(0_u32..) {
             place[*token as usize] = at;

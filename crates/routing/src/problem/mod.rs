@@ -6,17 +6,15 @@ pub(crate) mod support;
 
 use std::sync::Arc;
 
-use braid_market::Tokens;
-use braid_primitives::PoolId;
+use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::{Direction, PairCurve};
 
 use crate::prepare::active::ActiveTokens;
-use crate::prepare::{Arrow, index32, node};
+use crate::prepare::{Arrow, index32};
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared, Request, SolveError};
 
-/// Stands for no token where a token is named: ether has no pools of its own in the graph, wrapped ether has them.
-pub(crate) const NOWHERE: usize = Tokens::ETHER.index();
+pub(crate) use crate::prepare::NOWHERE;
 
 /// What a request supplies and what it asks for, by node.
 #[derive(Clone, Debug, Default)]
@@ -80,23 +78,31 @@ impl<'a> Problem<'a> {
     /// The problem of a request. Ether and wrapped ether are one node: what is asked of both is asked of it.
     ///
     /// # Errors
-    /// [`SolveError::NoReferencePrice`] where several outputs are asked for and one has no price to share values by.
+    /// [`SolveError::NoReferencePrice`] where several outputs are asked for and one has no price to share values by;
+    /// [`SolveError::NoRoute`] where a token has no pools.
     pub(crate) fn new(prepared: &'a Prepared, request: &Request) -> Result<Self, SolveError> {
         let several = request.outputs.len() > 1;
         let unpriced = |token| several && prepared.reference_price(token).is_none();
         if let Some((token, _)) = request.outputs.iter().find(|(token, _)| unpriced(*token)) {
             return Err(SolveError::NoReferencePrice(*token));
         }
+        let has_no_pools = |token: &TokenId| prepared.node(*token) == NOWHERE;
+        let (inputs, outputs) = (request.inputs.iter().map(|(t, _)| *t), request.outputs.iter().map(|(t, _)| *t));
+        if let Some(token) = outputs.clone().chain(inputs.clone()).find(has_no_pools) {
+            // Where nothing else is sold it is the output that cannot be reached.
+            let lone = outputs.clone().next().filter(|_| inputs.len() == 1);
+            return Err(SolveError::NoRoute(lone.unwrap_or(token)));
+        }
         let mut terms = Terms::default();
         for (token, amount) in &request.inputs {
-            add(&mut terms.supplies, index32(node(*token)), f64::from(*amount));
+            add(&mut terms.supplies, index32(prepared.node(*token)), f64::from(*amount));
         }
         let mut priced = true;
         for (token, ratio_bps) in &request.outputs {
-            let price = prepared.wei_per_unit(node(*token));
+            let price = prepared.wei_per_unit(prepared.node(*token));
             priced &= price.is_some();
             let share = f64::from(*ratio_bps) / 10_000.0;
-            add(&mut terms.weights, index32(node(*token)), share / price.unwrap_or(1.0));
+            add(&mut terms.weights, index32(prepared.node(*token)), share / price.unwrap_or(1.0));
         }
         let lone = |list: &[(u32, f64)]| if let [(token, _)] = list { *token as usize } else { NOWHERE };
         let (source, target) = (lone(&terms.supplies), lone(&terms.weights));

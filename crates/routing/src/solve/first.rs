@@ -10,7 +10,6 @@ use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{self, Path};
 use crate::plan;
-use crate::prepare::node;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -62,13 +61,13 @@ impl Solver<'_> {
             let worth = self.potentials.towards(at);
             if !terms.supplies.iter().any(|(input, _)| worth[*input as usize] > 0.0) {
                 let outputs = self.request.outputs.iter().map(|(token, _)| *token);
-                return Err(SolveError::NoRoute(named(*output, outputs)));
+                return Err(SolveError::NoRoute(self.named(*output, outputs)));
             }
         }
         match terms.supplies.iter().find(|(input, _)| self.potentials.worth[*input as usize] <= 0.0) {
             Some((input, _)) => {
                 let inputs = self.request.inputs.iter().map(|(token, _)| *token);
-                Err(SolveError::NoRoute(named(*input, inputs)))
+                Err(SolveError::NoRoute(self.named(*input, inputs)))
             }
             None => Ok(()),
         }
@@ -77,7 +76,7 @@ impl Solver<'_> {
     fn no_route(&self) -> SolveError {
         let outputs = self.request.outputs.iter().map(|(token, _)| *token);
         let output = self.problem.terms.weights.first().map_or(0, |(output, _)| *output);
-        SolveError::NoRoute(named(output, outputs))
+        SolveError::NoRoute(self.named(output, outputs))
     }
 
     /// Balances the pools of each plan, and keeps the best exact route; a plan that does not balance runs as it is.
@@ -161,9 +160,9 @@ impl Solver<'_> {
         let Some(amount) = amounts.reduce(|sum, amount| sum.saturating_add(amount)) else { return };
         self.offer(best, &walk::best_chain(&self.problem, self.request, amount).unwrap_or_default());
     }
-}
 
-/// The token of a request that sits at a node.
-fn named(at: u32, mut tokens: impl Iterator<Item = TokenId>) -> TokenId {
-    tokens.find(|token| node(*token) == at as usize).unwrap_or(TokenId(at))
+    /// The token of a request that sits at a node.
+    fn named(&self, at: u32, mut tokens: impl Iterator<Item = TokenId>) -> TokenId {
+        tokens.find(|token| self.prepared.node(*token) == at as usize).unwrap_or(self.prepared.token(at))
+    }
 }
