@@ -191,6 +191,11 @@ impl Known {
         self.left_out.contains_key(&key)
     }
 
+    /// Why a pool is left out.
+    pub(crate) fn reason(&self, key: PoolKey) -> Option<&str> {
+        self.left_out.get(&key).map(String::as_str)
+    }
+
     pub(crate) fn left_out(&self) -> usize {
         self.left_out.len()
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use alloy::primitives::Log;
 use braid_primitives::{Address, NATIVE_ETHER, PoolKey, WETH, is_native_ether};
 use braid_protocols::{Discovered, PoolState, Product};
 
@@ -61,6 +62,20 @@ impl PoolRules {
     }
 }
 
+impl PoolRules {
+    /// Whether logs of a pool that was refused tell all of its state, and that it is refused for the same reason: it need not be read. The
+    /// newest log comes first.
+    pub(crate) fn still_refuse<'a>(
+        &self,
+        pool: &Discovered,
+        reason: &str,
+        newest_first: impl IntoIterator<Item = &'a Log>,
+    ) -> bool {
+        let told = newest_first.into_iter().find_map(|log| pool.product.state_told(log));
+        told.and_then(|state| self.refuse_state(pool, &state)).is_some_and(|now| now == reason)
+    }
+}
+
 /// The ether that a pool of ether and another coin holds, where its state tells. Floating point: it only sorts out.
 fn ether_held(pool: &Discovered, state: &PoolState) -> Option<f64> {
     let side = pool.coins.iter().position(|coin| *coin == WETH)?;
@@ -72,6 +87,7 @@ fn ether_held(pool: &Discovered, state: &PoolState) -> Option<f64> {
 mod tests {
     use std::sync::Arc;
 
+    use alloy::primitives::b256;
     use braid_primitives::U256;
     use braid_protocols::{uniswap_v2, uniswap_v3};
 
@@ -119,6 +135,28 @@ mod tests {
         assert!(rules.refuse_state(&pool(&[TOKEN, WETH]), &state(ether, ether / 2)).is_some());
         assert!(rules.refuse_state(&pool(&[WETH, TOKEN]), &state(ether, 5)).is_none());
         assert!(rules.refuse_state(&pool(&[TOKEN, OTHER]), &state(0, 0)).is_none(), "not a pool of ether");
+    }
+
+    /// Trades in pools below the floor are many in every block of mainnet; each was read.
+    #[test]
+    fn a_pool_below_the_floor_is_read_again_only_where_its_logs_do_not_say_that_it_stays_there() {
+        let rules = PoolRules { min_ether: 1.0, ..PoolRules::default() };
+        let pair = pool(&[TOKEN, WETH]);
+        let sync = |ether: u128| {
+            let topic = b256!("1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1");
+            let data = [U256::from(5), U256::from(ether)].map(|word| word.to_be_bytes::<32>()).concat();
+            Log::new_unchecked(pair.key.contract, vec![topic], data.into())
+        };
+        let reason =
+            rules.refuse_state(&pair, &PoolState::from(uniswap_v2::State { reserve0: 0, reserve1: 0, fee_bps: 30 }));
+        let reason = reason.unwrap();
+        let ether = 1_000_000_000_000_000_000;
+        assert!(rules.still_refuse(&pair, reason, [&sync(ether / 2), &sync(2 * ether)]), "the newest counts");
+        assert!(!rules.still_refuse(&pair, reason, [&sync(2 * ether), &sync(ether / 2)]));
+        assert!(!rules.still_refuse(&pair, "it does not answer", [&sync(ether / 2)]), "that has to be seen");
+        assert!(!rules.still_refuse(&pair, reason, []));
+        let concentrated = Discovered { product: Product::UniswapV3, ..pair.clone() };
+        assert!(!rules.still_refuse(&concentrated, reason, [&sync(ether / 2)]), "no log of it tells what it holds");
     }
 
     #[test]

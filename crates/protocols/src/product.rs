@@ -171,6 +171,11 @@ impl Product {
         with_record!(self, record => record.wraps_ether())
     }
 
+    /// As [`Protocol::state_told`].
+    pub fn state_told(self, log: &Log) -> Option<PoolState> {
+        with_record!(self, record => record.state_told(log))
+    }
+
     /// As [`Protocol::holds`].
     pub fn holds(self, state: &PoolState, coin: u8) -> Option<f64> {
         with_record!(self, record => record.holds(own(record, state)?, coin))

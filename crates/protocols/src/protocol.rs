@@ -272,6 +272,11 @@ pub trait Protocol: Sync {
         Ok(Freshness::Unaffected)
     }
 
+    /// Returns the whole state of a pool after one of its logs, where the log tells it of a pool of which nothing else is known.
+    fn state_told(&self, _log: &Log) -> Option<PoolState> {
+        None
+    }
+
     // Unverified pools.
 
     /// Returns what a pool was inferred to be, in a word, where only its own answers told: nothing is quoted through it as such before an

@@ -10,7 +10,7 @@ use braid_primitives::{Block, PoolKey};
 use braid_protocols::Pool;
 
 use super::synchronizer::{POOLS_WITH_A_BLOCK, Synchronizer};
-use crate::{BlockLogs, FeeData, FollowError, apply_logs, state::Base};
+use crate::{BlockLogs, FeeData, FollowError, apply_logs, node::PlacedLog, state::Base};
 
 /// Most waiting pools that are read between two blocks.
 const MOST_BETWEEN_BLOCKS: usize = 4_096;
@@ -56,7 +56,7 @@ impl Synchronizer {
         read.extend(announced);
         read.extend(listed);
         read.extend(found);
-        read.extend(change.unknown.into_iter().filter(|pool| self.known.is_left_out(*pool)));
+        read.extend(change.unknown.into_iter().filter(|pool| self.may_be_wanted(*pool, &news.logs)));
         for pool in self.pending.iter().take(POOLS_WITH_A_BLOCK) {
             polled.remove(pool);
             read.insert(*pool);
@@ -78,6 +78,13 @@ impl Synchronizer {
         }
         tracing::debug!(number = block.number, hash = %block.hash, logs = news.logs.len(), read = count, "block applied");
         Ok(())
+    }
+
+    /// Whether a pool was left out, and the logs of a block do not tell that it is wanted as little as before.
+    fn may_be_wanted(&self, pool: PoolKey, logs: &[PlacedLog]) -> bool {
+        let Some((reason, known)) = self.known.reason(pool).zip(self.known.get(pool)) else { return false };
+        let own = logs.iter().rev().map(|placed| &placed.log).filter(|log| log.address == pool.contract);
+        pool.id.is_some() || !self.config.rules.still_refuse(known, reason, own)
     }
 
     /// Reads on in a list that is due, and some of the waiting pools into the tip: a fuller market of the same block.

@@ -6,8 +6,8 @@ use braid_primitives::{BPS, ExecutionBlock, PoolKey};
 
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
-    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, ReadProgress, RouteState, Sale, Source,
-    StateReader, StepCode, Swap, SwapError, continuous::PairCurve,
+    Call, DecodeError, Discovered, Freshness, PoolState, Prediction, Product, Protocol, ReadProgress, RouteState, Sale,
+    Source, StateReader, StepCode, Swap, SwapError, continuous::PairCurve,
 };
 
 sol! {
@@ -90,6 +90,11 @@ impl Protocol for PairProtocol {
             .map_err(|_| DecodeError::Log { event: "Sync", emitter: log.address })?;
         (state.reserve0, state.reserve1) = (event.reserve0.to(), event.reserve1.to());
         Ok(Freshness::Applied)
+    }
+
+    fn state_told(&self, log: &Log) -> Option<PoolState> {
+        let mut state = State { reserve0: 0, reserve1: 0, fee_bps: FEE_BPS };
+        matches!(self.apply(&mut state, log), Ok(Freshness::Applied)).then(|| state.into())
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {

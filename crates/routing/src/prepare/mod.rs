@@ -96,7 +96,20 @@ impl Prepared {
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
         let ladder = Ladder::new(&graph, deepest_first);
         let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
-        Self { market, nodes, pairs, curves, graph, depths, prices, standing, ladder, core, least_gas_units, pool_count }
+        Self {
+            market,
+            nodes,
+            pairs,
+            curves,
+            graph,
+            depths,
+            prices,
+            standing,
+            ladder,
+            core,
+            least_gas_units,
+            pool_count,
+        }
     }
 
     /// The market.
@@ -154,7 +167,8 @@ impl Prepared {
     /// count one by one.
     pub fn payable_wei(&self, token: TokenId) -> f64 {
         let token = self.node(token);
-        let buys = self.graph.arrows(token).iter().filter_map(|arrow| self.curve(arrow.pair)?.direction(1 - arrow.side));
+        let buys =
+            self.graph.arrows(token).iter().filter_map(|arrow| self.curve(arrow.pair)?.direction(1 - arrow.side));
         buys.map(|direction| direction.capacity_out()).sum::<f64>() * self.prices.wei_per_unit(token).unwrap_or(0.0)
     }
 

@@ -66,8 +66,7 @@ impl Prices {
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
         let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
-        let mut next =
-            Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 });
+        let mut next = Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 });
         while let Some(found) = next {
             if let (Some(price), Some(depth)) =
                 (prices.wei_per_unit.get_mut(found.token), prices.depth_wei.get_mut(found.token))

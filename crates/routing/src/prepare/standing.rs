@@ -185,15 +185,11 @@ struct Live {
 }
 
 impl<'a> Settle<'a> {
-    fn new(
-        graph: &'a Graph,
-        curves: &'a [Option<Arc<PairCurve>>],
-        reference: &Prices,
-        deepest_first: &[u32],
-    ) -> Self {
+    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>], reference: &Prices, deepest_first: &[u32]) -> Self {
         let count = graph.token_count();
         let has_balance = |token: usize| token != WETH && graph.arrows(token).len() >= 2;
-        let is_settled = |token: &&u32| has_balance(**token as usize) && reference.wei_per_unit(**token as usize).is_some();
+        let is_settled =
+            |token: &&u32| has_balance(**token as usize) && reference.wei_per_unit(**token as usize).is_some();
         let queue: Vec<u32> = deepest_first.iter().filter(is_settled).copied().collect();
         let mut place = vec![u32::MAX; count];
         for (token, at) in queue.iter().zip(0_u32..) {
