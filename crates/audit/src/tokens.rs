@@ -30,10 +30,9 @@ impl Tokens {
 
     /// Leaves out every pool of a token that is not known to be sound.
     pub fn leave_out_unknown(&self, market: &Market, filter: &mut PoolFilter) {
-        for (id, _) in market.tokens().iter().filter(|(_, token)| !self.is_sound(token.address)) {
-            for pool in market.pools_of(id) {
-                filter.exclude_pool(*pool);
-            }
+        let is_sound = |id| market.tokens().get(id).is_some_and(|token| self.is_sound(token.address));
+        for id in market.most_pools_first().iter().filter(|id| !is_sound(**id)) {
+            market.pools_of(*id).iter().for_each(|pool| filter.exclude_pool(*pool));
         }
     }
 

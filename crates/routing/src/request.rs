@@ -1,7 +1,5 @@
 //! What is asked of the router.
 
-use std::collections::BTreeSet;
-
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
 use braid_protocols::Product;
 
@@ -33,7 +31,8 @@ pub struct Request {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolFilter {
     excluded_products: u64,
-    excluded_pools: BTreeSet<PoolId>,
+    /// A bit for each pool up to the last that is excluded: a service that has checked few tokens excludes most of a market.
+    excluded_pools: Vec<u64>,
 }
 
 impl PoolFilter {
@@ -46,7 +45,11 @@ impl PoolFilter {
 
     /// Leaves out one pool.
     pub fn exclude_pool(&mut self, pool: PoolId) {
-        self.excluded_pools.insert(pool);
+        let (word, bit) = (pool.index() / 64, pool.index() % 64);
+        if self.excluded_pools.len() <= word {
+            self.excluded_pools.resize(word + 1, 0);
+        }
+        self.excluded_pools[word] |= 1 << bit;
     }
 
     /// Whether all pools of a product are left out.
@@ -56,11 +59,32 @@ impl PoolFilter {
 
     /// Whether a pool may be used.
     pub fn allows(&self, id: PoolId, product: Product) -> bool {
-        self.excluded_products & (1 << product.index()) == 0 && !self.excluded_pools.contains(&id)
+        let word = self.excluded_pools.get(id.index() / 64).copied().unwrap_or(0);
+        !self.excludes_product(product) && word & (1 << (id.index() % 64)) == 0
     }
 
     /// Whether every pool may be used.
     pub fn allows_all(&self) -> bool {
         self.excluded_products == 0 && self.excluded_pools.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_excluded_in_any_order_is_the_same_filter() {
+        let [mut one, mut other] = [PoolFilter::default(), PoolFilter::default()];
+        assert!(one.allows_all());
+        [3, 64, 700].map(|id| one.exclude_pool(PoolId(id)));
+        [700, 3, 64, 3].map(|id| other.exclude_pool(PoolId(id)));
+        assert_eq!(one, other);
+        let product = Product::UniswapV2;
+        let left: Vec<u32> = (0..1_000).filter(|id| !one.allows(PoolId(*id), product)).collect();
+        assert_eq!(left, [3, 64, 700]);
+        assert!(!one.allows_all());
+        one.exclude_product(product);
+        assert!(!one.allows(PoolId(5), product) && one.allows(PoolId(5), Product::UniswapV3));
     }
 }
