@@ -1,7 +1,6 @@
 //! A quote as it is kept: the answer, word for word, and what a build needs of it.
 
 mod compact;
-mod pack;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +91,7 @@ impl StoredQuotes {
     /// # Errors
     /// `OVERLOADED` when the disk does not keep up and the memory for quotes is full.
     pub fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<(), Problem> {
-        let text = serde_json::to_string(quote).map_err(Problem::internal)?;
+        let text = serde_json::to_vec(quote).map_err(Problem::internal)?;
         let body = compact::encode(&text).map_err(Problem::internal)?;
         let keep_until_ms = quote.expires_at_ms.saturating_add(self.memory_ms);
         Ok(self.store.put(id, QuoteRecord { keep_until_ms, body: Arc::from(body) })?)
@@ -120,7 +119,7 @@ impl StoredQuotes {
         let record = kept.ok_or_else(Problem::no_such_quote)?;
         // Another version's quotes are not known to this one.
         let text = compact::decode(&record.body).ok_or_else(Problem::no_such_quote)?;
-        let quote: StoredQuote = serde_json::from_str(&text).map_err(Problem::internal)?;
+        let quote: StoredQuote = serde_json::from_slice(&text).map_err(Problem::internal)?;
         if now_ms >= quote.expires_at_ms {
             let detail = format!("the quote expired at {}; ask for a new one", rfc3339(quote.expires_at_ms));
             return Err(Problem::new(Code::QuoteExpired, detail));

@@ -54,7 +54,8 @@ pub(crate) fn unchecked((token, why): &(Address, String)) -> Warning {
 
 /// Says that a quote is in memory alone.
 pub(crate) fn not_on_disk() -> Warning {
-    let message = "the service's disk did not take this quote in time: it can be built, but not after a restart of the service";
+    let message =
+        "the service's disk did not take this quote in time: it can be built, but not after a restart of the service";
     Warning { code: "QUOTE_NOT_ON_DISK", message: message.into() }
 }
 

@@ -10,9 +10,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use braid_audit::Audit;
 use braid_ethereum::NodeReport;
-use braid_quoting::{MarketFeed, StoredQuotes};
 use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::Markets;
+use braid_quoting::{MarketFeed, StoredQuotes};
 use braid_simulation::{Simulator, WorkPool};
 
 use crate::problems::PlainProblems;

@@ -43,6 +43,9 @@ pub enum StoreError {
     /// The database failed underneath a read or a write.
     #[error("the database failed: {0}")]
     Database(Box<redb::Error>),
+    /// The database's pages are not what was written.
+    #[error("the database's pages contradict each other")]
+    DamagedDatabase,
     /// A record cannot be written as text.
     #[error("a record cannot be encoded: {reason}")]
     Encoding {

@@ -106,13 +106,19 @@ impl Disk {
     }
 }
 
-/// The lock, unless another process holds it. Opened for reading, so that a file system can be made read-only beneath it.
+/// The lock, unless another process holds it. It is held by a file that is open for reading, so that the file system can be made
+/// read-only beneath it; NFS locks only those that are open for writing.
 fn lock(path: &Path) -> io::Result<Option<File>> {
-    if !path.exists() {
-        OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
-    }
+    let writable = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
     let file = File::open(path)?;
-    match file.try_lock() {
+    let (file, locked) = match file.try_lock() {
+        Err(TryLockError::Error(_)) => {
+            let locked = writable.try_lock();
+            (writable, locked)
+        }
+        locked => (file, locked),
+    };
+    match locked {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),

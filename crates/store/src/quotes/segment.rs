@@ -97,8 +97,11 @@ impl Segment {
             encode(self.marker, *id, record, &mut bytes)?;
             places.push((*id, Place { at: at.saturating_add(before as u64), len: bytes.len() - before }));
         }
-        self.file.write_all_at(&bytes, at)?;
-        self.file.sync_data()?;
+        if let Err(error) = self.file.write_all_at(&bytes, at).and_then(|()| self.file.sync_data()) {
+            // A batch of which a part was written must not hold the room of a full disk.
+            let _ = self.file.set_len(at);
+            return Err(error);
+        }
         self.places.write().unwrap_or_else(PoisonError::into_inner).extend(places);
         Ok(at.saturating_add(bytes.len() as u64))
     }

@@ -212,3 +212,40 @@ fn a_directory_that_is_a_file_is_refused_with_its_path() {
     let error = braid_store::prepare_dir(&path).unwrap_err().to_string();
     assert!(error.contains("plain"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures, run it by name"]
+async fn how_long_a_quote_waits_for_the_disk() {
+    let dir = tempfile::tempdir_in(std::env::var("MEASURED_DIR").unwrap()).unwrap();
+    let store = Arc::new(QuoteStore::open(dir.path()).unwrap());
+    for clients in [1, 8, 64] {
+        let before = Instant::now();
+        let tasks: Vec<_> = (0..clients)
+            .map(|_| {
+                let store = Arc::clone(&store);
+                tokio::spawn(async move {
+                    let mut waits = Vec::new();
+                    for _ in 0..1_000 / clients {
+                        let id = Uuid::now_v7();
+                        let begun = Instant::now();
+                        store.put(id, QuoteRecord { keep_until_ms: 9, body: vec![7; 1_500].into() }).unwrap();
+                        assert!(store.stored(id, Duration::from_secs(60)).await);
+                        waits.push(begun.elapsed());
+                    }
+                    waits
+                })
+            })
+            .collect();
+        let mut waits = Vec::new();
+        for task in tasks {
+            waits.extend(task.await.unwrap());
+        }
+        waits.sort();
+        let rate = waits.len() as f64 / before.elapsed().as_secs_f64();
+        println!(
+            "{clients} at once: {rate:.0} quotes a second, waiting p50 {:?}, p99 {:?}",
+            waits[waits.len() / 2],
+            waits[waits.len() * 99 / 100]
+        );
+    }
+}

@@ -43,6 +43,9 @@ async fn a_full_disk_keeps_quotes_in_memory_and_takes_them_once_there_is_room() 
     assert_eq!((store.state(), store.waiting().0), (DiskState::Failing, 100 - taken));
     assert!(store.flush().unwrap_err().to_string().contains("No space left"));
     all_found(&store, &ids);
+    // a first start on a full disk succeeds too
+    let next = tempfile::tempdir_in(mount.path()).unwrap();
+    assert!(QuoteStore::open(next.path()).is_ok());
 
     mount.empty();
     store.flush().unwrap();
