@@ -19,7 +19,7 @@ use crate::request::QuoteRequest;
 use crate::shown::Shown;
 use crate::simulation::{Asking, Simulations};
 use crate::stored::{Plan, StoredQuote, StoredQuotes};
-use crate::{answer, explain, first_use, resolve};
+use crate::{answer, explain, first_use, resolve, warnings};
 
 pub use crate::solve::{SolveLimits, Solver};
 
@@ -99,10 +99,16 @@ impl Quoter {
             draft.simulated = Some(simulated);
         }
 
-        let answer = answer::quote(&draft, self.simulations.proxy.state(), self.markets.feed.status().left_out);
-        let answer = to_raw_value(&answer).map_err(Problem::internal)?;
-        let quote = StoredQuote { expires_at_ms: draft.expires_at_ms, plan: Plan::of(&draft), answer };
+        let mut answer = answer::quote(&draft, self.simulations.proxy.state(), self.markets.feed.status().left_out);
+        let text = to_raw_value(&answer).map_err(Problem::internal)?;
+        let mut quote = StoredQuote { expires_at_ms: draft.expires_at_ms, plan: Plan::of(&draft), answer: text };
         self.stored.keep(id, &quote)?;
+        if !self.stored.is_safe(id).await {
+            answer.warnings.push(warnings::not_on_disk());
+            quote.answer = to_raw_value(&answer).map_err(Problem::internal)?;
+            // Replaces the quote without the warning; where there is no room for a second one, that stays.
+            let _ = self.stored.keep(id, &quote);
+        }
         Ok(quote.answer)
     }
 

@@ -1,6 +1,9 @@
 //! A quote as it is kept: the answer, word for word, and what a build needs of it.
 
+mod compact;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_execution::{Order, Permit, Program};
 use braid_primitives::{Address, GasTier};
@@ -14,6 +17,9 @@ use crate::draft::Draft;
 use crate::problem::{Code, Problem};
 use crate::reprice::StoredStep;
 use crate::shown::Shown;
+
+/// How long an answer waits for the disk. A disk that takes longer is not waited for again before it has taken something.
+const DISK_PATIENCE: Duration = Duration::from_millis(100);
 
 /// What is kept of a quote.
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,14 +86,20 @@ pub struct StoredQuotes {
 }
 
 impl StoredQuotes {
-    /// Keeps a quote.
+    /// Keeps a quote in memory, on its way to the disk.
     ///
     /// # Errors
-    /// `OVERLOADED` when the disk does not keep up.
+    /// `OVERLOADED` when the disk does not keep up and the memory for quotes is full.
     pub fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<(), Problem> {
-        let body = serde_json::to_vec(quote).map_err(Problem::internal)?;
+        let text = serde_json::to_vec(quote).map_err(Problem::internal)?;
+        let body = compact::encode(&text).map_err(Problem::internal)?;
         let keep_until_ms = quote.expires_at_ms.saturating_add(self.memory_ms);
         Ok(self.store.put(id, QuoteRecord { keep_until_ms, body: Arc::from(body) })?)
+    }
+
+    /// Waits for the disk to take a quote, so that it can be built after any crash; false where it does not in time.
+    pub async fn is_safe(&self, id: Uuid) -> bool {
+        self.store.stored(id, DISK_PATIENCE).await
     }
 
     /// Finds an open quote.
@@ -105,7 +117,9 @@ impl StoredQuotes {
         let now_ms = self.clock.now_ms();
         let kept = record.filter(|record| now_ms < record.keep_until_ms);
         let record = kept.ok_or_else(Problem::no_such_quote)?;
-        let quote: StoredQuote = serde_json::from_slice(&record.body).map_err(Problem::internal)?;
+        // Another version's quotes are not known to this one.
+        let text = compact::decode(&record.body).ok_or_else(Problem::no_such_quote)?;
+        let quote: StoredQuote = serde_json::from_slice(&text).map_err(Problem::internal)?;
         if now_ms >= quote.expires_at_ms {
             let detail = format!("the quote expired at {}; ask for a new one", rfc3339(quote.expires_at_ms));
             return Err(Problem::new(Code::QuoteExpired, detail));

@@ -52,6 +52,13 @@ pub(crate) fn unchecked((token, why): &(Address, String)) -> Warning {
     }
 }
 
+/// Says that a quote is in memory alone.
+pub(crate) fn not_on_disk() -> Warning {
+    let message =
+        "the service's disk did not take this quote in time: it can be built, but not after a restart of the service";
+    Warning { code: "QUOTE_NOT_ON_DISK", message: message.into() }
+}
+
 /// Says that the taker's balances and allowances could not be read.
 pub(crate) fn accounts_unread() -> Warning {
     let message = "balances and allowances could not be read from the node: they are null here";

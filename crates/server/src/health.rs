@@ -13,10 +13,12 @@ use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::{Freshness, Markets};
 use braid_quoting::model::{Eip55, PoolName};
 use braid_quoting::{Clock, StoredQuotes};
+use braid_store::DiskState;
 use braid_store::quarantine::Quarantined;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::auth::Access;
 use crate::problems::PlainProblems;
 
 /// Since when the service runs.
@@ -151,7 +153,8 @@ pub struct Checks {
     pub gas: &'static str,
     /// The simulator.
     pub simulator: &'static str,
-    /// Quotes and keys.
+    /// Quotes, the market and keys on disk. `slow` or `failing`: quotes are answered and kept in memory, and are lost if the service
+    /// stops; `keys`: the key file is damaged, and its keys open nothing.
     pub store: &'static str,
 }
 
@@ -180,8 +183,16 @@ pub async fn ready(
     State(audit): State<Arc<Audit>>,
     State(stored): State<StoredQuotes>,
     State(accounts): State<Accounts>,
+    State(access): State<Arc<Access>>,
 ) -> Response {
-    let ready = readiness(&markets, &audit, &stored, accounts.node.as_ref());
+    let store = match stored.store.state() {
+        DiskState::Failing => "failing",
+        _ if markets.feed.status().store_failing => "failing",
+        DiskState::Slow => "slow",
+        DiskState::Ok if !access.keys.is_healthy() => "keys",
+        DiskState::Ok => "ok",
+    };
+    let ready = readiness(&markets, &audit, store, accounts.node.as_ref());
     let status = match ready.status {
         ReadyStatus::Ready | ReadyStatus::Degraded => StatusCode::OK,
         ReadyStatus::Syncing | ReadyStatus::Stale => StatusCode::SERVICE_UNAVAILABLE,
@@ -193,7 +204,7 @@ pub async fn ready(
     response
 }
 
-fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Option<&Node>) -> Ready {
+fn readiness(markets: &Markets, audit: &Audit, store: &'static str, node: Option<&Node>) -> Ready {
     let published = markets.feed.latest();
     let follower = markets.feed.status();
     let (status, market) = match markets.freshness() {
@@ -202,10 +213,9 @@ fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Opti
         Freshness::Aging => (ReadyStatus::Degraded, "aging"),
         Freshness::Stale => (ReadyStatus::Stale, "stale"),
     };
-    let stored = stored.store.is_healthy() && !follower.store_failing;
     let (status, market) = match (status, follower.catching_up) {
         (ReadyStatus::Ready | ReadyStatus::Degraded, Some(_)) => (ReadyStatus::Degraded, "catching_up"),
-        (ReadyStatus::Ready, None) if !stored => (ReadyStatus::Degraded, market),
+        (ReadyStatus::Ready, None) if store != "ok" => (ReadyStatus::Degraded, market),
         _ => (status, market),
     };
     let held_back = published.as_ref().map_or(0, |published| audit.quarantine.count(&published.head.market));
@@ -231,7 +241,7 @@ fn readiness(markets: &Markets, audit: &Audit, stored: &StoredQuotes, node: Opti
             market,
             gas: if published.is_some() { "ok" } else { "syncing" },
             simulator: if node.is_some() { "ok" } else { "unavailable" },
-            store: if stored { "ok" } else { "failing" },
+            store,
         },
         nodes: node.into_iter().flat_map(Node::report).map(shown).collect(),
     }

@@ -10,9 +10,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use braid_audit::Audit;
 use braid_ethereum::NodeReport;
-use braid_quoting::MarketFeed;
 use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::Markets;
+use braid_quoting::{MarketFeed, StoredQuotes};
 use braid_simulation::{Simulator, WorkPool};
 
 use crate::problems::PlainProblems;
@@ -79,6 +79,7 @@ pub async fn get(
     State(audit): State<Arc<Audit>>,
     State(solves): State<Arc<WorkPool>>,
     State(simulator): State<Arc<Simulator>>,
+    State(stored): State<StoredQuotes>,
 ) -> Response {
     let mut text = String::new();
     let reports = accounts.node.map(|node| node.report());
@@ -87,7 +88,7 @@ pub async fn get(
     let _ = metrics
         .write(&mut text)
         .and_then(|()| reports.map_or(Ok(()), |reports| nodes(&reports, &mut text)))
-        .and_then(|()| market(&markets.feed, &audit, threads, &mut text));
+        .and_then(|()| market(&markets.feed, &audit, threads, stored.store.waiting(), &mut text));
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -126,7 +127,13 @@ fn nodes(reports: &[NodeReport], text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn market(feed: &MarketFeed, audit: &Audit, threads: [(&str, &WorkPool); 2], text: &mut String) -> std::fmt::Result {
+fn market(
+    feed: &MarketFeed,
+    audit: &Audit,
+    threads: [(&str, &WorkPool); 2],
+    (quotes, quote_bytes): (usize, usize),
+    text: &mut String,
+) -> std::fmt::Result {
     let mut gauge = |name: &str, help: &str, value: f64| {
         writeln!(text, "# HELP braid_{name} {help}\n# TYPE braid_{name} gauge\nbraid_{name} {value}")
     };
@@ -144,6 +151,8 @@ fn market(feed: &MarketFeed, audit: &Audit, threads: [(&str, &WorkPool); 2], tex
         f64::from(u8::from(status.store_failing)),
     )?;
     gauge("market_stored_block", "Height of the newest market on disk.", status.stored_block.unwrap_or(0) as f64)?;
+    gauge("quotes_waiting", "Quotes that are in memory and not on disk yet.", quotes as f64)?;
+    gauge("quotes_waiting_bytes", "Memory that they take; at 64 MiB quotes are refused.", quote_bytes as f64)?;
     gauge("quarantined_pools", "Pools that the self-audit set aside.", audit.quarantine.records().len() as f64)?;
     let [agreed, differed, unknown] = audit.counts();
     gauge("audit_agreed", "Checks since the start in which the EVM paid what the model says.", agreed as f64)?;

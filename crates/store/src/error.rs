@@ -37,9 +37,15 @@ pub enum StoreError {
         /// What the parser said.
         reason: String,
     },
+    /// The key file was replaced by something that cannot be used.
+    #[error("{0}")]
+    NoKeys(String),
     /// The database failed underneath a read or a write.
     #[error("the database failed: {0}")]
     Database(Box<redb::Error>),
+    /// The database's pages are not what was written.
+    #[error("the database's pages contradict each other")]
+    DamagedDatabase,
     /// A record cannot be written as text.
     #[error("a record cannot be encoded: {reason}")]
     Encoding {
@@ -50,7 +56,7 @@ pub enum StoreError {
     #[error("the market database was changed by somebody else; a restart reads the market from the chain")]
     Replaced,
     /// More is waiting to be written than may wait.
-    #[error("{waiting_bytes} bytes of quotes wait to be written, at most {limit_bytes} may")]
+    #[error("the disk does not take quotes: {waiting_bytes} bytes of them wait in memory, at most {limit_bytes} may")]
     Backlog {
         /// Bytes that wait.
         waiting_bytes: usize,

@@ -1,7 +1,7 @@
 //! What must outlive the process: the market, quotes and API keys, in one data directory with nothing to install.
 //!
 //! The market lives in an embedded database that follows it block by block ([`MarketStore`]).
-//! Quotes live in an embedded database behind a bounded cache ([`QuoteStore`]); one process owns it. Keys live in a small
+//! Quotes live in files of a minute each behind a bounded cache ([`QuoteStore`]); one process owns them. Keys live in a small
 //! file of their own ([`KeyStore`]) that any process may replace atomically, so that `braid keys` works while the server
 //! runs and a revoked key stops at the next request.
 //!
@@ -17,7 +17,7 @@ pub mod quotes;
 pub use error::StoreError;
 pub use keys::{ApiKey, KeyId, KeyRecord, KeyState, KeyStore, KeyTerms};
 pub use market::MarketStore;
-pub use quotes::{QuoteRecord, QuoteStore};
+pub use quotes::{DiskState, QuoteRecord, QuoteStore};
 
 use std::path::Path;
 

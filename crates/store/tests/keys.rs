@@ -57,8 +57,16 @@ fn a_damaged_key_file_opens_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let keys = KeyStore::open(dir.path()).unwrap();
     let (key, _) = keys.create("bot", KeyTerms::default(), 1).unwrap();
-    std::fs::write(dir.path().join("keys.json"), "{").unwrap();
-    assert!(matches!(keys.check(key.reveal(), NOW_S), Err(StoreError::DamagedKeys { .. })));
+    let path = dir.path().join("keys.json");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, "{").unwrap();
+    for _ in 0..2 {
+        let error = keys.check(key.reveal(), NOW_S).unwrap_err().to_string();
+        assert!(error.contains("keys.json is damaged"), "{error}");
+    }
+    assert!(!keys.is_healthy());
+    std::fs::write(&path, whole).unwrap();
+    assert!(keys.check(key.reveal(), NOW_S).unwrap().is_some() && keys.is_healthy());
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub use code::{Code, Meaning};
 pub use field::{FieldCode, FieldError};
 
 use braid_simulation::WorkError;
+use braid_store::StoreError;
 
 /// A problem on its way to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,11 +66,18 @@ impl Problem {
     }
 }
 
-impl From<braid_store::StoreError> for Problem {
-    fn from(error: braid_store::StoreError) -> Self {
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
         match error {
-            braid_store::StoreError::Backlog { .. } => {
-                Self::new(Code::Overloaded, "quotes come faster than the disk takes them")
+            StoreError::Backlog { .. } => {
+                let detail = "the service's disk does not take quotes, and the memory for those that wait is full";
+                Self::new(Code::Overloaded, detail)
+            }
+            // Told of in the log when it was found.
+            StoreError::NoKeys(_) => Self::new(Code::Internal, "the service's API keys cannot be read"),
+            StoreError::Unreadable { .. } => {
+                tracing::error!(%error, "a quote cannot be read");
+                Self::new(Code::Internal, "the service's disk cannot be read")
             }
             other => Self::internal(other),
         }

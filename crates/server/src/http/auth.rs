@@ -51,13 +51,18 @@ enum Presented {
     None,
     Valid(KeyId, KeyTerms),
     Invalid,
+    /// The keys cannot be read, so that nobody knows.
+    Unknown(Problem),
 }
 
-fn presented(parts: &Parts, access: &Access) -> Result<Presented, Problem> {
-    let Some(value) = parts.headers.get("x-api-key") else { return Ok(Presented::None) };
-    let Ok(key) = value.to_str() else { return Ok(Presented::Invalid) };
-    let record = access.keys.check(key, access.clock.now_s())?;
-    Ok(record.map_or(Presented::Invalid, |record| Presented::Valid(record.id, record.terms)))
+fn presented(parts: &Parts, access: &Access) -> Presented {
+    let Some(value) = parts.headers.get("x-api-key") else { return Presented::None };
+    let Ok(key) = value.to_str() else { return Presented::Invalid };
+    match access.keys.check(key, access.clock.now_s()) {
+        Ok(Some(record)) => Presented::Valid(record.id, record.terms),
+        Ok(None) => Presented::Invalid,
+        Err(error) => Presented::Unknown(error.into()),
+    }
 }
 
 /// Where a keyless caller calls from.
@@ -108,7 +113,7 @@ where
     Arc<Access>: FromRef<S>,
 {
     let access = Arc::<Access>::from_ref(state);
-    let (caller, quota) = admission(parts, &access, presented(parts, &access)?)?;
+    let (caller, quota) = admission(parts, &access, presented(parts, &access))?;
     let named = Caller(access.names.hash_one(&caller));
     count(parts, &access, caller, quota)?;
     Ok(named)
@@ -136,14 +141,16 @@ admitted! {
         Presented::None if access.anonymous_quotes => Ok(keyless_quotes(parts, access)),
         Presented::None => Err(missing()),
         Presented::Invalid => Err(invalid()),
+        Presented::Unknown(problem) => Err(problem),
     };
     MayBuild: |_, access, key| match key {
         Presented::Valid(id, terms) => Ok(keyed(access, id, terms)),
         Presented::None => Err(missing()),
         Presented::Invalid => Err(invalid()),
+        Presented::Unknown(problem) => Err(problem),
     };
     MayRead: |parts, access, key| match key {
         Presented::Valid(id, terms) => Ok(keyed(access, id, terms)),
-        Presented::None | Presented::Invalid => Ok(keyless_reads(parts, access)),
+        Presented::None | Presented::Invalid | Presented::Unknown(_) => Ok(keyless_reads(parts, access)),
     };
 }

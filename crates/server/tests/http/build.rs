@@ -1,12 +1,10 @@
 //! From a quote to a transaction: again and again, on a moving market, across expiry and restarts.
 
-use std::sync::Arc;
-
 use braid_primitives::{NATIVE_ETHER, WETH};
 use braid_server::Config;
 use serde_json::{Value, json};
 
-use crate::support::{NOW_MS, Service, TAKER, USDC, market, request, swap};
+use crate::support::{DataDir, NOW_MS, Service, TAKER, USDC, market, request, swap};
 
 const NOW_S: u64 = NOW_MS / 1_000;
 
@@ -89,7 +87,7 @@ async fn a_restart_keeps_quotes() {
 }
 
 /// A service on the data directory of one that has stopped.
-async fn reopen(dir: Arc<tempfile::TempDir>) -> Service {
+async fn reopen(dir: DataDir) -> Service {
     Service::without_market(Config::default(), dir, NOW_MS + 1).await
 }
 

@@ -36,7 +36,7 @@ async fn health_and_readiness_ignore_keys() {
 async fn a_key_lives_and_dies_without_a_restart() {
     let service = Service::start().await;
     // as `braid keys` does, in a process of its own
-    let cli = KeyStore::open(service.dir.path()).unwrap();
+    let cli = KeyStore::open(service.data_dir()).unwrap();
     let (key, record) = cli.create("bot", KeyTerms::default(), 1).unwrap();
     let status = async || {
         let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
@@ -75,7 +75,7 @@ async fn a_wrong_key_is_refused_even_where_anonymous_quotes_are_on() {
 #[tokio::test]
 async fn a_key_has_limits_and_an_end_of_its_own() {
     let service = Service::start().await;
-    let cli = KeyStore::open(service.dir.path()).unwrap();
+    let cli = KeyStore::open(service.data_dir()).unwrap();
     let terms = KeyTerms { per_min: Some(3), burst: Some(2), expires_at_s: Some(crate::support::NOW_MS / 1_000 + 100) };
     let (key, record) = cli.create("bot", terms, 1).unwrap();
     let call = async |key: &str| {

@@ -4,9 +4,14 @@
 mod bad_input;
 mod build;
 mod connections;
+mod disk;
 mod keys;
+mod killed;
 mod limits;
 mod market_data;
+#[allow(dead_code, reason = "the store's tests use the rest")]
+#[path = "../../../store/tests/quotes/mount.rs"]
+mod mount;
 mod openapi;
 mod overload;
 mod quote;

@@ -1,5 +1,6 @@
 //! A service on a free port, with a market, a clock and a key of the test's own.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,6 @@ use braid_server::{App, Config, ManualClock, MarketFeed, Parts, serve};
 use braid_store::{KeyStore, QuoteStore};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -27,13 +27,16 @@ pub const ISLAND: Address = address!("00000000000000000000000000000000000000ab")
 /// 2023-11-14T22:13:20Z.
 pub const NOW_MS: u64 = 1_700_000_000_000;
 
+/// Where a service keeps what it keeps: a temporary directory, or one that somebody else made.
+pub type DataDir = Arc<dyn AsRef<Path> + Send + Sync>;
+
 /// A running service.
 pub struct Service {
     pub base: String,
     pub clock: Arc<ManualClock>,
     pub feed: Arc<MarketFeed>,
     pub app: App,
-    pub dir: Arc<TempDir>,
+    pub dir: DataDir,
     pub client: Client,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
@@ -52,7 +55,7 @@ impl Service {
         service
     }
 
-    pub async fn without_market(config: Config, dir: Arc<TempDir>, now_ms: u64) -> Self {
+    pub async fn without_market(config: Config, dir: DataDir, now_ms: u64) -> Self {
         let clock = Arc::new(ManualClock::at(now_ms));
         let (status, receiver) = watch::channel(SyncStatus::default());
         let feed = Arc::new(MarketFeed::new(receiver));
@@ -61,8 +64,8 @@ impl Service {
             clock: clock.clone(),
             feed: feed.clone(),
             node: None,
-            keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
-            quotes: QuoteStore::open(dir.path()).unwrap(),
+            keys: KeyStore::open(dir.as_ref().as_ref()).unwrap().with_fixed("test", KEY),
+            quotes: QuoteStore::open(dir.as_ref().as_ref()).unwrap(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -70,6 +73,10 @@ impl Service {
         let serving = serve(app.clone(), listener, async move { drop(stopped.await) });
         let task = Some(tokio::spawn(serving));
         Self { base, clock, feed, app, dir, client: Client::new(), stop: Some(stop), task, follower: status }
+    }
+
+    pub fn data_dir(&self) -> &Path {
+        self.dir.as_ref().as_ref()
     }
 
     pub fn publish(&self, market: Market) {
@@ -116,7 +123,7 @@ impl Service {
     }
 
     /// Stops in order, as on SIGTERM, and gives back the data directory.
-    pub async fn stop(mut self) -> Arc<TempDir> {
+    pub async fn stop(mut self) -> DataDir {
         drop(self.stop.take());
         self.task.take().unwrap().await.unwrap();
         let Self { app, dir, .. } = self;

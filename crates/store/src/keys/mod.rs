@@ -29,7 +29,8 @@ pub struct KeyStore {
 #[derive(Debug)]
 struct Seen {
     stamp: Option<Stamp>,
-    records: Arc<Vec<KeyRecord>>,
+    /// The keys, or what is wrong with the file: it is not read again before it changes.
+    records: Result<Arc<Vec<KeyRecord>>, String>,
 }
 
 impl KeyStore {
@@ -40,7 +41,7 @@ impl KeyStore {
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(KEY_FILE);
         let stamp = Stamp::of(&path);
-        let records = Arc::new(KeyFile::read(&path)?.keys);
+        let records = Ok(Arc::new(KeyFile::read(&path)?.keys));
         Ok(Self { path, fixed: Vec::new(), seen: Mutex::new(Seen { stamp, records }) })
     }
 
@@ -134,14 +135,23 @@ impl KeyStore {
         Ok(self.current()?.as_ref().clone())
     }
 
+    /// Whether the key file, if there is one, can be read.
+    pub fn is_healthy(&self) -> bool {
+        self.current().is_ok()
+    }
+
     fn current(&self) -> Result<Arc<Vec<KeyRecord>>, StoreError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(&self.path);
         if stamp != seen.stamp {
-            seen.records = Arc::new(KeyFile::read(&self.path)?.keys);
+            let read = KeyFile::read(&self.path);
+            if let Err(error) = &read {
+                tracing::error!(%error, "the keys of the file open nothing until it is mended");
+            }
+            seen.records = read.map(|file| Arc::new(file.keys)).map_err(|error| error.to_string());
             seen.stamp = stamp;
         }
-        Ok(Arc::clone(&seen.records))
+        seen.records.clone().map_err(StoreError::NoKeys)
     }
 }
 

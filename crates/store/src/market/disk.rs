@@ -1,11 +1,15 @@
 //! The tables, and one transaction that brings them from one market to the next.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use braid_market::{Changes, Market, Tokens};
 use braid_primitives::{Block, PoolKey};
-use redb::{Database, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, WriteTransaction};
+use redb::{
+    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, Table, TableDefinition,
+    WriteTransaction,
+};
 
 use super::change::Change;
 use super::record::{self, JournalEntry, Layout, Position};
@@ -57,16 +61,11 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Opens or creates a database without looking at its content.
+    /// Opens or creates a database and verifies its pages, without looking at its content.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let opened = Database::builder().set_cache_size(PAGE_CACHE_BYTES).create(path);
-        Self::with(opened.map_err(|error| open_error(path, error))?)
-    }
-
-    /// As [`Disk::open`] on something else than a file.
-    #[cfg(test)]
-    pub(super) fn with_backend(backend: impl redb::StorageBackend) -> Result<Self, StoreError> {
-        Self::with(Database::builder().set_cache_size(PAGE_CACHE_BYTES).create_with_backend(backend)?)
+        let create = || Database::builder().set_cache_size(PAGE_CACHE_BYTES).create(path);
+        let opened = catch_unwind(create).map_err(|_| StoreError::DamagedDatabase)?;
+        Self::with(verified(opened.map_err(|error| open_error(path, error))?)?)
     }
 
     /// Changes one record the way that another version would have written it.
@@ -149,6 +148,25 @@ impl Disk {
         transaction.commit()?;
         (self.sequence, self.sum) = (sequence, sum);
         Ok(())
+    }
+}
+
+/// Refuses a database with a damaged page, before anything is written to it or it is closed: closing writes, which panics on damage, and
+/// again while that panic unwinds, which ends the process. So a damaged one is never closed. What it holds is a file and at most
+/// [`PAGE_CACHE_BYTES`], once in the life of a process.
+fn verified(mut database: Database) -> Result<Database, StoreError> {
+    match catch_unwind(AssertUnwindSafe(|| database.check_integrity())) {
+        Ok(Ok(_)) => Ok(database),
+        // A disk that fails says nothing about the pages; after such an error closing writes nothing.
+        Ok(Err(error @ DatabaseError::Storage(StorageError::Io(_) | StorageError::PreviousIo))) => Err(error.into()),
+        Ok(Err(error)) => {
+            std::mem::forget(database);
+            Err(error.into())
+        }
+        Err(_) => {
+            std::mem::forget(database);
+            Err(StoreError::DamagedDatabase)
+        }
     }
 }
 

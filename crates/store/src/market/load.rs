@@ -1,7 +1,6 @@
 //! Reads the database, and puts one that cannot be used aside.
 
 use std::fs::OpenOptions;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,15 +68,12 @@ pub(super) fn open(path: &Path) -> Result<(Disk, Found), StoreError> {
     }
     let unwritable = |source| StoreError::Unwritable { path: path.to_path_buf(), source };
     OpenOptions::new().read(true).write(true).open(path).map_err(unwritable)?;
-    // The database asserts some of what a damaged file breaks.
-    let attempt = catch_unwind(AssertUnwindSafe(|| open_and_read(path)));
-    let damage = match attempt {
-        Ok(Ok((disk, saved))) => {
+    let damage = match open_and_read(path) {
+        Ok((disk, saved)) => {
             return Ok((disk, saved.map_or(Found::Nothing, |saved| Found::Market(Box::new(saved)))));
         }
-        Ok(Err(Failure::Store(error))) => return Err(error),
-        Ok(Err(Failure::Damage(damage))) => damage,
-        Err(_) => Damage::Broken { reason: "its pages contradict each other".into() },
+        Err(Failure::Store(error)) => return Err(error),
+        Err(Failure::Damage(damage)) => damage,
     };
     std::fs::rename(path, aside(path)).map_err(unwritable)?;
     Ok((Disk::open(path)?, Found::Unusable(damage)))

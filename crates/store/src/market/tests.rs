@@ -1,20 +1,19 @@
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, PoolKey, Token, TokenId};
 use braid_protocols::{Discovered, Pool, PoolState, Product, uniswap_v2, uniswap_v3};
-use redb::StorageBackend;
-use redb::backends::InMemoryBackend;
 
 use super::disk::Disk;
-use super::shared::Shared;
-use super::writer::Writer;
 use super::*;
 use crate::StoreError;
+use mount::Mount;
+
+#[allow(dead_code, reason = "the tests of quotes use the rest")]
+#[path = "../../tests/quotes/mount.rs"]
+mod mount;
 
 fn block(number: u64) -> Block {
     Block {
@@ -200,17 +199,21 @@ fn no_damaged_byte_ever_changes_what_is_read() {
     let bytes = std::fs::read(&path).unwrap();
     let right = after(&first(), 1, 11).market;
     let mut noticed = 0;
-    // Steps that meet every part of a page sooner or later; the records themselves are met byte by byte.
+    // Steps that meet every part of a page sooner or later; the records themselves are met byte by byte, and so is the beginning of every
+    // page, which says how it is to be read: damage there panicked in the database, and ended the process when it was closed.
     let hot = bytes.windows(6).position(|window| window == b"\"T1\",\"").unwrap();
-    for at in (0..bytes.len()).step_by(4_099).chain(hot - 40..hot + 40) {
+    let heads = (0..bytes.len()).filter(|at| at % 4_096 < 64 && bytes[*at] != 0);
+    for at in (0..bytes.len()).step_by(4_099).chain(hot - 40..hot + 40).chain(heads) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x40;
         std::fs::write(&path, &damaged).unwrap();
-        match MarketStore::open(dir.path()).unwrap().1 {
+        let (store, found) = MarketStore::open(dir.path()).unwrap();
+        match found {
             Found::Market(saved) => same(&saved, &right),
             Found::Unusable(_) => noticed += 1,
             Found::Nothing => panic!("byte {at}: silently begun anew"),
         }
+        drop(store);
     }
     assert!(noticed >= 40, "{noticed}");
 }
@@ -284,71 +287,44 @@ fn a_database_in_use_is_an_error_and_stays_as_it_is() {
     assert!(matches!(MarketStore::open(dir.path()), Err(StoreError::InUse { .. })));
 }
 
-/// A disk in memory that is full beyond some bytes. A stand-in for a full file system.
-#[derive(Clone, Debug)]
-struct FullDisk {
-    inner: Arc<InMemoryBackend>,
-    capacity: Arc<AtomicU64>,
-}
-
-impl FullDisk {
-    fn check(&self, end: u64) -> io::Result<()> {
-        if end <= self.capacity.load(Ordering::Relaxed) { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
-    }
-}
-
-impl StorageBackend for FullDisk {
-    fn len(&self) -> io::Result<u64> {
-        self.inner.len()
-    }
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.inner.read(offset, out)
-    }
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.check(len)?;
-        self.inner.set_len(len)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.check(0)?;
-        self.inner.sync_data()
-    }
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.check(offset + data.len() as u64)?;
-        self.inner.write(offset, data)
-    }
+#[test]
+fn a_restart_on_a_full_disk_takes_up_what_is_there() {
+    let Some(mount) = Mount::in_memory(4_096) else { return };
+    write(mount.path(), &[first()]);
+    mount.fill(0);
+    same(&reopen(mount.path()), &first().market);
 }
 
 #[test]
 fn a_full_disk_is_told_of_and_written_to_once_there_is_room() {
-    let full = FullDisk { inner: Arc::new(InMemoryBackend::new()), capacity: Arc::new(AtomicU64::new(u64::MAX)) };
-    let again = full.clone();
-    let shared =
-        Arc::new(Shared { waiting: Mutex::default(), failing: AtomicBool::new(false), stored: AtomicU64::new(0) });
-    let mut writer = Writer {
-        shared: Arc::clone(&shared),
-        disk: Some(Disk::with_backend(full.clone()).unwrap()),
-        reopen: Box::new(move || Disk::with_backend(again.clone())),
-        base: None,
-        sequence: 0,
-        attempted: None,
-    };
-    shared.put_back(first());
-    writer.write().unwrap();
+    let Some(mount) = Mount::in_memory(4_096) else { return };
+    let (store, _) = MarketStore::open(mount.path()).unwrap();
+    store.record(first());
+    store.flush().unwrap();
+    assert!(store.is_healthy());
     // Every later block needs room that is not there; the blocks wait, and the newest market wins.
-    full.capacity.store(1, Ordering::Relaxed);
-    let (two, three) = (after(&first(), 1, 11), after(&after(&first(), 1, 11), 2, 22));
-    shared.put_back(Change { known: [known(4, 11)].into(), ..two });
-    writer.write().unwrap_err();
-    assert!(shared.failing.load(Ordering::Relaxed));
-    let earlier = shared.waiting().take().unwrap();
-    shared.put_back(earlier.and(three.clone()));
-    writer.write().unwrap_err();
-    full.capacity.store(u64::MAX, Ordering::Relaxed);
-    writer.write().unwrap();
-    assert!(!shared.failing.load(Ordering::Relaxed));
-    assert_eq!(shared.stored.load(Ordering::Relaxed), 13);
-    drop(writer);
-    let saved = load::read(&Disk::with_backend(full).unwrap()).unwrap().unwrap();
+    mount.fill(0);
+    let mut newest = first();
+    let mut heights = 0;
+    while store.is_healthy() {
+        heights += 1;
+        assert!(heights < 1_000, "the disk is never full");
+        let wide: Vec<Pool> = (4..=200).map(|byte| pair(byte, 10 + heights)).collect();
+        let next = newest.market.next(block(newest.market.block().number + 1), tokens(3), wide).unwrap();
+        newest = Change { market: Arc::new(next), known: [known(4, 11)].into(), ..newest };
+        store.record(newest.clone());
+        store.flush().unwrap();
+    }
+    let three = Change { known: BTreeMap::new(), ..after(&newest, 2, 22) };
+    store.record(three.clone());
+    store.flush().unwrap();
+    assert!(!store.is_healthy() && store.stored_block() < Some(newest.market.block().number));
+    mount.empty();
+    store.flush().unwrap();
+    assert!(store.is_healthy());
+    assert_eq!(store.stored_block(), Some(three.market.block().number));
+    drop(store);
+    let saved = reopen(mount.path());
     same(&saved, &three.market);
     assert!(saved.known.iter().any(|known| known.announced_at == 11), "nothing that waited is lost");
 }

@@ -26,16 +26,16 @@ pub(super) enum Order {
     Stop,
 }
 
-pub(super) struct Writer {
-    pub(super) shared: Arc<Shared>,
+struct Writer {
+    shared: Arc<Shared>,
     /// `None` after a failure: the database refuses to go on after one, so it is opened again.
-    pub(super) disk: Option<Disk>,
-    pub(super) reopen: Box<dyn FnMut() -> Result<Disk, StoreError> + Send>,
+    disk: Option<Disk>,
+    path: PathBuf,
     /// The market that the tables hold.
-    pub(super) base: Option<Arc<Market>>,
-    pub(super) sequence: u64,
+    base: Option<Arc<Market>>,
+    sequence: u64,
     /// The market of a transaction that failed, which may yet have reached the disk.
-    pub(super) attempted: Option<Arc<Market>>,
+    attempted: Option<Arc<Market>>,
 }
 
 pub(super) fn spawn(
@@ -45,9 +45,8 @@ pub(super) fn spawn(
     path: PathBuf,
     inbox: Receiver<Order>,
 ) -> Result<JoinHandle<()>, StoreError> {
-    let reopen = Box::new(move || Disk::open(&path));
     let sequence = disk.sequence;
-    let writer = Writer { shared, disk: Some(disk), reopen, base, sequence, attempted: None };
+    let writer = Writer { shared, disk: Some(disk), path, base, sequence, attempted: None };
     std::thread::Builder::new()
         .name("market-writer".into())
         .spawn(move || run(writer, &inbox))
@@ -88,7 +87,7 @@ fn run(mut writer: Writer, inbox: &Receiver<Order>) {
 
 impl Writer {
     /// Writes what waits. A change leaves the waiting room only when it is safe on disk.
-    pub(super) fn write(&mut self) -> Result<(), StoreError> {
+    fn write(&mut self) -> Result<(), StoreError> {
         let Some(change) = self.shared.waiting().take() else { return Ok(()) };
         let written = self.write_one(&change);
         match &written {
@@ -127,7 +126,7 @@ impl Writer {
         if let Some(disk) = self.disk.take() {
             return Ok(disk);
         }
-        let disk = (self.reopen)()?;
+        let disk = Disk::open(&self.path)?;
         let attempted = self.attempted.take();
         if disk.sequence == self.sequence.wrapping_add(1) && attempted.is_some() {
             // The transaction that failed had reached the disk after all.

@@ -1,98 +1,126 @@
-//! The two tables of the quote database.
+//! The directory of quotes: its files, and the lock that says who owns them.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use redb::backends::InMemoryBackend;
-use redb::{Database, ReadableDatabase as _, TableDefinition};
 use uuid::Uuid;
 
 use super::record::QuoteRecord;
+use super::segment::Segment;
 use crate::StoreError;
-use crate::error::open_error;
 
-/// Id to (keep until, body).
-const QUOTES: TableDefinition<'_, u128, (u64, &[u8])> = TableDefinition::new("quotes");
+/// Where versions before kept quotes, beside the directory.
+const FORMER_FILE: &str = "quotes.redb";
 
-/// (keep until, id): what to drop first.
-const EXPIRIES: TableDefinition<'_, (u64, u128), ()> = TableDefinition::new("quote_expiries");
-
-/// Most records dropped in one transaction, so that pruning never holds up the writer for long.
-const PRUNE_LIMIT: usize = 4_096;
-
-/// Memory that the database may use for its pages.
-const PAGE_CACHE_BYTES: usize = 16 << 20;
-
+/// The files of quotes of one data directory, oldest first.
 #[derive(Debug)]
 pub(super) struct Disk {
-    database: Database,
+    dir: PathBuf,
+    segments: RwLock<Vec<Arc<Segment>>>,
+    /// Held for as long as the files are ours.
+    _lock: File,
 }
 
 impl Disk {
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let opened = Database::builder().set_cache_size(PAGE_CACHE_BYTES).create(path);
-        Self::with_tables(opened.map_err(|error| open_error(path, error))?)
-    }
-
-    pub(super) fn in_memory() -> Result<Self, StoreError> {
-        Self::with_tables(Database::builder().create_with_backend(InMemoryBackend::new())?)
-    }
-
-    fn with_tables(database: Database) -> Result<Self, StoreError> {
-        let transaction = database.begin_write()?;
-        transaction.open_table(QUOTES)?;
-        transaction.open_table(EXPIRIES)?;
-        transaction.commit()?;
-        Ok(Self { database })
-    }
-
-    pub(super) fn insert(&self, batch: &[(Uuid, QuoteRecord)]) -> Result<(), StoreError> {
-        let transaction = self.database.begin_write()?;
-        {
-            let mut quotes = transaction.open_table(QUOTES)?;
-            let mut expiries = transaction.open_table(EXPIRIES)?;
-            for (id, record) in batch {
-                quotes.insert(id.as_u128(), (record.keep_until_ms, &record.body[..]))?;
-                expiries.insert((record.keep_until_ms, id.as_u128()), ())?;
+    /// Opens or makes the directory. Files that cannot be read are told of and stay out of use; they do not stop the start.
+    pub(super) fn open(dir: PathBuf) -> Result<Self, StoreError> {
+        let unwritable = |source| StoreError::Unwritable { path: dir.clone(), source };
+        std::fs::create_dir_all(&dir).map_err(unwritable)?;
+        let lock = lock(&dir.join("lock")).map_err(unwritable)?;
+        let lock = lock.ok_or_else(|| StoreError::InUse { path: dir.clone() })?;
+        if std::fs::remove_file(dir.with_file_name(FORMER_FILE)).is_ok() {
+            tracing::info!("{FORMER_FILE} was removed: quotes are kept in {} now", dir.display());
+        }
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(&dir).map_err(unwritable)? {
+            paths.push(entry.map_err(unwritable)?.path());
+        }
+        // Names begin with the time: a later file may hold a quote again, and then knows it better.
+        paths.sort_unstable();
+        let mut segments = Vec::new();
+        for path in paths {
+            match Segment::open(path.clone()) {
+                None => {}
+                Some(Err(error)) => tracing::warn!(%error, file = %path.display(), "quotes on disk cannot be read"),
+                Some(Ok((segment, lost_bytes))) => {
+                    if lost_bytes > 0 {
+                        tracing::warn!(lost_bytes, file = %path.display(), "quotes on disk are cut short or damaged");
+                    }
+                    segments.push(Arc::new(segment));
+                }
             }
         }
-        transaction.commit()?;
-        Ok(())
+        Ok(Self { dir, segments: RwLock::new(segments), _lock: lock })
     }
 
-    pub(super) fn get(&self, id: Uuid) -> Result<Option<QuoteRecord>, StoreError> {
-        let quotes = self.database.begin_read()?.open_table(QUOTES)?;
-        let found = quotes.get(id.as_u128())?;
-        Ok(found.map(|guard| {
-            let (keep_until_ms, body) = guard.value();
-            QuoteRecord { keep_until_ms, body: Arc::from(body) }
-        }))
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
-    pub(super) fn prune(&self, now_ms: u64) -> Result<Vec<Uuid>, StoreError> {
-        let old = self.older_than(now_ms)?;
-        if old.is_empty() {
-            return Ok(Vec::new());
-        }
-        let transaction = self.database.begin_write()?;
-        {
-            let mut quotes = transaction.open_table(QUOTES)?;
-            let mut expiries = transaction.open_table(EXPIRIES)?;
-            for (keep_until_ms, id) in &old {
-                quotes.remove(*id)?;
-                expiries.remove((*keep_until_ms, *id))?;
+    /// The quote of an id, from the newest file that has it.
+    pub(super) fn find(&self, id: Uuid) -> Result<Option<QuoteRecord>, StoreError> {
+        for segment in self.all().iter().rev() {
+            let found = segment.find(id);
+            let found = found.map_err(|source| StoreError::Unreadable { path: segment.path().into(), source })?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
-        transaction.commit()?;
-        Ok(old.into_iter().map(|(_, id)| Uuid::from_u128(id)).collect())
+        Ok(None)
     }
 
-    fn older_than(&self, now_ms: u64) -> Result<Vec<(u64, u128)>, StoreError> {
-        let expiries = self.database.begin_read()?.open_table(EXPIRIES)?;
-        let mut old = Vec::new();
-        for entry in expiries.range(..(now_ms, 0))?.take(PRUNE_LIMIT) {
-            old.push(entry?.0.value());
+    /// A new file, for quotes that end from this time on.
+    pub(super) fn begin(&self, first_end_ms: u64) -> io::Result<Arc<Segment>> {
+        let segment = Arc::new(Segment::create(&self.dir, first_end_ms)?);
+        self.segments.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&segment));
+        Ok(segment)
+    }
+
+    /// Deletes every file whose quotes are all over; how many quotes went.
+    pub(super) fn prune(&self, now_ms: u64) -> io::Result<usize> {
+        self.delete(|segment| segment.is_over(now_ms))
+    }
+
+    /// Deletes files without a quote, which a disk that refuses leaves behind.
+    pub(super) fn delete_empty(&self) -> io::Result<usize> {
+        self.delete(|segment| segment.len() == 0)
+    }
+
+    fn delete(&self, unwanted: impl Fn(&Segment) -> bool) -> io::Result<usize> {
+        let mut gone = 0;
+        for segment in self.all().into_iter().filter(|segment| unwanted(segment)) {
+            match std::fs::remove_file(segment.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => gone += segment.len(),
+            }
+            let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
+            segments.retain(|other| !Arc::ptr_eq(other, &segment));
         }
-        Ok(old)
+        Ok(gone)
+    }
+
+    fn all(&self) -> Vec<Arc<Segment>> {
+        self.segments.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The lock, unless another process holds it. It is held by a file that is open for reading, so that the file system can be made
+/// read-only beneath it; NFS locks only those that are open for writing.
+fn lock(path: &Path) -> io::Result<Option<File>> {
+    let writable = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    let file = File::open(path)?;
+    let (file, locked) = match file.try_lock() {
+        Err(TryLockError::Error(_)) => {
+            let locked = writable.try_lock();
+            (writable, locked)
+        }
+        locked => (file, locked),
+    };
+    match locked {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }

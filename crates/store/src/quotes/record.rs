@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 /// A stored quote. The store does not look into it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuoteRecord {
     /// The record may be dropped after this time, unix milliseconds.
     pub keep_until_ms: u64,
-    /// The quote as the server wrote it.
+    /// The quote as its owner wrote it.
     pub body: Arc<[u8]>,
 }

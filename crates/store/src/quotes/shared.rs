@@ -1,18 +1,19 @@
 //! What readers and the writer share: quotes in memory, those that wait for the disk, and the disk.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use moka::sync::Cache;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::disk::Disk;
 use super::record::QuoteRecord;
 use crate::StoreError;
 
-/// Bytes of quotes that may wait for the disk.
-const BACKLOG_BYTES: usize = 64 << 20;
+/// Bytes that a quote takes in memory besides its body.
+pub(super) const RECORD_BYTES: usize = 128;
 
 /// What readers and the writer share.
 #[derive(Debug)]
@@ -20,7 +21,13 @@ pub(super) struct Shared {
     pub(super) disk: Disk,
     pub(super) cache: Cache<Uuid, QuoteRecord>,
     pub(super) waiting: Mutex<Waiting>,
+    /// Bytes of quotes that may wait for the disk.
+    pub(super) waiting_limit_bytes: usize,
     pub(super) failing: AtomicBool,
+    /// Grows with every batch that the disk took.
+    pub(super) batches: watch::Sender<u64>,
+    /// How many batches the disk had taken when somebody last waited in vain for the next.
+    pub(super) stalled_at: AtomicU64,
 }
 
 /// Quotes that are not on disk yet.
@@ -30,6 +37,35 @@ pub(super) struct Waiting {
     pub(super) bytes: usize,
 }
 
+impl Waiting {
+    fn add(&mut self, id: Uuid, record: QuoteRecord) {
+        self.bytes = self.bytes.saturating_add(record.body.len() + RECORD_BYTES);
+        if let Some(old) = self.quotes.insert(id, record) {
+            self.forget_bytes(&old);
+        }
+    }
+
+    fn forget_bytes(&mut self, record: &QuoteRecord) {
+        self.bytes = self.bytes.saturating_sub(record.body.len() + RECORD_BYTES);
+    }
+
+    /// Takes a quote out that is on disk, unless it was given anew since.
+    pub(super) fn remove(&mut self, id: &Uuid, record: &QuoteRecord) {
+        if self.quotes.get(id).is_some_and(|waiting| Arc::ptr_eq(&waiting.body, &record.body)) {
+            self.quotes.remove(id);
+            self.forget_bytes(record);
+        }
+    }
+
+    /// Forgets quotes that are over; how many.
+    pub(super) fn prune(&mut self, now_ms: u64) -> usize {
+        let over = self.quotes.extract_if(|_, record| record.keep_until_ms < now_ms);
+        let over: Vec<QuoteRecord> = over.map(|(_, record)| record).collect();
+        over.iter().for_each(|record| self.forget_bytes(record));
+        over.len()
+    }
+}
+
 impl Shared {
     pub(super) fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -37,13 +73,12 @@ impl Shared {
 
     pub(super) fn wait_for_disk(&self, id: Uuid, record: QuoteRecord) -> Result<(), StoreError> {
         let mut waiting = self.waiting();
-        let bytes = waiting.bytes.saturating_add(record.body.len());
-        if bytes > BACKLOG_BYTES {
-            return Err(StoreError::Backlog { waiting_bytes: waiting.bytes, limit_bytes: BACKLOG_BYTES });
+        if waiting.bytes.saturating_add(record.body.len()) > self.waiting_limit_bytes {
+            let (waiting_bytes, limit_bytes) = (waiting.bytes, self.waiting_limit_bytes);
+            return Err(StoreError::Backlog { waiting_bytes, limit_bytes });
         }
-        waiting.bytes = bytes;
         self.cache.insert(id, record.clone());
-        waiting.quotes.insert(id, record);
+        waiting.add(id, record);
         Ok(())
     }
 }

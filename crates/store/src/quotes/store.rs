@@ -1,30 +1,47 @@
-//! The store of quotes: a cache and a database, and the thread that writes to it.
+//! The store of quotes: files, memory in front of them, and the thread that writes.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::disk::Disk;
 use super::record::QuoteRecord;
-use super::shared::Shared;
+use super::shared::{RECORD_BYTES, Shared};
 use super::writer;
 use crate::StoreError;
 
-/// Name of the database inside the data directory.
-pub const QUOTE_FILE: &str = "quotes.redb";
+/// Name of the directory of quotes inside the data directory.
+pub const QUOTE_DIR: &str = "quotes";
 
-/// Bytes of quotes kept in memory in front of the database.
+/// Bytes of quotes kept in memory in front of the files.
 const CACHE_BYTES: u64 = 64 << 20;
+
+/// Bytes of quotes that may wait for the disk.
+const WAITING_BYTES: usize = 64 << 20;
+
+/// How the disk does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskState {
+    /// It takes quotes.
+    Ok,
+    /// It has not answered in time; quotes wait in memory.
+    Slow,
+    /// It refuses; quotes wait in memory and are written once it takes them again.
+    Failing,
+}
 
 /// Quotes by id.
 ///
-/// `put` returns as soon as the quote can be found by [`get`](Self::get); a background thread writes all that wait as one
-/// transaction, again and again. A clean stop writes everything; a crash loses at most the transaction that was under way.
+/// A quote can be found by [`get`](Self::get) as soon as [`put`](Self::put) returns, and by the next process once
+/// [`stored`](Self::stored) is true. A background thread writes all that wait as one batch, with one wait for the disk, again and again.
 #[derive(Debug)]
 pub struct QuoteStore {
     shared: Arc<Shared>,
@@ -33,36 +50,41 @@ pub struct QuoteStore {
 }
 
 impl QuoteStore {
-    /// Opens or creates the database in a data directory.
+    /// Opens or makes the directory of quotes in a data directory. Damaged quotes are told of in the log and are not found.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when another process has it, [`StoreError::Unwritable`], [`StoreError::Database`].
+    /// [`StoreError::InUse`] when another process has it, [`StoreError::Unwritable`].
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        Self::start(Disk::open(&dir.join(QUOTE_FILE))?)
+        Self::with_limit(dir, WAITING_BYTES)
     }
 
-    /// A store without a disk, for tests and for a service that may forget its quotes.
+    /// As [`QuoteStore::open`], with the bytes of quotes that may wait for the disk.
     ///
     /// # Errors
-    /// [`StoreError::Database`] when memory cannot be had.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        Self::start(Disk::in_memory()?)
-    }
-
-    fn start(disk: Disk) -> Result<Self, StoreError> {
-        let weight = |_: &Uuid, record: &QuoteRecord| u32::try_from(record.body.len() + 128).unwrap_or(u32::MAX);
-        let cache = Cache::builder().max_capacity(CACHE_BYTES).weigher(weight).build();
-        let shared = Arc::new(Shared { disk, cache, waiting: Mutex::default(), failing: AtomicBool::new(false) });
+    /// As [`QuoteStore::open`].
+    pub fn with_limit(dir: &Path, waiting_limit_bytes: usize) -> Result<Self, StoreError> {
+        let weight =
+            |_: &Uuid, record: &QuoteRecord| u32::try_from(record.body.len() + RECORD_BYTES).unwrap_or(u32::MAX);
+        let cache = Cache::builder().max_capacity(CACHE_BYTES).weigher(weight).eviction_policy(EvictionPolicy::lru());
+        let shared = Arc::new(Shared {
+            disk: Disk::open(dir.join(QUOTE_DIR))?,
+            cache: cache.build(),
+            waiting: Mutex::default(),
+            waiting_limit_bytes,
+            failing: AtomicBool::new(false),
+            batches: watch::Sender::new(0),
+            stalled_at: AtomicU64::new(u64::MAX),
+        });
         // one wake-up is enough however many quotes wait
         let (orders, inbox) = sync_channel(16);
         let writer = writer::spawn(Arc::clone(&shared), inbox)?;
         Ok(Self { shared, orders, writer: Some(writer) })
     }
 
-    /// Keeps a quote. It can be found the instant this returns.
+    /// Keeps a quote, in place of what was kept of that id. It can be found the instant this returns.
     ///
     /// # Errors
-    /// [`StoreError::Backlog`] when the disk does not keep up; the quote is then not kept.
+    /// [`StoreError::Backlog`] when as much waits for the disk as may; the quote is then not kept.
     pub fn put(&self, id: Uuid, record: QuoteRecord) -> Result<(), StoreError> {
         self.shared.wait_for_disk(id, record)?;
         // a full inbox means that the writer has orders to come back for more
@@ -70,15 +92,31 @@ impl QuoteStore {
         Ok(())
     }
 
+    /// Waits until the disk has a quote that was put: then it outlives the process and a loss of power. False when the disk fails,
+    /// or does not answer within `patience`; from then on false at once, until it takes quotes again.
+    pub async fn stored(&self, id: Uuid, patience: Duration) -> bool {
+        let mut batches = self.shared.batches.subscribe();
+        let waits = || self.shared.waiting().quotes.contains_key(&id);
+        if self.state() != DiskState::Ok {
+            return !waits();
+        }
+        // A failure counts as a batch, so that it ends the waiting.
+        let taken = batches.wait_for(|_| !waits() || self.shared.failing.load(Ordering::Relaxed));
+        if tokio::time::timeout(patience, taken).await.is_err() {
+            self.shared.stalled_at.store(*self.shared.batches.borrow(), Ordering::Relaxed);
+        }
+        !waits()
+    }
+
     /// The quote of an id, if it is still kept. May read the disk.
     ///
     /// # Errors
-    /// [`StoreError::Database`] when the read fails.
+    /// [`StoreError::Unreadable`] when the read fails.
     pub fn get(&self, id: Uuid) -> Result<Option<QuoteRecord>, StoreError> {
         if let Some(record) = self.recent(id) {
             return Ok(Some(record));
         }
-        let found = self.shared.disk.get(id)?;
+        let found = self.shared.disk.find(id)?;
         if let Some(record) = &found {
             self.shared.cache.insert(id, record.clone());
         }
@@ -90,31 +128,43 @@ impl QuoteStore {
         self.shared.cache.get(&id).or_else(|| self.shared.waiting().quotes.get(&id).cloned())
     }
 
-    /// Whether the last write went to disk.
-    pub fn is_healthy(&self) -> bool {
-        !self.shared.failing.load(Ordering::Relaxed)
+    /// How the disk does.
+    pub fn state(&self) -> DiskState {
+        if self.shared.failing.load(Ordering::Relaxed) {
+            DiskState::Failing
+        } else if self.shared.stalled_at.load(Ordering::Relaxed) == *self.shared.batches.borrow() {
+            DiskState::Slow
+        } else {
+            DiskState::Ok
+        }
+    }
+
+    /// How many quotes wait for the disk, and how many bytes of memory they take.
+    pub fn waiting(&self) -> (usize, usize) {
+        let waiting = self.shared.waiting();
+        (waiting.quotes.len(), waiting.bytes)
     }
 
     /// Waits until everything put so far is on disk.
     ///
     /// # Errors
-    /// [`StoreError::WriterStopped`] when the writer is gone.
+    /// [`StoreError::Unwritable`] when the disk refuses it; it stays in memory. [`StoreError::WriterStopped`].
     pub fn flush(&self) -> Result<(), StoreError> {
-        let (done, wait) = sync_channel(1);
-        self.orders.send(writer::Order::Flush(done)).map_err(|_| StoreError::WriterStopped)?;
-        wait.recv().map_err(|_| StoreError::WriterStopped)
+        self.ask(writer::Order::Flush)
     }
 
-    /// Drops what need not be kept at this time (unix milliseconds), at most a few thousand at once; returns how many.
+    /// Drops what need not be kept at this time (unix milliseconds), file by file; returns how many quotes went.
     ///
     /// # Errors
-    /// [`StoreError::Database`].
+    /// [`StoreError::Unwritable`] when a file cannot be deleted, [`StoreError::WriterStopped`].
     pub fn prune(&self, now_ms: u64) -> Result<usize, StoreError> {
-        let gone = self.shared.disk.prune(now_ms)?;
-        for id in &gone {
-            self.shared.cache.invalidate(id);
-        }
-        Ok(gone.len())
+        self.ask(|reply| writer::Order::Prune(now_ms, reply))
+    }
+
+    fn ask<T>(&self, order: impl FnOnce(writer::Reply<T>) -> writer::Order) -> Result<T, StoreError> {
+        let (done, wait) = sync_channel(1);
+        self.orders.send(order(done)).map_err(|_| StoreError::WriterStopped)?;
+        wait.recv().map_err(|_| StoreError::WriterStopped)?
     }
 }
 

@@ -1,0 +1,76 @@
+//! A quote's text in few bytes: compressed with a quote of the same shape as the dictionary.
+
+use std::io;
+use std::sync::LazyLock;
+
+use sha2::{Digest as _, Sha256};
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+
+/// A quote as the service stored it, whose words other quotes share. Quotes that were stored with another one cannot be read: to change it
+/// forgets, at the next start, those that are open.
+const EXAMPLE: &str = include_str!("example.json");
+
+/// How hard the compressor tries. Quotes of 3, 6 and 12 steps, 8 to 14 kB, become 1.1, 1.4 and 2.1 kB; 3 leaves 4% more, 19 leaves 6% less.
+const LEVEL: i32 = 9;
+
+/// Most bytes that a text may have when it is read.
+const MOST_BYTES: usize = 16 << 20;
+
+struct Dictionary {
+    /// Tells the dictionary from any other.
+    tag: [u8; 4],
+    encoder: EncoderDictionary<'static>,
+    decoder: DecoderDictionary<'static>,
+}
+
+static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(|| {
+    let digest: [u8; 32] = Sha256::digest(EXAMPLE).into();
+    Dictionary {
+        tag: digest.first_chunk().copied().unwrap_or_default(),
+        encoder: EncoderDictionary::copy(EXAMPLE.as_bytes(), LEVEL),
+        decoder: DecoderDictionary::copy(EXAMPLE.as_bytes()),
+    }
+});
+
+/// The dictionary's tag, the length of the text, and the text compressed.
+pub(super) fn encode(text: &[u8]) -> io::Result<Vec<u8>> {
+    let compressed = Compressor::with_prepared_dictionary(&DICTIONARY.encoder)?.compress(text)?;
+    let len = u32::try_from(text.len()).map_err(io::Error::other)?;
+    Ok([&DICTIONARY.tag[..], &len.to_be_bytes(), &compressed].concat())
+}
+
+/// The text of [`encode`]; `None` for what another version wrote.
+pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (tag, rest) = bytes.split_first_chunk::<4>()?;
+    let (len, compressed) = rest.split_first_chunk::<4>()?;
+    let len = usize::try_from(u32::from_be_bytes(*len)).ok().filter(|len| *len <= MOST_BYTES)?;
+    if *tag != DICTIONARY.tag {
+        return None;
+    }
+    Decompressor::with_prepared_dictionary(&DICTIONARY.decoder).ok()?.decompress(compressed, len).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_comes_back_and_a_quote_of_the_same_shape_is_short() {
+        let quote = EXAMPLE.replace("USD Coin", "Another Coin").replace('7', "3");
+        for text in [b"".as_slice(), b"{}", quote.as_bytes()] {
+            assert_eq!(decode(&encode(text).unwrap()).unwrap(), text);
+        }
+        assert!(encode(quote.as_bytes()).unwrap().len() < 2_000);
+    }
+
+    #[test]
+    fn other_bytes_are_no_quote() {
+        let whole = encode(b"{}").unwrap();
+        let other_dictionary = [&[0; 4], &whole[4..]].concat();
+        let too_long = [&whole[..4], &[0xff; 4], &whole[8..]].concat();
+        for bytes in [&[][..], &whole[..6], &whole[..whole.len() - 1], &other_dictionary, &too_long] {
+            assert_eq!(decode(bytes), None);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A service that is killed under load, again and again: every quote that was answered can be built afterwards.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use braid_server::Config;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::Notify;
+
+use crate::support::{KEY, NOW_MS, Service, data, market, request};
+
+/// Tells the process that it is to serve, and the data directory.
+const DIR: &str = "BRAID_TEST_DATA_DIR";
+
+const KILLS: usize = 20;
+const CLIENTS: usize = 8;
+/// Answers before a service is killed.
+const ANSWERS: usize = 25;
+
+/// Is the process that the next test kills; by itself it does nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn serves_where_it_is_told_to() {
+    let Ok(dir) = std::env::var(DIR) else { return };
+    let service = Service::without_market(Config::default(), Arc::new(PathBuf::from(dir)), NOW_MS).await;
+    service.publish(market(1_000));
+    println!("\nserving {}", service.base);
+    std::future::pending::<()>().await;
+}
+
+struct Served {
+    process: Child,
+    base: String,
+}
+
+async fn start(dir: &Path) -> Served {
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed::serves_where_it_is_told_to", "--nocapture"])
+        .env(DIR, dir)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    loop {
+        let line = lines.next_line().await.unwrap().expect("the service ended");
+        if let Some(base) = line.strip_prefix("serving ") {
+            return Served { process, base: base.into() };
+        }
+    }
+}
+
+/// Quotes until the service is gone; the quotes that were answered and are said to be safe.
+async fn quote_until_gone(
+    client: reqwest::Client,
+    base: String,
+    count: Arc<AtomicUsize>,
+    enough: Arc<Notify>,
+) -> Vec<Value> {
+    let mut safe = Vec::new();
+    let call = || client.post(format!("{base}/v1/quote")).body(request().to_string());
+    while let Ok(response) = call().header("content-type", "application/json").header("x-api-key", KEY).send().await {
+        // an answer that was cut is none
+        let Ok(body) = response.json::<Value>().await else { break };
+        let warned = body["data"]["warnings"].as_array().expect("a quote").iter();
+        if !warned.clone().any(|warning| warning["code"] == "QUOTE_NOT_ON_DISK") {
+            safe.push(body["data"]["quote_id"].clone());
+        }
+        if count.fetch_add(1, Ordering::Relaxed) + 1 >= ANSWERS {
+            enough.notify_one();
+        }
+    }
+    safe
+}
+
+async fn all_can_be_built(client: &reqwest::Client, base: &str, ids: &[Value]) {
+    for id in ids {
+        let call = client.post(format!("{base}/v1/build")).body(json!({"quote_id": id}).to_string());
+        let call = call.header("content-type", "application/json").header("x-api-key", KEY);
+        assert_eq!(data(call.send().await.unwrap()).await["quote_id"], *id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_kills_under_load_lose_no_quote_that_was_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut answered, mut before, mut all) = (0, Vec::new(), Vec::new());
+    for _ in 0..KILLS {
+        let mut served = start(dir.path()).await;
+        let client = reqwest::Client::new();
+        all_can_be_built(&client, &served.base, &before).await;
+        let (count, enough) = (Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
+        let clients = (0..CLIENTS).map(|_| {
+            tokio::spawn(quote_until_gone(client.clone(), served.base.clone(), Arc::clone(&count), Arc::clone(&enough)))
+        });
+        let clients: Vec<_> = clients.collect();
+        enough.notified().await;
+        // SIGKILL, in the middle of other answers
+        served.process.kill().await.unwrap();
+        before.clear();
+        for client in clients {
+            before.extend(client.await.unwrap());
+        }
+        answered += count.load(Ordering::Relaxed);
+        all.extend(before.iter().cloned());
+    }
+    let mut served = start(dir.path()).await;
+    all_can_be_built(&reqwest::Client::new(), &served.base, &all).await;
+    served.process.kill().await.unwrap();
+    println!(
+        "{answered} quotes answered, {} of them said to be safe, all of these built after {KILLS} kills",
+        all.len()
+    );
+    assert!(answered >= KILLS * ANSWERS && all.len() > KILLS, "{} of {answered}", all.len());
+}

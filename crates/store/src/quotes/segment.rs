@@ -1,0 +1,186 @@
+//! One file of quotes: records one after another, each with a checksum, so that damage costs the damaged quotes and no others.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::record::QuoteRecord;
+
+/// Ends the name of every file of quotes.
+const SUFFIX: &str = "quotes";
+
+/// Quotes of one file end within this time of its first, in milliseconds: so long the file outlives its first quote.
+const SPAN_MS: u64 = 60_000;
+
+/// A file that has so many bytes takes no more quotes.
+const FULL_BYTES: u64 = 16 << 20;
+
+/// Marker, checksum, end, id and length of the body: what stands before a body.
+const HEAD_BYTES: usize = 8 + 8 + 8 + 16 + 4;
+
+/// A file of quotes.
+#[derive(Debug)]
+pub(super) struct Segment {
+    path: PathBuf,
+    file: File,
+    /// Begins every record. It is drawn at random, so that no body can hold a record of its own.
+    marker: [u8; 8],
+    /// End of the first quote, unix milliseconds.
+    first_end_ms: u64,
+    places: RwLock<HashMap<Uuid, Place>>,
+}
+
+/// Where a record stands in its file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    at: u64,
+    len: usize,
+}
+
+impl Segment {
+    /// Makes a new file for quotes that end from this time on.
+    pub(super) fn create(dir: &Path, first_end_ms: u64) -> io::Result<Self> {
+        let mut marker = [0; 8];
+        getrandom::fill(&mut marker).map_err(|_| io::Error::other("the operating system gives no random bytes"))?;
+        let path = dir.join(format!("{first_end_ms:020}-{:016x}.{SUFFIX}", u64::from_be_bytes(marker)));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        // The name must outlive a loss of power, not the content alone.
+        File::open(dir)?.sync_all()?;
+        Ok(Self { path, file, marker, first_end_ms, places: RwLock::default() })
+    }
+
+    /// Opens a file that an earlier process wrote, with the number of its bytes that are no record: a crash cuts the last
+    /// record short, a bad disk damages any. `None` where the name says that it is something else.
+    pub(super) fn open(path: PathBuf) -> Option<io::Result<(Self, usize)>> {
+        let name = path.file_name()?.to_str()?.strip_suffix(SUFFIX)?.strip_suffix('.')?;
+        let (first_end_ms, marker) = name.split_once('-')?;
+        let first_end_ms = first_end_ms.parse().ok()?;
+        let marker = u64::from_str_radix(marker, 16).ok()?.to_be_bytes();
+        Some(File::open(&path).and_then(|file| {
+            let bytes = std::fs::read(&path)?;
+            let (places, lost) = scan(marker, &bytes);
+            Ok((Self { path, file, marker, first_end_ms, places: RwLock::new(places) }, lost))
+        }))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a record belongs in this file, behind so many bytes.
+    pub(super) fn takes(&self, record: &QuoteRecord, end: u64) -> bool {
+        let last_end_ms = self.first_end_ms.saturating_add(SPAN_MS);
+        end < FULL_BYTES && (self.first_end_ms..=last_end_ms).contains(&record.keep_until_ms)
+    }
+
+    /// Whether every quote in it is over.
+    pub(super) fn is_over(&self, now_ms: u64) -> bool {
+        self.first_end_ms.saturating_add(SPAN_MS) < now_ms
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Writes records at an offset and waits for the disk. They can be found once it has them.
+    pub(super) fn append(&self, at: u64, batch: &[(Uuid, QuoteRecord)]) -> io::Result<u64> {
+        let mut bytes = Vec::new();
+        let mut places = Vec::with_capacity(batch.len());
+        for (id, record) in batch {
+            let before = bytes.len();
+            encode(self.marker, *id, record, &mut bytes)?;
+            places.push((*id, Place { at: at.saturating_add(before as u64), len: bytes.len() - before }));
+        }
+        if let Err(error) = self.file.write_all_at(&bytes, at).and_then(|()| self.file.sync_data()) {
+            // A batch of which a part was written must not hold the room of a full disk.
+            let _ = self.file.set_len(at);
+            return Err(error);
+        }
+        self.places.write().unwrap_or_else(PoisonError::into_inner).extend(places);
+        Ok(at.saturating_add(bytes.len() as u64))
+    }
+
+    /// The quote of an id, where this file has it.
+    pub(super) fn find(&self, id: Uuid) -> io::Result<Option<QuoteRecord>> {
+        let place = self.places.read().unwrap_or_else(PoisonError::into_inner).get(&id).copied();
+        let Some(place) = place else { return Ok(None) };
+        let mut bytes = vec![0; place.len];
+        self.file.read_exact_at(&mut bytes, place.at)?;
+        match decode(self.marker, &bytes) {
+            Some(found) if found.id == id => Ok(Some(found.record())),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a quote on disk is damaged")),
+        }
+    }
+}
+
+/// A record as it stands in a file.
+struct Found<'a> {
+    id: Uuid,
+    keep_until_ms: u64,
+    body: &'a [u8],
+}
+
+impl Found<'_> {
+    fn record(&self) -> QuoteRecord {
+        QuoteRecord { keep_until_ms: self.keep_until_ms, body: Arc::from(self.body) }
+    }
+}
+
+fn encode(marker: [u8; 8], id: Uuid, record: &QuoteRecord, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let len = u32::try_from(record.body.len()).map_err(io::Error::other)?;
+    bytes.extend(marker);
+    let sum_at = bytes.len();
+    bytes.extend([0; 8]);
+    bytes.extend(record.keep_until_ms.to_be_bytes());
+    bytes.extend(id.as_bytes());
+    bytes.extend(len.to_be_bytes());
+    bytes.extend(&record.body[..]);
+    let sum = sum(&bytes[sum_at + 8..]);
+    bytes[sum_at..sum_at + 8].copy_from_slice(&sum);
+    Ok(())
+}
+
+/// The record at the beginning of some bytes, if one stands there whole.
+fn decode(marker: [u8; 8], bytes: &[u8]) -> Option<Found<'_>> {
+    let (head, rest) = bytes.split_first_chunk::<8>()?;
+    let (kept_sum, rest) = rest.split_first_chunk::<8>()?;
+    let (keep_until_ms, body) = rest.split_first_chunk::<8>()?;
+    let (id, body) = body.split_first_chunk::<16>()?;
+    let (len, body) = body.split_first_chunk::<4>()?;
+    let body = body.get(..usize::try_from(u32::from_be_bytes(*len)).ok()?)?;
+    let whole = rest.get(..8 + 16 + 4 + body.len())?;
+    let found = Found { id: Uuid::from_bytes(*id), keep_until_ms: u64::from_be_bytes(*keep_until_ms), body };
+    (*head == marker && *kept_sum == sum(whole)).then_some(found)
+}
+
+/// Where every whole record stands, and how many bytes are none.
+fn scan(marker: [u8; 8], bytes: &[u8]) -> (HashMap<Uuid, Place>, usize) {
+    let mut places = HashMap::new();
+    let (mut at, mut lost) = (0, 0);
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let len = if let Some(found) = decode(marker, rest) {
+            let len = HEAD_BYTES + found.body.len();
+            places.insert(found.id, Place { at: at as u64, len });
+            len
+        } else {
+            let next = rest.windows(marker.len()).skip(1).position(|window| window == marker);
+            let len = next.map_or(rest.len(), |skipped| skipped + 1);
+            lost += len;
+            len
+        };
+        at += len;
+    }
+    (places, lost)
+}
+
+fn sum(bytes: &[u8]) -> [u8; 8] {
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    digest.first_chunk().copied().unwrap_or_default()
+}
