@@ -110,7 +110,7 @@ impl App {
         let quoter = Quoter::new(
             markets.clone(),
             Arc::clone(&audit),
-            Solver { threads: Arc::clone(&work), limits },
+            Solver { threads: Arc::clone(&work), limits, simulated_wait: config.simulation_wait },
             accounts.clone(),
             simulations.clone(),
             stored.clone(),

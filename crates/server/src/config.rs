@@ -42,7 +42,7 @@ pub struct Config {
     pub simulation_threads: usize,
     /// Simulations that may wait for a thread; what comes beyond is answered without one.
     pub simulation_queue: usize,
-    /// Longest expected wait of a simulation; what would wait longer is answered without one.
+    /// Longest expected wait of a quote that asks for a simulation, which is turned away beyond, and of the simulation, which is left out beyond.
     pub simulation_wait: Duration,
     /// Longest time for a simulation in all; past it the answer comes without one.
     pub simulation_time: Duration,

@@ -153,6 +153,7 @@ fn market(
     gauge("market_stored_block", "Height of the newest market on disk.", status.stored_block.unwrap_or(0) as f64)?;
     gauge("quotes_waiting", "Quotes that are in memory and not on disk yet.", quotes as f64)?;
     gauge("quotes_waiting_bytes", "Memory that they take; at 64 MiB quotes are refused.", quote_bytes as f64)?;
+    gauge("audit_messages", "Messages to the node that the self-audit took.", audit.messages() as f64)?;
     gauge("quarantined_pools", "Pools that the self-audit set aside.", audit.quarantine.records().len() as f64)?;
     let [agreed, differed, unknown] = audit.counts();
     gauge("audit_agreed", "Checks since the start in which the EVM paid what the model says.", agreed as f64)?;

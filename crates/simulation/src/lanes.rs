@@ -76,7 +76,7 @@ impl InLane<'_> {
     ) -> Result<T, WorkError> {
         let threads = &self.lanes.threads;
         let waiter = Waiter::join(&self.lane.waiting);
-        if fresh && threads.is_full(waiter.ahead, self.lanes.width()) {
+        if fresh && threads.is_full(waiter.ahead, self.lanes.width(), threads.wait()) {
             return Err(threads.turn_away());
         }
         let permit = Arc::clone(&self.lane.permits).acquire_owned().await.map_err(|_| WorkError::Failed)?;

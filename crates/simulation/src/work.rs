@@ -99,6 +99,11 @@ impl WorkPool {
         self.turned_away.load(Ordering::Relaxed)
     }
 
+    /// The longest wait that a job is accepted for.
+    pub(crate) fn wait(&self) -> Duration {
+        self.bounds.wait
+    }
+
     /// How many jobs run at once.
     pub(crate) fn thread_count(&self) -> usize {
         self.thread_count
@@ -110,10 +115,10 @@ impl WorkPool {
         WorkError::Overloaded
     }
 
-    /// Whether a job that finds `ahead` others waiting for so many threads would wait longer than is accepted.
-    pub(crate) fn is_full(&self, ahead: usize, threads: usize) -> bool {
+    /// Whether a job that finds `ahead` others waiting for so many threads would wait longer than that.
+    pub(crate) fn is_full(&self, ahead: usize, threads: usize, wait: Duration) -> bool {
         let expected_us = (ahead as u64).saturating_mul(self.job_time.us()) / threads.max(1) as u64;
-        ahead > self.bounds.jobs || u128::from(expected_us) > self.bounds.wait.as_micros()
+        ahead > self.bounds.jobs || u128::from(expected_us) > wait.as_micros()
     }
 
     /// Runs a job on a thread that may be kept busy.
@@ -121,8 +126,20 @@ impl WorkPool {
     /// # Errors
     /// [`WorkError`] when it would wait too long, and when the job panics.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
+        self.run_within(self.bounds.wait, job).await
+    }
+
+    /// As [`WorkPool::run`], for a job that is accepted for another wait.
+    ///
+    /// # Errors
+    /// As [`WorkPool::run`].
+    pub async fn run_within<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
         let waiter = Waiter::join(&self.waiting);
-        if self.is_full(waiter.ahead, self.thread_count) {
+        if self.is_full(waiter.ahead, self.thread_count, wait) {
             return Err(self.turn_away());
         }
         self.run_after(waiter, job).await
@@ -202,16 +219,18 @@ mod tests {
 
     #[test]
     fn the_slower_jobs_are_the_fewer_may_wait() {
-        let pool = WorkPool::new(2, Bounds { jobs: 100, wait: Duration::from_millis(250) });
-        assert!(!pool.is_full(100, 2) && pool.is_full(101, 2), "until a job was seen the count alone bounds");
+        let wait = Duration::from_millis(250);
+        let pool = WorkPool::new(2, Bounds { jobs: 100, wait });
+        let is_full = |ahead| pool.is_full(ahead, 2, wait);
+        assert!(!is_full(100) && is_full(101), "until a job was seen the count alone bounds");
         pool.job_time.note(Duration::from_millis(10));
-        assert!(!pool.is_full(50, 2) && pool.is_full(51, 2));
+        assert!(!is_full(50) && is_full(51));
         for _ in 0..200 {
             pool.job_time.note(Duration::from_millis(100));
         }
-        assert!(!pool.is_full(5, 2) && pool.is_full(6, 2));
+        assert!(!is_full(5) && is_full(6));
         pool.job_time.note(Duration::MAX);
-        assert!(!pool.is_full(0, 2), "nobody waits: whatever comes is tried");
+        assert!(!is_full(0), "nobody waits: whatever comes is tried");
     }
 
     #[tokio::test]
