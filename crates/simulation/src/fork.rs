@@ -5,7 +5,7 @@
 //! and the job is tried again. What is read first in a new attempt is right, so that each gets further than the one before; mostly the second
 //! gets to the end, since the state of one block leads to the same places as that of the block before.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use braid_primitives::{Address, B256, Block, U256};
@@ -17,21 +17,25 @@ use tokio::time::Instant;
 use crate::memory::BlockMemory;
 use crate::source::{SourceError, Wanted};
 
-/// Most values that one attempt asks for: one that goes astray ends there.
-const MOST_MISSING: usize = 256;
+/// Most values that one attempt asks for.
+const MOST_MISSING: usize = 1_024;
+
+/// Most values that one attempt asks for of which nothing was ever seen: one that goes astray ends there.
+const MOST_UNSEEN: usize = 64;
 
 /// The state after a block, for one attempt at a job.
 pub struct Fork {
     memory: Arc<BlockMemory>,
     missing: RefCell<Wanted>,
+    unseen: Cell<usize>,
     /// Gas that may still be used, in gas units.
-    gas_left: RefCell<u64>,
+    gas_left: Cell<u64>,
     until: Instant,
 }
 
 impl Fork {
     pub(crate) fn new(memory: Arc<BlockMemory>, gas: u64, until: Instant) -> Self {
-        Self { memory, missing: RefCell::default(), gas_left: RefCell::new(gas), until }
+        Self { memory, missing: RefCell::default(), unseen: Cell::new(0), gas_left: Cell::new(gas), until }
     }
 
     /// The block whose state this is.
@@ -49,7 +53,7 @@ impl Fork {
         if Instant::now() >= self.until {
             return Err(SourceError("it takes too long".into()));
         }
-        if *self.gas_left.borrow() == 0 {
+        if self.gas_left.get() == 0 {
             return Err(SourceError("it uses more gas than a simulation may".into()));
         }
         Ok(())
@@ -57,15 +61,20 @@ impl Fork {
 
     /// Counts gas that was used.
     pub(crate) fn spend(&self, gas: u64) {
-        let left = self.gas_left.borrow().saturating_sub(gas);
-        *self.gas_left.borrow_mut() = left;
+        self.gas_left.set(self.gas_left.get().saturating_sub(gas));
     }
 
-    /// Notes a missing value, while there is room for more.
-    fn miss(&self, note: impl FnOnce(&mut Wanted)) -> Result<(), SourceError> {
+    /// Notes a missing value, while there is room for more; `seen` is what it was in an earlier block.
+    fn miss<T>(&self, seen: Option<T>, note: impl FnOnce(&mut Wanted)) -> Result<Option<T>, SourceError> {
         let mut missing = self.missing.borrow_mut();
         note(&mut missing);
-        if missing.len() < MOST_MISSING { Ok(()) } else { Err(SourceError("much of it is not known yet".into())) }
+        if seen.is_none() {
+            self.unseen.set(self.unseen.get() + 1);
+        }
+        if missing.len() >= MOST_MISSING || self.unseen.get() >= MOST_UNSEEN {
+            return Err(SourceError("much of it is not known yet".into()));
+        }
+        Ok(seen)
     }
 }
 
@@ -76,10 +85,9 @@ impl DatabaseRef for Fork {
         if let Some(info) = self.memory.account(&address) {
             return Ok(Some(info));
         }
-        self.miss(|missing| {
+        self.miss(self.memory.past_account(&address), |missing| {
             missing.accounts.insert(address, None);
-        })?;
-        Ok(self.memory.past_account(&address))
+        })
     }
 
     fn code_by_hash_ref(&self, _code_hash: B256) -> Result<Bytecode, SourceError> {
@@ -91,19 +99,19 @@ impl DatabaseRef for Fork {
         if let Some(word) = self.memory.word(&(address, slot)) {
             return Ok(word);
         }
-        self.miss(|missing| {
+        let seen = self.miss(self.memory.past_word(&(address, slot)), |missing| {
             missing.words.insert((address, slot));
         })?;
-        Ok(self.memory.past_word(&(address, slot)).unwrap_or_default())
+        Ok(seen.unwrap_or_default())
     }
 
     fn block_hash_ref(&self, number: u64) -> Result<B256, SourceError> {
         if let Some(hash) = self.memory.hash(number) {
             return Ok(hash);
         }
-        self.miss(|missing| {
+        let seen = self.miss(None, |missing| {
             missing.hashes.insert(number);
         })?;
-        Ok(B256::ZERO)
+        Ok(seen.unwrap_or_default())
     }
 }

@@ -16,7 +16,7 @@ use crate::source::{Found, KnownCode, SourceError, StateSource, Wanted};
 const MOST_ENTRIES: usize = 200_000;
 
 /// Most storage words that are kept from earlier blocks.
-const PAST_WORDS: u64 = 400_000;
+const PAST_WORDS: u64 = 200_000;
 
 /// Most bytes of code that are kept from earlier blocks.
 const PAST_CODE_BYTES: u64 = 64 << 20;

@@ -20,13 +20,13 @@ const BLOCKS_KEPT: usize = 3;
 const READINGS_AT_ONCE: usize = 4;
 
 /// Most accounts and words that one job may read. A step of a route reads some twenty; one that crosses many ticks a hundred.
-const MOST_READS: usize = 2_048;
+const MOST_READS: usize = 4_096;
 
 /// Most attempts of one job.
-const MOST_ATTEMPTS: u32 = 24;
+const MOST_ATTEMPTS: u32 = 32;
 
-/// Most gas that all attempts of one job may use, in gas units: some of the largest transactions that a block takes (EIP-7825).
-const MOST_GAS: u64 = 60_000_000;
+/// Most gas that all attempts of one job may use, in gas units. An attempt that goes astray often burns all that a transaction has.
+const MOST_GAS: u64 = 500_000_000;
 
 /// Runs jobs on forked state. Its threads are its own; no thread waits for the node.
 pub struct Simulator {

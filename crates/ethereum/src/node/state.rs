@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy::primitives::{U64, bytes, keccak256};
+use alloy::primitives::{KECCAK256_EMPTY, U64, bytes};
 use braid_primitives::{Address, B256, Bytes, U256, address};
 use braid_protocols::Call;
 use futures::future::try_join_all;
@@ -148,14 +148,14 @@ impl Member {
         for chunk in accounts.chunks(VALUES_PER_CALL) {
             let told: Bytes = next(&mut answers, CALL)?;
             if told.len() != chunk.len() * 64 {
-                return Err(UNSUPPORTED);
+                return Err(self.reads_no_words());
             }
             let pairs = told.chunks_exact(64).map(|pair| pair.split_at(32));
             for (balance, hash) in pairs {
                 let (balance_wei, hash) = (U256::from_be_slice(balance), B256::from_slice(hash));
                 // the hash of an empty account's code is zero (EIP-1052)
                 state.accounts.push(AccountState { balance_wei, nonce: u64::from(!hash.is_zero()), code: None });
-                hashes.push(if hash.is_zero() { keccak256([]) } else { hash });
+                hashes.push(if hash.is_zero() { KECCAK256_EMPTY } else { hash });
             }
         }
         for (account, _) in state.accounts.iter_mut().zip(accounts).filter(|(_, (_, known))| known.is_none()) {
@@ -235,7 +235,10 @@ impl Member {
 
     fn reads_no_words(&self) -> NodeError {
         if !self.reads_words.get_or_init(|| false) {
-            tracing::info!(node = self.name, "a node lends no code to contracts: from it storage is read word by word");
+            tracing::info!(
+                node = self.name,
+                "a node lends code to some addresses only: from it state is read value by value"
+            );
         }
         UNSUPPORTED
     }
