@@ -4,6 +4,7 @@
 //! same address where that has too many, of the address with the most otherwise. Where all are at work, a few spare places take
 //! new connections, on which only questions after the service's health are answered.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,11 +62,9 @@ impl Places {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let own = open.by_address.get(&address).map_or(0, HashMap::len);
         let crowded = if bounded && own >= self.limits.per_address {
-            Some(address)
-        } else if open.total >= self.limits.total {
-            open.by_address.iter().max_by_key(|(_, links)| links.len()).map(|(address, _)| *address)
+            Some(Some(address))
         } else {
-            None
+            (open.total >= self.limits.total).then_some(None)
         };
         let is_spare = crowded.is_some_and(|address| !open.evict(address));
         let id = open.next;
@@ -78,11 +77,7 @@ impl Places {
 
     /// Gives up the connection that has waited longest, of the address with the most.
     pub(super) fn make_room(&self) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let busiest = open.by_address.iter().max_by_key(|(_, links)| links.len()).map(|(address, _)| *address);
-        if let Some(address) = busiest {
-            open.evict(address);
-        }
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).evict(None);
     }
 
     /// Ends the connections whose clients have taken too long.
@@ -96,12 +91,17 @@ impl Places {
 }
 
 impl Open {
-    /// Gives up an address's connection that has waited longest; `false` where all are at work.
-    fn evict(&mut self, address: IpAddr) -> bool {
+    /// Gives up the connection that has waited longest: of one address, or of that with the most; `false` where all are at work.
+    fn evict(&mut self, only: Option<IpAddr>) -> bool {
         let now = Instant::now();
-        let links = self.by_address.get(&address).into_iter().flatten();
-        let longest = links.filter_map(|(id, link)| Some((link.idle_since(now)?, *id))).min();
-        let Some((_, id)) = longest else { return false };
+        let addresses = self.by_address.iter().filter(|(address, _)| only.is_none_or(|only| only == **address));
+        let waiting = addresses.flat_map(|(address, links)| {
+            let rank = move |(id, link): (&u64, &Arc<Link>)| {
+                Some((Reverse(links.len()), link.idle_since(now)?, *id, *address))
+            };
+            links.iter().filter_map(rank)
+        });
+        let Some((_, _, id, address)) = waiting.min() else { return false };
         if let Some(link) = self.remove(address, id) {
             link.end(Ending::Evicted);
         }
@@ -169,6 +169,13 @@ mod tests {
         let many = [places.take(address(2), true), places.take(address(2), true)];
         let new = places.take(address(3), true);
         assert_eq!([&lone, &many[0], &many[1], &new].map(is_over), [false, true, false, false]);
+        // where that one's are at work, whoever waits
+        many[1].link.enter(Phase::Work);
+        let another = places.take(address(2), true);
+        another.link.enter(Phase::Work);
+        let last = places.take(address(4), true);
+        assert_eq!([another.is_spare, last.is_spare], [false, false]);
+        assert_eq!([&lone, &new].map(is_over), [true, true]);
     }
 
     #[test]
