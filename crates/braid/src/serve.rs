@@ -119,15 +119,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .map_err(|error| eyre!("the threads of the service cannot be started: {error}"))?;
     let served = runtime.block_on(serve_until_told(args, connections));
     // what still waits for a disk or a name server does not hold the process up
-    runtime.shutdown_timeout(LAST_WORDS);
+    runtime.shutdown_timeout(RUNTIME_SHUTDOWN);
     served
 }
 
 /// How long the last quotes and the newest market may take to be written.
-const FINISHING: Duration = Duration::from_secs(15);
+const FINAL_WRITES: Duration = Duration::from_secs(15);
 
 /// How long work that was begun may hold up the end of the process.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const RUNTIME_SHUTDOWN: Duration = Duration::from_secs(2);
 
 /// How many connections there may be: as asked, and no more than the system has descriptors for.
 fn connections(args: &Args) -> Result<ConnectionLimits> {
@@ -196,7 +196,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<
     for task in [following, watching, auditing, telling] {
         task.abort();
     }
-    if tokio::time::timeout(FINISHING, finish(app.stored, follower, store)).await.is_err() {
+    if tokio::time::timeout(FINAL_WRITES, finish(app.stored, follower, store)).await.is_err() {
         tracing::error!(
             "the disk does not take the last quotes and the newest market in time: the process ends without"
         );

@@ -26,8 +26,9 @@ use crate::config::Config;
 use crate::health::Uptime;
 use crate::http::auth::Access;
 use crate::http::body::{BodyLimit, take_in};
-use crate::http::coding::settle;
-use crate::http::envelope::{REQUEST_ID, envelope, method_not_allowed, not_found, panicked, spare};
+use crate::http::coding::negotiate;
+use crate::http::envelope::{REQUEST_ID, envelope, health_alone, panicked};
+use crate::http::fallback::{method_not_allowed, not_found};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
 use crate::metrics::Metrics;
@@ -172,9 +173,9 @@ pub fn router(app: &App) -> Router {
             move |request, next| within(limit, request, next)
         }))
         .layer(compression())
-        .layer(from_fn(settle))
+        .layer(from_fn(negotiate))
         .layer(cors(&app.config.cors_origins))
-        .layer(from_fn(spare))
+        .layer(from_fn(health_alone))
         .layer(from_fn_with_state(body_limit, take_in))
         .layer(from_fn_with_state(Arc::clone(&app.metrics), envelope))
 }

@@ -6,8 +6,8 @@ use braid_audit::AuditConfig;
 use braid_quoting::feed::MarketAges;
 use ipnet::IpNet;
 
-use crate::connections::link::Patience;
-use crate::connections::places::ConnectionLimits;
+use crate::connections::slots::ConnectionLimits;
+use crate::connections::state::ClientTimeouts;
 
 /// Settings; the defaults are those of the contract.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl Default for Config {
             connections: ConnectionLimits {
                 total: 4_096,
                 per_address: 512,
-                patience: Patience {
+                timeouts: ClientTimeouts {
                     idle: Duration::from_secs(75),
                     head: Duration::from_secs(10),
                     answer: Duration::from_secs(20),

@@ -21,6 +21,6 @@ pub use app::{App, Parts, router};
 pub use braid_audit::AuditConfig;
 pub use braid_quoting::{Clock, ManualClock, MarketFeed, SystemClock};
 pub use config::{Config, LimitsConfig};
-pub use connections::link::Patience;
-pub use connections::places::ConnectionLimits;
+pub use connections::slots::ConnectionLimits;
+pub use connections::state::ClientTimeouts;
 pub use serve::serve;

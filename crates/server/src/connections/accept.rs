@@ -11,14 +11,14 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::address::{caller, is_trusted};
-use super::places::{ConnectionLimits, Places, SPARE};
 use super::serving;
+use super::slots::{ConnectionLimits, HEALTH_SLOTS, Slots};
 
 /// How long to wait where the system has no connection to give.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// Least time between two words in the log on connections that the system does not give.
-const SILENCE: Duration = Duration::from_secs(60);
+const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// Answers connections with a router until `stop` completes, then gives the requests under way `grace` to finish. Connections from
 /// trusted addresses are bounded in all only.
@@ -30,11 +30,11 @@ pub async fn serve(
     grace: Duration,
     stop: impl Future<Output = ()>,
 ) {
-    let places = Places::new(limits);
+    let slots = Slots::new(limits);
     let (stopping, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
-    let patience = limits.patience;
-    let shortest = patience.idle.min(patience.head).min(patience.answer);
+    let timeouts = limits.timeouts;
+    let shortest = timeouts.idle.min(timeouts.head).min(timeouts.answer);
     let mut sweep = tokio::time::interval((shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(1)));
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut told: Option<Instant> = None;
@@ -42,24 +42,24 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = listener.accept(), if connections.len() < limits.total + SPARE => match accepted {
+            accepted = listener.accept(), if connections.len() < limits.total + HEALTH_SLOTS => match accepted {
                 Ok((stream, peer)) => {
-                    let place = places.take(caller(peer.ip()), !is_trusted(peer.ip(), trusted));
+                    let slot = slots.take(caller(peer.ip()), !is_trusted(peer.ip(), trusted));
                     prepare(&stream);
-                    connections.spawn(serving::run(stream, peer, place, router.clone(), stopped.clone()));
+                    connections.spawn(serving::run(stream, peer, slot, router.clone(), stopped.clone()));
                 }
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) => {
-                    if told.is_none_or(|told| told.elapsed() > SILENCE) {
+                    if told.is_none_or(|told| told.elapsed() > WARN_EVERY) {
                         told = Some(Instant::now());
                         tracing::warn!(%error, open = connections.len(), "a connection cannot be accepted: the one that waits longest is closed");
                     }
-                    places.make_room();
-                    tokio::time::sleep(BREATH).await;
+                    slots.make_room();
+                    tokio::time::sleep(ACCEPT_RETRY).await;
                 }
             },
             Some(_) = connections.join_next() => {}
-            _ = sweep.tick() => places.sweep(),
+            _ = sweep.tick() => slots.sweep(),
         }
     }
     drop(listener);

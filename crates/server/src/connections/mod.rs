@@ -2,7 +2,7 @@
 
 pub mod accept;
 pub mod address;
-pub mod link;
-pub mod places;
 mod serving;
+pub mod slots;
+pub mod state;
 mod stream;

@@ -21,8 +21,8 @@ use tokio::sync::watch;
 use tower::ServiceExt as _;
 use uuid::Uuid;
 
-use super::link::{Ending, Link, Phase, Spare};
-use super::places::Place;
+use super::slots::Slot;
+use super::state::{ConnectionState, Ending, HealthOnly, Phase};
 use super::stream::Watched;
 use crate::http::problem;
 
@@ -36,66 +36,67 @@ const LINGER: Duration = Duration::from_secs(1);
 pub(super) async fn run(
     stream: TcpStream,
     peer: SocketAddr,
-    place: Place,
+    slot: Slot,
     router: Router,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let link = Arc::clone(&place.link);
-    let (serving, is_spare) = (Arc::clone(&link), place.is_spare);
+    let state = Arc::clone(&slot.state);
+    let (serving, health_only) = (Arc::clone(&state), slot.health_only);
     let service = service_fn(move |request: Request<Incoming>| {
-        Box::pin(answer(router.clone(), Arc::clone(&serving), peer, is_spare, request))
+        Box::pin(answer(router.clone(), Arc::clone(&serving), peer, health_only, request))
     });
-    let io = TokioIo::new(Watched::new(stream, Arc::clone(&link)));
+    let io = TokioIo::new(Watched::new(stream, Arc::clone(&state)));
     let mut connection = http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
     let mut told = false;
     let ending = loop {
         tokio::select! {
             _ = std::future::poll_fn(|cx| connection.poll_without_shutdown(cx)) => break None,
-            ending = link.ended() => break Some(ending),
+            ending = state.ended() => break Some(ending),
             _ = stopping.wait_for(|stopping| *stopping), if !told => {
                 told = true;
-                if link.is_waiting() {
+                if state.is_waiting() {
                     break None;
                 }
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
         }
     };
-    let (mut stream, unread) = connection.into_parts().io.into_inner().into_inner();
+    if *stopping.borrow() {
+        return;
+    }
+    let (stream, unread) = connection.into_parts().io.into_inner().into_inner();
     let refused = match ending {
         Some(Ending::Overdue(Phase::Head)) => Some(Code::RequestTimeout),
         Some(_) => return,
         None => unread.map(code),
     };
-    if let Some(code) = refused {
-        // a client that is gone does not mind
-        let _ = stream.write_all(refusal(code).as_bytes()).await;
-    }
-    if !*stopping.borrow() {
-        let _ = tokio::time::timeout(LINGER, linger(stream)).await;
+    // a client that is gone does not mind, and one that stays gives way like any other
+    tokio::select! {
+        _ = tokio::time::timeout(LINGER, linger(stream, refused)) => {}
+        _ = state.ended(), if ending.is_none() => {}
     }
 }
 
 async fn answer(
     router: Router,
-    link: Arc<Link>,
+    state: Arc<ConnectionState>,
     peer: SocketAddr,
-    is_spare: bool,
+    health_only: bool,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    link.enter(Phase::Body);
+    state.enter(Phase::Body);
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(ConnectInfo(peer));
-    request.extensions_mut().insert(Arc::clone(&link));
-    if is_spare {
-        request.extensions_mut().insert(Spare);
+    request.extensions_mut().insert(Arc::clone(&state));
+    if health_only {
+        request.extensions_mut().insert(HealthOnly);
     }
     let mut response = router.oneshot(request).await?;
-    if is_spare {
+    if health_only {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    link.enter(Phase::Answer);
-    let whole = Whole(link);
+    state.enter(Phase::Answer);
+    let whole = Whole(state);
     Ok(response.map(|body| {
         let frames = body.map_frame(move |frame| {
             let _ = &whole;
@@ -106,7 +107,7 @@ async fn answer(
 }
 
 /// Is dropped with the answer's body, when all of it was handed to the connection.
-struct Whole(Arc<Link>);
+struct Whole(Arc<ConnectionState>);
 
 impl Drop for Whole {
     fn drop(&mut self) {
@@ -142,8 +143,11 @@ fn refusal(code: Code) -> String {
     )
 }
 
-/// Says that nothing more comes, and takes what the client still sends until it has heard so.
-async fn linger(mut stream: TcpStream) -> std::io::Result<()> {
+/// Says why and that nothing more comes, and takes what the client still sends until it has heard so.
+async fn linger(mut stream: TcpStream, refused: Option<Code>) -> std::io::Result<()> {
+    if let Some(code) = refused {
+        stream.write_all(refusal(code).as_bytes()).await?;
+    }
     stream.shutdown().await?;
     let mut unwanted = [0; 4_096];
     while stream.read(&mut unwanted).await? > 0 {}

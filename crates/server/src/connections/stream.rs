@@ -9,14 +9,14 @@ use axum::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::link::Link;
+use super::state::ConnectionState;
 
-/// A stream that tells its [`Link`] what happens, and holds back what the HTTP library answers by itself: what it writes while no
+/// A stream that tells its [`ConnectionState`] what happens, and holds back what the HTTP library answers by itself: what it writes while no
 /// request is under way is its plain-text word on a request that it could not read.
 #[derive(Debug)]
 pub(super) struct Watched {
     stream: TcpStream,
-    link: Arc<Link>,
+    state: Arc<ConnectionState>,
     /// The start of what was held back.
     held: Vec<u8>,
 }
@@ -25,8 +25,8 @@ pub(super) struct Watched {
 const STATUS_LINE: usize = 12;
 
 impl Watched {
-    pub(super) fn new(stream: TcpStream, link: Arc<Link>) -> Self {
-        Self { stream, link, held: Vec::new() }
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Self {
+        Self { stream, state, held: Vec::new() }
     }
 
     /// The stream, and the status that the HTTP library would have answered by itself.
@@ -36,7 +36,7 @@ impl Watched {
     }
 
     fn hold(&mut self, bytes: &[u8]) -> bool {
-        let holds = self.link.is_waiting();
+        let holds = self.state.is_waiting();
         if holds {
             let room = STATUS_LINE.saturating_sub(self.held.len());
             self.held.extend(bytes.iter().take(room));
@@ -46,7 +46,7 @@ impl Watched {
 
     fn note_written(&self, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
         if let Poll::Ready(Ok(_)) = written {
-            self.link.written();
+            self.state.written();
         }
         written
     }
@@ -57,7 +57,7 @@ impl AsyncRead for Watched {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.link.read();
+            self.state.read();
         }
         read
     }
@@ -77,7 +77,7 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        if self.link.is_waiting() {
+        if self.state.is_waiting() {
             for slice in slices {
                 self.hold(slice);
             }
@@ -94,7 +94,7 @@ impl AsyncWrite for Watched {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         if let Poll::Ready(Ok(())) = flushed {
-            self.link.flushed();
+            self.state.flushed();
         }
         flushed
     }

@@ -17,7 +17,7 @@ use braid_quoting::{Code, Problem, request};
 use http_body_util::BodyExt as _;
 
 use super::problem::Refusal;
-use crate::connections::link::{Link, Phase};
+use crate::connections::state::{ConnectionState, Phase};
 
 /// How much of a body is read, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +57,8 @@ pub async fn take_in(State(limit): State<BodyLimit>, request: Request, next: Nex
             }
         }
     };
-    if let Some(link) = parts.extensions.get::<Arc<Link>>() {
-        link.enter(Phase::Work);
+    if let Some(state) = parts.extensions.get::<Arc<ConnectionState>>() {
+        state.enter(Phase::Work);
     }
     parts.extensions.insert(taken);
     let response = next.run(Request::from_parts(parts, Body::empty())).await;

@@ -53,7 +53,7 @@ fn item(text: &str) -> Option<(&str, f32)> {
 }
 
 /// The layer: what is left of `Accept-Encoding` names the one coding that the answer has.
-pub async fn settle(mut request: Request, next: Next) -> Response {
+pub async fn negotiate(mut request: Request, next: Next) -> Response {
     let coding = accepted(request.headers());
     request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static(coding.name()));
     next.run(request).await

@@ -10,11 +10,10 @@ use axum::response::{IntoResponse, Response};
 use braid_quoting::{Code, Problem};
 use uuid::Uuid;
 
-use super::auth::MayRead;
 use super::body::closing;
 use super::limits::Standing;
 use super::problem::{Refusal, render};
-use crate::connections::link::Spare;
+use crate::connections::state::HealthOnly;
 use crate::metrics::Metrics;
 
 /// Header of the request id.
@@ -118,9 +117,9 @@ fn shown(text: &str, most: usize) -> String {
 }
 
 /// The layer that keeps a connection beyond the limits for questions after the service's health.
-pub async fn spare(request: Request, next: Next) -> Response {
-    let is_spare = request.extensions().get::<Spare>().is_some();
-    if !is_spare || ["/health", "/ready", "/metrics"].contains(&request.uri().path()) {
+pub async fn health_alone(request: Request, next: Next) -> Response {
+    let health_only = request.extensions().get::<HealthOnly>().is_some();
+    if !health_only || ["/health", "/ready", "/metrics"].contains(&request.uri().path()) {
         return next.run(request).await;
     }
     let detail = "more connections are at work than the service takes";
@@ -142,16 +141,6 @@ pub fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of unknown kind".into());
     Refusal(Problem::internal(format_args!("panic: {text}"))).into_response()
-}
-
-/// The answer to a path that does not exist: counted, like any read.
-pub async fn not_found(_: MayRead) -> Refusal {
-    Refusal(Problem::new(Code::NotFound, "there is nothing at this path"))
-}
-
-/// The answer to a method that a path does not take: counted, like any read.
-pub async fn method_not_allowed(_: MayRead) -> Refusal {
-    Refusal(Problem::new(Code::MethodNotAllowed, "this path does not take this method"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub mod body;
 mod client;
 pub mod coding;
 pub mod envelope;
+pub mod fallback;
 pub mod limits;
 pub mod problem;
 pub mod timeout;

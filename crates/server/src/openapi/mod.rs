@@ -1,8 +1,8 @@
 //! The contract as an OpenAPI 3.1 document, generated from the types that write the answers.
 
 mod examples;
-mod fixed;
-mod told;
+mod headers;
+mod static_text;
 
 use std::sync::LazyLock;
 
@@ -17,8 +17,8 @@ use utoipa::{Modify, OpenApi};
 use crate::problems::{PlainProblems, ProblemBody, ProblemRepeated};
 use crate::{data, health, swap};
 use examples::Shown;
-use fixed::Fixed;
-use told::Told;
+use headers::ResponseHeaders;
+use static_text::StaticText;
 
 /// The document.
 #[derive(Debug, OpenApi)]
@@ -51,7 +51,7 @@ use told::Told;
         get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),
-    modifiers(&ApiKeyHeader, &Named, &AlwaysPresent, &Told, &EmptyIsAbsent, &PlainWords, &Shown)
+    modifiers(&ApiKeyHeader, &Named, &AlwaysPresent, &ResponseHeaders, &EmptyIsAbsent, &PlainWords, &Shown)
 )]
 pub struct Document;
 
@@ -139,10 +139,11 @@ pub fn text() -> String {
     Document::openapi().to_pretty_json().unwrap_or_default() + "\n"
 }
 
-static DOCUMENT: LazyLock<Fixed> = LazyLock::new(|| Fixed::new("application/json", text()));
+static DOCUMENT: LazyLock<StaticText> = LazyLock::new(|| StaticText::new("application/json", text()));
 
 /// The reference for a person: one page that reads the document and needs nothing else.
-static PAGE: LazyLock<Fixed> = LazyLock::new(|| Fixed::new("text/html; charset=utf-8", include_str!("page.html")));
+static PAGE: LazyLock<StaticText> =
+    LazyLock::new(|| StaticText::new("text/html; charset=utf-8", include_str!("page.html")));
 
 /// `GET /docs`.
 pub async fn page(headers: HeaderMap) -> Response {

@@ -22,11 +22,11 @@ pub enum Phase {
 
 /// Marks a request on a connection beyond the limits: only questions after the service's health are answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Spare;
+pub struct HealthOnly;
 
 /// How long a client may take. The body has a limit of its own, where it is read.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct ClientTimeouts {
     /// From an answer to the first byte of the next request.
     pub idle: Duration,
     /// From the first byte of a request to the end of its headers.
@@ -45,17 +45,17 @@ pub enum Ending {
 }
 
 /// An answer that was made after this time is not cut off for another connection's sake.
-const FRESH: Duration = Duration::from_secs(1);
+const FRESH_ANSWER: Duration = Duration::from_secs(1);
 
 /// A connection, as seen by those who serve it, watch it and end it.
 #[derive(Debug)]
-pub struct Link {
-    state: Mutex<State>,
+pub struct ConnectionState {
+    inner: Mutex<Inner>,
     ended: Notify,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct Inner {
     phase: Phase,
     since: Instant,
     /// Whether the whole answer was handed to the connection.
@@ -63,71 +63,71 @@ struct State {
     ending: Option<Ending>,
 }
 
-impl Default for Link {
+impl Default for ConnectionState {
     fn default() -> Self {
-        let state = State { phase: Phase::Idle, since: Instant::now(), answered: false, ending: None };
-        Self { state: Mutex::new(state), ended: Notify::new() }
+        let inner = Inner { phase: Phase::Idle, since: Instant::now(), answered: false, ending: None };
+        Self { inner: Mutex::new(inner), ended: Notify::new() }
     }
 }
 
-impl Link {
-    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+impl ConnectionState {
+    fn with<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+        change(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes what the connection waits for from now on.
     pub fn enter(&self, phase: Phase) {
-        self.with(|state| *state = State { phase, since: Instant::now(), answered: false, ..*state });
+        self.with(|inner| *inner = Inner { phase, since: Instant::now(), answered: false, ..*inner });
     }
 
     /// Notes that bytes of a request came.
     pub(super) fn read(&self) {
-        if self.with(|state| state.phase == Phase::Idle) {
+        if self.with(|inner| inner.phase == Phase::Idle) {
             self.enter(Phase::Head);
         }
     }
 
     /// Notes that the client took bytes of an answer.
     pub(super) fn written(&self) {
-        self.with(|state| state.since = Instant::now());
+        self.with(|inner| inner.since = Instant::now());
     }
 
     /// Notes that the whole answer was handed to the connection.
     pub(super) fn answered(&self) {
-        self.with(|state| state.answered = true);
+        self.with(|inner| inner.answered = true);
     }
 
     /// Notes that all that was handed to the connection is out.
     pub(super) fn flushed(&self) {
-        if self.with(|state| state.phase == Phase::Answer && state.answered) {
+        if self.with(|inner| inner.phase == Phase::Answer && inner.answered) {
             self.enter(Phase::Idle);
         }
     }
 
     /// Whether no request is being read in whole, worked on or answered.
     pub(super) fn is_waiting(&self) -> bool {
-        self.with(|state| matches!(state.phase, Phase::Idle | Phase::Head))
+        self.with(|inner| matches!(inner.phase, Phase::Idle | Phase::Head))
     }
 
     /// Since when the connection could be given up for another one; `None` while there is work for it or it is being ended.
     pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
-        self.with(|state| {
-            let busy = state.phase == Phase::Work
-                || state.phase == Phase::Answer && now.saturating_duration_since(state.since) < FRESH;
-            (!busy && state.ending.is_none()).then_some(state.since)
+        self.with(|inner| {
+            let busy = inner.phase == Phase::Work
+                || inner.phase == Phase::Answer && now.saturating_duration_since(inner.since) < FRESH_ANSWER;
+            (!busy && inner.ending.is_none()).then_some(inner.since)
         })
     }
 
     /// Ends the connection where its client has taken too long.
-    pub(super) fn end_if_overdue(&self, now: Instant, patience: &Patience) {
-        let overdue = self.with(|state| {
-            let most = match state.phase {
-                Phase::Idle => patience.idle,
-                Phase::Head => patience.head,
-                Phase::Answer => patience.answer,
+    pub(super) fn end_if_overdue(&self, now: Instant, timeouts: &ClientTimeouts) {
+        let overdue = self.with(|inner| {
+            let most = match inner.phase {
+                Phase::Idle => timeouts.idle,
+                Phase::Head => timeouts.head,
+                Phase::Answer => timeouts.answer,
                 Phase::Body | Phase::Work => return None,
             };
-            (now.saturating_duration_since(state.since) > most).then_some(Ending::Overdue(state.phase))
+            (now.saturating_duration_since(inner.since) > most).then_some(Ending::Overdue(inner.phase))
         });
         if let Some(ending) = overdue {
             self.end(ending);
@@ -136,7 +136,7 @@ impl Link {
 
     /// Ends the connection.
     pub(super) fn end(&self, ending: Ending) {
-        self.with(|state| state.ending = state.ending.or(Some(ending)));
+        self.with(|inner| inner.ending = inner.ending.or(Some(ending)));
         self.ended.notify_one();
     }
 
@@ -144,7 +144,7 @@ impl Link {
     pub(super) async fn ended(&self) -> Ending {
         loop {
             let notified = self.ended.notified();
-            if let Some(ending) = self.with(|state| state.ending) {
+            if let Some(ending) = self.with(|inner| inner.ending) {
                 return ending;
             }
             notified.await;

@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{OpenApi, Ref, RefOr};
 
 /// Puts the headers into the document.
-pub(super) struct Told;
+pub(super) struct ResponseHeaders;
 
 /// Name, type, and what a header says.
 const HEADERS: [(&str, Type, &str); 6] = [
@@ -23,11 +23,11 @@ const HEADERS: [(&str, Type, &str); 6] = [
     ("ETag", Type::String, "Names this text; `If-None-Match` with it is answered 304."),
 ];
 
-impl Modify for Told {
+impl Modify for ResponseHeaders {
     fn modify(&self, document: &mut OpenApi) {
         for (path, item) in &mut document.paths.paths {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
-                tell(path, operation);
+                describe(path, operation);
             }
         }
         let headers = HEADERS.into_iter().map(|(name, kind, about)| {
@@ -38,7 +38,7 @@ impl Modify for Told {
     }
 }
 
-fn tell(path: &str, operation: &mut Operation) {
+fn describe(path: &str, operation: &mut Operation) {
     let is_counted = path.starts_with("/v1/");
     for (status, response) in &mut operation.responses.responses {
         let RefOr::T(response) = response else { continue };

@@ -14,14 +14,14 @@ use tower_http::compression::CompressionLayer;
 use crate::http::coding::{Coding, accepted};
 
 /// A text with its media type.
-pub(super) struct Fixed {
+pub(super) struct StaticText {
     kind: &'static str,
     text: Bytes,
     tag: HeaderValue,
     encoded: [OnceCell<Bytes>; Coding::ALL.len()],
 }
 
-impl Fixed {
+impl StaticText {
     pub(super) fn new(kind: &'static str, text: impl Into<Bytes>) -> Self {
         let text = text.into();
         let mut hasher = DefaultHasher::new();
