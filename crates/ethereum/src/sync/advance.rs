@@ -51,7 +51,7 @@ impl Synchronizer {
         let mut changed = change.changed;
         read.extend(&polled);
         // What no log tells is asked for beside what the logs told, of the pool as it was before both: it is read whole.
-        changed.iter().for_each(|pool| drop(polled.remove(&pool.key)));
+        polled.retain(|key| changed.iter().all(|pool| pool.key != *key));
         changed.retain(|pool| !read.contains(&pool.key));
         read.extend(announced);
         read.extend(listed);

@@ -190,11 +190,9 @@ impl Direction {
         let per_square = 1.0 / (self.gamma * price_out);
         let end = self.knots.len() - 1;
         let charge = gas_price * self.gamma;
+        let mut k = 0;
         let mut square = price_in * per_square;
-        // Without gas every knot is passed at the same price: a large pool's hundreds need not be walked.
-        let is_free = charge == 0.0;
-        let mut k = if is_free { self.knots[1..].partition_point(|next| next.root * next.root >= square) } else { 0 };
-        while k < end && !is_free {
+        while k < end {
             square = (price_in + charge * self.knots[k].gas_slope) * per_square;
             let next = self.knots[k + 1].root;
             if next * next < square {
