@@ -7,15 +7,21 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_primitives::{Address, B256, Block, U256};
 use revm::DatabaseRef;
 use revm::bytecode::Bytecode;
 use revm::state::AccountInfo;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::memory::BlockMemory;
 use crate::source::{SourceError, Wanted};
+
+/// How long a fork that waits may be used.
+const WAITING_FOR: Duration = Duration::from_secs(86_400);
 
 /// Most values that one attempt asks for.
 const MOST_MISSING: usize = 1_024;
@@ -26,6 +32,8 @@ const MOST_UNSEEN: usize = 64;
 /// The state after a block, for one attempt at a job.
 pub struct Fork {
     memory: Arc<BlockMemory>,
+    /// Where a value that is missing is waited for at once; nothing for an attempt.
+    waits: Option<Handle>,
     missing: RefCell<Wanted>,
     unseen: Cell<usize>,
     /// Gas that may still be used, in gas units.
@@ -35,7 +43,13 @@ pub struct Fork {
 
 impl Fork {
     pub(crate) fn new(memory: Arc<BlockMemory>, gas: u64, until: Instant) -> Self {
-        Self { memory, missing: RefCell::default(), unseen: Cell::new(0), gas_left: Cell::new(gas), until }
+        Self { memory, waits: None, missing: RefCell::default(), unseen: Cell::new(0), gas_left: Cell::new(gas), until }
+    }
+
+    /// A fork that waits for each value that is not known, without bounds.
+    pub(crate) fn waiting(memory: Arc<BlockMemory>, runtime: Handle) -> Self {
+        let until = Instant::now() + WAITING_FOR;
+        Self { waits: Some(runtime), ..Self::new(memory, u64::MAX, until) }
     }
 
     /// The block whose state this is.
@@ -64,8 +78,20 @@ impl Fork {
         self.gas_left.set(self.gas_left.get().saturating_sub(gas));
     }
 
-    /// Notes a missing value, while there is room for more; `seen` is what it was in an earlier block.
-    fn miss<T>(&self, seen: Option<T>, note: impl FnOnce(&mut Wanted)) -> Result<Option<T>, SourceError> {
+    /// Notes a missing value, while there is room for more; `seen` is what it was in an earlier block. A fork that waits reads the value
+    /// instead, which `known` then gives.
+    fn miss<T>(
+        &self,
+        seen: Option<T>,
+        known: impl FnOnce() -> Option<T>,
+        note: impl FnOnce(&mut Wanted),
+    ) -> Result<Option<T>, SourceError> {
+        if let Some(runtime) = &self.waits {
+            let mut wanted = Wanted::default();
+            note(&mut wanted);
+            runtime.block_on(self.memory.fetch(&wanted, &Semaphore::new(1)))?;
+            return Ok(known());
+        }
         let mut missing = self.missing.borrow_mut();
         note(&mut missing);
         if seen.is_none() {
@@ -85,7 +111,8 @@ impl DatabaseRef for Fork {
         if let Some(info) = self.memory.account(&address) {
             return Ok(Some(info));
         }
-        self.miss(self.memory.past_account(&address), |missing| {
+        let known = || self.memory.account(&address);
+        self.miss(self.memory.past_account(&address), known, |missing| {
             missing.accounts.insert(address, None);
         })
     }
@@ -99,7 +126,8 @@ impl DatabaseRef for Fork {
         if let Some(word) = self.memory.word(&(address, slot)) {
             return Ok(word);
         }
-        let seen = self.miss(self.memory.past_word(&(address, slot)), |missing| {
+        let known = || self.memory.word(&(address, slot));
+        let seen = self.miss(self.memory.past_word(&(address, slot)), known, |missing| {
             missing.words.insert((address, slot));
         })?;
         Ok(seen.unwrap_or_default())
@@ -109,7 +137,8 @@ impl DatabaseRef for Fork {
         if let Some(hash) = self.memory.hash(number) {
             return Ok(hash);
         }
-        let seen = self.miss(None, |missing| {
+        let known = || self.memory.hash(number);
+        let seen = self.miss(None, known, |missing| {
             missing.hashes.insert(number);
         })?;
         Ok(seen.unwrap_or_default())

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use braid_primitives::{Address, Block};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -124,6 +125,12 @@ impl Simulator {
         let attempts = self.attempts(memory, terms, Arc::new(job), &mut spent);
         let result = timeout_at(until, attempts).await.unwrap_or(Err(Unavailable::Late));
         (result, spent)
+    }
+
+    /// The state after a block for many messages one after the other: each value that is not known is waited for. Not for a thread of
+    /// the runtime; nothing bounds what such a fork reads.
+    pub fn waiting_fork(&self, block: &Block, runtime: Handle) -> Option<Fork> {
+        Some(Fork::waiting(self.memory(self.source.as_ref()?, block), runtime))
     }
 
     async fn attempts<T, J>(

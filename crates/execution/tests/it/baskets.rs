@@ -113,7 +113,8 @@ fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Ad
 
 #[test]
 fn random_baskets_pay_every_output_to_the_wei() {
-    let shared::SharedChain { chain, fork, .. } = shared::used();
+    let shared = shared::used();
+    let (chain, fork) = (&shared.chain, &shared.fork());
     let block = chain.market.block();
     let mut dice = StdRng::seed_from_u64(SEED);
     let mut table = Table::default();

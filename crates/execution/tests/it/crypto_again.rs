@@ -6,14 +6,15 @@ use braid_devnet::accounts::TAKER;
 use braid_devnet::tokens;
 use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256};
 use braid_protocols::{After, Pool, PoolState, Product, curve::Model};
+use braid_simulation::Fork;
 use braid_simulation::evm::{Message, Overlay, run, view};
 use braid_simulation::grant::{Grant, grant};
-use braid_simulation::{Fork, NodeState};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
 use crate::chain::Chain;
+use crate::shared::simulator;
 use crate::vaults::trade_later;
 
 sol! {
@@ -144,8 +145,10 @@ async fn a_crypto_pool_met_again_pays_what_was_quoted_in_every_second() {
         chain.refresh_only(|pool| CRYPTO.contains(&pool.product)).await;
         let (block, handle) = (*chain.market.block(), tokio::runtime::Handle::current());
         let fork = |later: u64| {
-            let source = NodeState::new(chain.node.clone(), block.hash, handle.clone());
-            Fork::new(Block { timestamp: block.timestamp + later, ..block }, Box::new(source))
+            // of one block in several seconds: each has a memory of its own
+            simulator(&chain)
+                .waiting_fork(&Block { timestamp: block.timestamp + later, ..block }, handle.clone())
+                .unwrap()
         };
         let forks = LATER.map(fork);
         for pool in crypto_pools(&chain) {

@@ -138,7 +138,8 @@ struct Tally {
 
 #[test]
 fn what_a_model_pays_the_chain_pays_and_what_it_refuses_the_chain_refuses() {
-    let SharedChain { chain, fork, runtime } = shared::unused();
+    let shared = shared::unused();
+    let (SharedChain { chain, runtime, .. }, fork) = (shared, &shared.fork());
     let market = &chain.market;
     let at: ExecutionBlock = market.block().next();
     let steth = tokens::TOKENS.iter().find(|token| token.symbol == "stETH").unwrap().address;

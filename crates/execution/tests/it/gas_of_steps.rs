@@ -163,7 +163,7 @@ pub async fn use_every_pool(chain: &mut Chain) {
 
 #[test]
 fn each_step_costs_what_the_model_says() {
-    let (market, fork) = (shared::used().market(), &shared::used().fork);
+    let (market, fork) = (shared::used().market(), &shared::used().fork());
     let mut errors = Errors::default();
     for (place, pool) in (0_u32..).zip(market.pools()) {
         for (coin_in, coin_out, amount, _) in paying(pool, &market.block().next()) {
@@ -188,7 +188,7 @@ fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
     let mut errors = Errors::default();
     // before anybody traded there are no profits that would move a price scale
     for chain in [shared::unused(), shared::used()] {
-        let (market, fork) = (chain.market(), &chain.fork);
+        let (market, fork) = (chain.market(), &chain.fork());
         for (place, pool) in (0_u32..).zip(market.pools()) {
             let PoolState::Curve(state) = &pool.state else { continue };
             let curve::Model::Crypto(own) = &state.model else { continue };
@@ -212,7 +212,7 @@ fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
 fn a_second_step_through_a_pool_of_cryptoswap_costs_what_is_left() {
     let mut errors = Errors::default();
     for (chain, used) in [(shared::unused(), "unused"), (shared::used(), "used")] {
-        let (market, fork) = (chain.market(), &chain.fork);
+        let (market, fork) = (chain.market(), &chain.fork());
         for (place, pool) in (0_u32..).zip(market.pools()) {
             let PoolState::Curve(state) = &pool.state else { continue };
             let curve::Model::Crypto(own) = &state.model else { continue };
@@ -285,7 +285,7 @@ fn lends(pool: &Pool) -> bool {
 
 #[test]
 fn a_step_through_what_is_warm_costs_what_is_left() {
-    let (market, fork) = (shared::used().market(), &shared::used().fork);
+    let (market, fork) = (shared::used().market(), &shared::used().fork());
     let trades: Vec<_> = market.pools().iter().map(|pool| paying(pool, &market.block().next())).collect();
     let mut errors = Errors::default();
     let mut note = |what: String, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[TokenId]| {

@@ -1,9 +1,10 @@
 //! Chains that no test changes, each made once for all tests that only read it. Reads of their state are remembered across tests.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use braid_market::Market;
-use braid_simulation::{Fork, NodeState};
+use braid_simulation::{Bounds, Fork, Simulator};
 use tokio::runtime::Runtime;
 
 use crate::chain::Chain;
@@ -12,17 +13,25 @@ use crate::gas_of_steps::use_every_pool;
 /// A chain with the state after its newest block, and the runtime that its connections live in.
 pub struct SharedChain {
     pub chain: Chain,
-    pub fork: Fork,
+    simulator: Simulator,
     pub runtime: Runtime,
+}
+
+/// What reads a chain's state for forks that wait.
+pub fn simulator(chain: &Chain) -> Simulator {
+    Simulator::new(Some(Arc::new(chain.node.clone())), 1, Bounds { jobs: 1, wait: Duration::ZERO })
 }
 
 impl SharedChain {
     fn make(start: impl AsyncFnOnce() -> Chain) -> Self {
         let runtime = Runtime::new().unwrap();
         let chain = runtime.block_on(start());
-        let block = *chain.market.block();
-        let state = NodeState::new(chain.node.clone(), block.hash, runtime.handle().clone());
-        Self { chain, fork: Fork::new(block, Box::new(state)), runtime }
+        let simulator = simulator(&chain);
+        Self { chain, simulator, runtime }
+    }
+
+    pub fn fork(&self) -> Fork {
+        self.simulator.waiting_fork(self.market().block(), self.runtime.handle().clone()).unwrap()
     }
 
     pub fn market(&self) -> &Market {
