@@ -68,7 +68,7 @@ pub(crate) async fn status_when(follower: &mut FollowerHandle, condition: impl F
     let reached = follower.status.wait_for(|status| condition(status));
     match timeout(PATIENCE, reached).await {
         Ok(status) => status.unwrap().clone(),
-        Err(_) => panic!("the follower never got there"),
+        Err(_) => panic!("the follower never got there: {:?}", *follower.status.borrow()),
     }
 }
 
