@@ -6,9 +6,9 @@ use std::{
 };
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesOrdered};
-use tokio::time::sleep_until;
+use tokio::{sync::oneshot, time::sleep_until};
 
-use crate::{DiscoveryProgress, Node, NodeError, Urgency, node::PlacedLog, spans::Segment};
+use crate::{DiscoveryProgress, Node, NodeError, node::PlacedLog, spans::Segment};
 
 /// How often a running scan says in the log where it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
@@ -20,7 +20,7 @@ const ESTIMATE_AFTER: Duration = Duration::from_secs(20);
 const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// Ranges under way at once. Beyond what a node answers in a moment they wait for each other.
-const RANGES_AT_ONCE: usize = 8;
+const RANGES_AT_ONCE: usize = 6;
 
 /// The same where every event of every pool is asked for: answers are megabytes.
 const LARGE_RANGES_AT_ONCE: usize = 2;
@@ -28,13 +28,18 @@ const LARGE_RANGES_AT_ONCE: usize = 2;
 /// Between two ranges that are asked for: 30 a second at most, whatever the node allows.
 const BETWEEN_RANGES: Duration = Duration::from_millis(33);
 
+/// A range, and what came of it.
+type Answer = (Segment, Result<Vec<PlacedLog>, NodeError>);
+
 /// A scan under way. It stands where it is when a request fails, and goes on from there.
 pub(crate) struct Scan {
     node: Node,
     /// What is not asked for yet; the first one is under way.
     segments: VecDeque<Segment>,
-    running: FuturesOrdered<BoxFuture<'static, (Segment, Result<Vec<PlacedLog>, NodeError>)>>,
+    running: FuturesOrdered<BoxFuture<'static, Answer>>,
     next_at: tokio::time::Instant,
+    /// The first block whose logs some node has, as far as known.
+    first_logs: u64,
     progress: DiscoveryProgress,
     /// Blocks that were asked for and answered, and the time that took.
     searched: u64,
@@ -60,10 +65,11 @@ impl Scan {
         let progress =
             DiscoveryProgress { from_block: from, next_block: from, to_block: to, found: 0, seconds_left: None };
         Self {
-            node: node.at_urgency(Urgency::Background),
+            node: node.clone(),
             segments: segments.into(),
             running: FuturesOrdered::new(),
             next_at: tokio::time::Instant::now(),
+            first_logs: 0,
             progress,
             searched: 0,
             started: Instant::now(),
@@ -98,6 +104,7 @@ impl Scan {
                     return Ok(Some(Part { from, to, logs, pruned: false }));
                 }
                 Err(NodeError::Pruned { first_block, .. }) if first_block > from => {
+                    self.first_logs = first_block;
                     let last = to.min(first_block - 1);
                     if last < to {
                         self.ask_first(Segment { from: first_block, to, filter });
@@ -115,7 +122,7 @@ impl Scan {
 
     fn has_room(&self) -> bool {
         let Some(segment) = self.segments.front() else { return false };
-        let (_, steady) = self.node.range_blocks(&segment.filter);
+        let (_, steady) = self.node.range_blocks(segment.from, &segment.filter);
         let most = match (steady, segment.filter.emitters.is_empty()) {
             (false, _) => 1,
             (true, true) => LARGE_RANGES_AT_ONCE,
@@ -126,7 +133,9 @@ impl Scan {
 
     fn ask_for_more(&mut self) {
         let Some(segment) = self.segments.front_mut() else { return };
-        let (blocks, _) = self.node.range_blocks(&segment.filter);
+        let (blocks, _) = self.node.range_blocks(segment.from, &segment.filter);
+        // Blocks without logs are passed over at once.
+        let blocks = blocks.max(self.first_logs.saturating_sub(segment.from));
         let to = segment.from.saturating_add(blocks - 1).min(segment.to);
         let range = Segment { to, ..segment.clone() };
         if to == segment.to {
@@ -163,12 +172,12 @@ impl Scan {
             return;
         }
         self.advised = true;
-        let blocks = self.segments.front().map_or(0, |segment| self.node.range_blocks(&segment.filter).0);
+        let blocks = self.segments.front().map_or(0, |segment| self.node.range_blocks(segment.from, &segment.filter).0);
         tracing::warn!(
             minutes_left = left.as_secs() / 60,
             blocks_a_request = blocks,
             "the search for pools takes long at this node; quotes use the pools that are known so far. Name a node that gives \
-             logs of longer ranges, or start from a snapshot of the market (docs/mainnet.md, the first start)"
+             logs of longer ranges, or start from a snapshot of the market (--snapshot, docs/following.md)"
         );
     }
 
@@ -183,9 +192,21 @@ impl Scan {
     }
 }
 
-fn ask(node: Node, range: Segment) -> BoxFuture<'static, (Segment, Result<Vec<PlacedLog>, NodeError>)> {
+/// Asks for a range in a task of its own, which ends when nobody waits for it any more: what is under way goes on while
+/// the one who scans does something else.
+fn ask(node: Node, range: Segment) -> BoxFuture<'static, Answer> {
+    let (mut done, answer) = oneshot::channel();
+    let asked = range.clone();
+    tokio::spawn(async move {
+        let logs = tokio::select! {
+            () = done.closed() => return,
+            logs = node.logs_between(asked.from, asked.to, &asked.filter) => logs,
+        };
+        // Whoever asked may be gone by now.
+        let _ = done.send(logs);
+    });
     Box::pin(async move {
-        let logs = node.logs_between(range.from, range.to, &range.filter).await;
-        (range, logs)
+        let ended = |_| Err(NodeError::Unsupported { what: "a request whose task has ended" });
+        (range, answer.await.unwrap_or_else(ended))
     })
 }

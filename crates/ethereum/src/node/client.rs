@@ -170,9 +170,11 @@ impl Connection {
         }
         let suspected = self.limits.learnt().suspects_batch(error);
         let Some(first) = requests.first().filter(|_| suspected) else { return false };
-        let alone = self.request(first).await;
-        if alone.is_err() {
-            return false;
+        match self.request(first).await {
+            Ok(_) => {}
+            // An answer of its own, and not the refusal once more.
+            Err(alone @ NodeError::Rpc { .. }) if !alone.is_a_rate_limit() && alone.message() != error.message() => {}
+            Err(_) => return false,
         }
         self.limits.learnt().batch_refused(&self.endpoint.host(), requests.len(), error);
         true

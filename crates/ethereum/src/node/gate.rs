@@ -42,7 +42,8 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn new(concurrency: usize, node: String) -> Self {
-        let (any, background) = (Semaphore::new(concurrency.max(1)), Semaphore::new(concurrency.div_ceil(2).max(1)));
+        let all = concurrency.max(1);
+        let (any, background) = (Semaphore::new(all), Semaphore::new(all - all / 4));
         Self { node, any, background, pace: Mutex::new(Pace::new(Instant::now())) }
     }
 

@@ -41,9 +41,11 @@ impl Node {
         self.ask(Class::Heavy, |member| member.logs_between(from_block, to_block, filter)).await
     }
 
-    /// How many blocks a range with such a filter may have at present, and whether several may be asked for at once.
-    pub(crate) fn range_blocks(&self, filter: &LogFilter) -> (u64, bool) {
-        let Some(member) = self.inner.fleet.leader() else { return (1, false) };
+    /// How many blocks a range from a block on may have at present, and whether several may be asked for at once.
+    pub(crate) fn range_blocks(&self, from: u64, filter: &LogFilter) -> (u64, bool) {
+        let ranked = self.inner.fleet.ranked();
+        let has = |member: &&Member| member.connection.limits.learnt().first_logs <= from;
+        let Some(member) = ranked.iter().copied().find(has).or(ranked.first().copied()) else { return (1, false) };
         let mut learnt = member.connection.limits.learnt();
         let size = learnt.blocks(filter);
         (size.now(), size.is_steady())

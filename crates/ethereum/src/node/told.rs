@@ -69,7 +69,9 @@ fn quantities(text: &str) -> Vec<Quantity<'_>> {
         };
         let thousands = text[at..].starts_with('k') && !text[at + 1..].starts_with(|c: char| c.is_alphanumeric());
         at += usize::from(thousands);
-        let is_a_code = text[..start].ends_with('-') || text[..start].trim_end_matches([' ', ':']).ends_with("code");
+        let before = &text[..start];
+        let is_negative = before.strip_suffix('-').is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric()));
+        let is_a_code = is_negative || before.trim_end_matches([' ', ':']).ends_with("code");
         let is_a_word = text[at..].starts_with(|c: char| c.is_alphabetic());
         if let Some(value) = value.filter(|_| !is_a_code && !is_a_word) {
             let value = if thousands { value.saturating_mul(1_000) } else { value };

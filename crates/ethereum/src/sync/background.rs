@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
-    DiscoveryProgress, Node,
+    DiscoveryProgress, Node, Urgency,
     scan::{Part, Scan},
     spans::Segment,
 };
@@ -29,7 +29,7 @@ impl Background {
     /// Starts scanning segments in a task of its own, which ends when this is dropped.
     pub(super) fn spawn(node: Node, segments: Vec<Segment>) -> Self {
         let (sender, found) = mpsc::channel(4);
-        let mut scan = Scan::new(&node, segments);
+        let mut scan = Scan::new(&node.at_urgency(Urgency::Background), segments);
         let task = tokio::spawn(async move {
             loop {
                 match scan.next().await {

@@ -22,7 +22,8 @@ impl Synchronizer {
         }
         let listed = curated::pools(|product| self.catalog.follows(product));
         let missing = listed.iter().filter(|pool| !self.known.is_announced(pool.key)).count();
-        let first = self.known.first_announcement().unwrap_or(u64::MAX);
+        let nothing = self.tip().map_or(0, |tip| tip.block().number);
+        let first = self.known.first_announcement().unwrap_or(nothing);
         let from_the_start =
             first <= self.catalog.first_block(None, u64::MAX).saturating_add(FIRST_ANNOUNCEMENT_WITHIN);
         if missing == 0 || from_the_start {
@@ -34,7 +35,8 @@ impl Synchronizer {
             listed = listed.len(),
             first_announcement = first,
             "the node has no logs of old blocks: pools that were announced before are not in the market, but for those of our \
-             list. Search once more in an empty data directory with a node that has them, or start from a snapshot"
+             list. Search once more in an empty data directory with a node that has them, or start from a \
+             snapshot (--snapshot)"
         );
         self.tell_history_from(first);
     }

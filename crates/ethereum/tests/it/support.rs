@@ -65,10 +65,11 @@ pub(crate) async fn head_when(follower: &mut FollowerHandle, condition: impl Fn(
 
 /// The status for which a condition holds.
 pub(crate) async fn status_when(follower: &mut FollowerHandle, condition: impl Fn(&SyncStatus) -> bool) -> SyncStatus {
+    let shown = follower.status.clone();
     let reached = follower.status.wait_for(|status| condition(status));
     match timeout(PATIENCE, reached).await {
         Ok(status) => status.unwrap().clone(),
-        Err(_) => panic!("the follower never got there"),
+        Err(_) => panic!("the follower never got there: {:?}", *shown.borrow()),
     }
 }
 
