@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT};
-use braid_execution::{Order, Program, TokenAmount, execute_calldata, proxy, received, revert};
+use braid_execution::{Order, Program, TokenAmount, encode_program, execute_calldata, proxy, received, revert};
 use braid_market::Market;
 use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256, WETH};
-use braid_routing::Route;
+use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
-use braid_simulation::{Caller, Grant, Outcome, Simulator, Status, Terms, Transaction, simulate};
+use braid_simulation::{Caller, Grant, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts};
 use tokio::time::Instant;
 
 use crate::model::{self, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning};
@@ -61,6 +61,9 @@ pub struct Simulations {
     pub longest: Duration,
 }
 
+/// Gas of one step that is run for itself: more than any takes.
+const STEP_GAS: u64 = 2_000_000;
+
 /// What a simulation is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
@@ -75,6 +78,27 @@ pub struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    /// The steps of the route, each as a swap for itself: they touch what the route touches.
+    fn parts(&self, order: &Order, from: Address) -> Vec<Part> {
+        self.route.steps.iter().filter_map(|step| self.part(step, order, from)).collect()
+    }
+
+    fn part(&self, step: &Step, order: &Order, from: Address) -> Option<Part> {
+        let address = |token| self.market.tokens().get(token).map(|token| token.address);
+        let (sold, amount) = (address(step.token_in)?, step.amount_in);
+        let order = Order {
+            inputs: vec![TokenAmount { token: sold, amount }],
+            outputs: vec![TokenAmount { token: address(step.token_out)?, amount: U256::ONE }],
+            recipient: from,
+            partner_fee: None,
+            ..order.clone()
+        };
+        let route = Route { steps: vec![Step { share: 0, ..step.clone() }], amounts_out: vec![step.amount_out] };
+        let program = encode_program(self.market, &route, &order).ok()?;
+        let transaction = Transaction { gas_limit: STEP_GAS, ..sent(&order, &program, from) };
+        Some((transaction, granted(&order, from)))
+    }
+
     /// The accounts that the route touches.
     fn touched(&self, transaction: &Transaction, order: &Order) -> Vec<Address> {
         let pools = self.route.steps.iter().filter_map(|step| self.market.pool(step.pool));
@@ -88,22 +112,7 @@ impl Asking<'_> {
 impl Simulations {
     /// Runs a quote as its taker would send it, granting what the taker lacks.
     pub async fn of_quote(&self, asking: Asking<'_>, taker: Address, order: &Order, program: &Program) -> Simulated {
-        let mut grants = Vec::new();
-        for input in &order.inputs {
-            let (token, owner, amount) = (input.token, taker, input.amount);
-            grants.push(Grant::Balance { token, owner, amount });
-            if token != NATIVE_ETHER {
-                grants.push(Grant::Allowance { token, owner, spender: proxy::address(), amount });
-            }
-        }
-        let transaction = Transaction {
-            from: taker,
-            to: proxy::address(),
-            data: execute_calldata(order, &program.bytes),
-            value_wei: order.value_wei(),
-            gas_limit: MAX_GAS_LIMIT,
-        };
-        self.run(asking, transaction, grants, order).await
+        self.run(asking, sent(order, program, taker), granted(order, taker), order).await
     }
 
     /// Runs a transaction exactly as it would be sent; only its gas price is left out.
@@ -125,13 +134,19 @@ impl Simulations {
         mut grants: Vec<Grant>,
         order: &Order,
     ) -> Simulated {
+        let mut parts = asking.parts(order, transaction.from);
         if self.proxy.state() == ProxyState::Missing {
-            grants.push(Grant::Code { account: proxy::address(), code: proxy::runtime_code().clone() });
+            let code = Grant::Code { account: proxy::address(), code: proxy::runtime_code().clone() };
+            parts
+                .iter_mut()
+                .map(|(_, grants)| grants)
+                .chain([&mut grants])
+                .for_each(|grants| grants.push(code.clone()));
         }
         let block = asking.market.block();
         let hints = asking.touched(&transaction, order);
         let terms = Terms { hints, ..Terms::by(asking.caller, Instant::now() + self.longest) };
-        let job = move |fork: &_| simulate(fork, &transaction, &grants);
+        let job = move |fork: &_| simulate_with_parts(fork, &transaction, &grants, &parts);
         match self.simulator.run(block, terms, job).await.0 {
             Ok(outcome) => told(block, &outcome, order, asking.shown),
             Err(why) => {
@@ -140,6 +155,25 @@ impl Simulations {
             }
         }
     }
+}
+
+/// The transaction by which an account pays an order from its allowances.
+fn sent(order: &Order, program: &Program, from: Address) -> Transaction {
+    let data = execute_calldata(order, &program.bytes);
+    Transaction { from, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: MAX_GAS_LIMIT }
+}
+
+/// What an account must have for that.
+fn granted(order: &Order, owner: Address) -> Vec<Grant> {
+    let mut grants = Vec::new();
+    for input in &order.inputs {
+        let (token, amount) = (input.token, input.amount);
+        grants.push(Grant::Balance { token, owner, amount });
+        if token != NATIVE_ETHER {
+            grants.push(Grant::Allowance { token, owner, spender: proxy::address(), amount });
+        }
+    }
+    grants
 }
 
 fn told(block: &Block, outcome: &Outcome, order: &Order, shown: Shown) -> Simulated {

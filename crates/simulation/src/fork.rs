@@ -57,6 +57,16 @@ impl Fork {
         self.memory.block()
     }
 
+    /// Whether values were missing of which nothing was ever seen: what comes after them may lead anywhere.
+    pub fn is_astray(&self) -> bool {
+        self.unseen.get() > 0
+    }
+
+    /// Begins another part of the attempt, which does not depend on what was missing before.
+    pub(crate) fn begin_part(&self) {
+        self.unseen.set(0);
+    }
+
     /// What was missing, and the gas that is left.
     pub(crate) fn into_seen(self) -> (Wanted, u64) {
         (self.missing.into_inner(), self.gas_left.into_inner())

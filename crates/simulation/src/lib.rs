@@ -21,7 +21,7 @@ pub mod work;
 pub use fork::Fork;
 pub use grant::Grant;
 pub use lanes::Caller;
-pub use simulate::{Outcome, SimulationError, Status, Transaction, Transferred, simulate};
+pub use simulate::{Outcome, Part, SimulationError, Status, Transaction, Transferred, simulate, simulate_with_parts};
 pub use simulator::{Simulator, Terms, Unavailable};
 pub use source::{SourceError, StateSource};
 pub use work::{Bounds, WorkError, WorkPool};

@@ -89,6 +89,31 @@ pub fn simulate(fork: &Fork, transaction: &Transaction, grants: &[Grant]) -> Res
     Ok(Outcome { status: ended(result), gas_used, gas_spent, grants: granted })
 }
 
+/// A transaction, and what must be granted for it.
+pub type Part = (Transaction, Vec<Grant>);
+
+/// As [`simulate`]. Where the way of the transaction is not known yet, its `parts` are run as well, each for itself: what all of them touch is then
+/// read together, and not what one touches after the other.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_with_parts(
+    fork: &Fork,
+    transaction: &Transaction,
+    grants: &[Grant],
+    parts: &[Part],
+) -> Result<Outcome, SimulationError> {
+    let outcome = simulate(fork, transaction, grants);
+    if fork.is_astray() {
+        for (part, grants) in parts {
+            fork.begin_part();
+            // only what it touches counts
+            let _ = simulate(fork, part, grants);
+        }
+    }
+    outcome
+}
+
 fn ended(result: ExecutionResult<HaltReason>) -> Status {
     match result {
         ExecutionResult::Success { output, .. } => Status::Success(output.into_data()),
