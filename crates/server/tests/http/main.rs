@@ -1,5 +1,5 @@
 //! The service over real HTTP, on a small market of our own making, without a node.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs, unreachable_pub)]
 
 mod bad_input;
 mod build;
