@@ -44,7 +44,12 @@ impl Known {
                 entry.insert(Record { pool, announced_at });
             }
             Entry::Occupied(mut entry) if entry.get().announced_at == 0 && announced_at > 0 => {
-                entry.get_mut().announced_at = announced_at;
+                let record = entry.get_mut();
+                record.announced_at = announced_at;
+                // what the announcement says of its fee is what a snapshot is held against
+                if record.pool.product == pool.product && record.pool.coins == pool.coins {
+                    record.pool = pool;
+                }
             }
             Entry::Occupied(_) => return,
         }

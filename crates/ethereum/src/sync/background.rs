@@ -21,21 +21,22 @@ pub(crate) struct Found {
 
 /// A scan for pools that goes on while the market is already served.
 pub(crate) struct Background {
-    found: mpsc::Receiver<Found>,
+    found: mpsc::UnboundedReceiver<Found>,
     task: JoinHandle<()>,
 }
 
 impl Background {
     /// Starts scanning segments in a task of its own, which ends when this is dropped.
     pub(super) fn spawn(node: Node, segments: Vec<Segment>) -> Self {
-        let (sender, found) = mpsc::channel(4);
+        // never waits: a scan that stood still with requests under way would keep the places that the follower's own requests wait for
+        let (sender, found) = mpsc::unbounded_channel();
         let mut scan = Scan::new(&node.at_urgency(Urgency::Background), segments);
         let task = tokio::spawn(async move {
             loop {
                 match scan.next().await {
                     Ok(Some(part)) => {
                         let found = Found { part, progress: scan.progress() };
-                        if sender.send(found).await.is_err() {
+                        if sender.send(found).is_err() {
                             return;
                         }
                     }
