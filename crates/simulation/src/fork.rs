@@ -3,11 +3,11 @@
 //! An attempt does not wait for state. What is not known of the block is noted as missing, and the attempt goes on with what was seen of it in
 //! an earlier block, or with nothing. Its result counts if nothing was missing; otherwise everything that was missing is read at once,
 //! and the job is tried again. What is read first in a new attempt is right, so that each gets further than the one before; mostly the second
-//! gets to the end, since the state of one block leads to the same places as that of the block before.
+//! gets to the end, since the state of one block leads to the same places as that of the block before. Where many attempts did not, the way
+//! is unknown: the last one waits for each value.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_primitives::{Address, B256, Block, U256};
 use revm::DatabaseRef;
@@ -15,13 +15,10 @@ use revm::bytecode::Bytecode;
 use revm::state::AccountInfo;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::memory::BlockMemory;
 use crate::source::{SourceError, Wanted};
-
-/// How long a fork that waits may be used.
-const WAITING_FOR: Duration = Duration::from_secs(86_400);
 
 /// Most values that one attempt asks for.
 const MOST_MISSING: usize = 1_024;
@@ -32,8 +29,8 @@ const MOST_UNSEEN: usize = 64;
 /// The state after a block, for one attempt at a job.
 pub struct Fork {
     memory: Arc<BlockMemory>,
-    /// Where a value that is missing is waited for at once; nothing for an attempt.
-    waits: Option<Handle>,
+    /// How a missing value is waited for; nothing where the attempt goes on without.
+    waits: Option<Waits>,
     missing: RefCell<Wanted>,
     unseen: Cell<usize>,
     /// Gas that may still be used, in gas units.
@@ -46,10 +43,9 @@ impl Fork {
         Self { memory, waits: None, missing: RefCell::default(), unseen: Cell::new(0), gas_left: Cell::new(gas), until }
     }
 
-    /// A fork that waits for each value that is not known, without bounds.
-    pub(crate) fn waiting(memory: Arc<BlockMemory>, runtime: Handle) -> Self {
-        let until = Instant::now() + WAITING_FOR;
-        Self { waits: Some(runtime), ..Self::new(memory, u64::MAX, until) }
+    /// A fork that waits for each value that is not known.
+    pub(crate) fn waiting(memory: Arc<BlockMemory>, gas: u64, until: Instant, waits: Waits) -> Self {
+        Self { waits: Some(waits), ..Self::new(memory, gas, until) }
     }
 
     /// The block whose state this is.
@@ -67,9 +63,10 @@ impl Fork {
         self.unseen.set(0);
     }
 
-    /// What was missing, and the gas that is left.
-    pub(crate) fn into_seen(self) -> (Wanted, u64) {
-        (self.missing.into_inner(), self.gas_left.into_inner())
+    /// What was missing, the gas that is left, and the messages that waiting took.
+    pub(crate) fn into_seen(self) -> (Wanted, u64, u32) {
+        let messages = self.waits.map_or(0, |waits| waits.messages.into_inner());
+        (self.missing.into_inner(), self.gas_left.into_inner(), messages)
     }
 
     /// Whether another message may run: refused past the attempt's time and gas.
@@ -96,10 +93,10 @@ impl Fork {
         known: impl FnOnce() -> Option<T>,
         note: impl FnOnce(&mut Wanted),
     ) -> Result<Option<T>, SourceError> {
-        if let Some(runtime) = &self.waits {
+        if let Some(waits) = &self.waits {
             let mut wanted = Wanted::default();
             note(&mut wanted);
-            runtime.block_on(self.memory.fetch(&wanted, &Semaphore::new(1)))?;
+            waits.read(&self.memory, &wanted, self.until)?;
             return Ok(known());
         }
         let mut missing = self.missing.borrow_mut();
@@ -111,6 +108,33 @@ impl Fork {
             return Err(SourceError("much of it is not known yet".into()));
         }
         Ok(seen)
+    }
+}
+
+/// How a fork waits for values, on a thread that is none of the runtime's.
+pub(crate) struct Waits {
+    pub(crate) runtime: Handle,
+    pub(crate) readings: Arc<Semaphore>,
+    /// Most messages to the node, and how many it took.
+    pub(crate) most_messages: u32,
+    pub(crate) messages: Cell<u32>,
+    /// Most values.
+    pub(crate) reads_left: Cell<usize>,
+}
+
+impl Waits {
+    fn read(&self, memory: &BlockMemory, wanted: &Wanted, until: Instant) -> Result<(), SourceError> {
+        let left = self.reads_left.get().checked_sub(1);
+        let left = left.ok_or_else(|| SourceError("it reads more state than a simulation may".into()))?;
+        if self.messages.get() >= self.most_messages {
+            return Err(SourceError("it takes more messages than it may".into()));
+        }
+        // the timer belongs to the runtime, so it is made there
+        let messages = self.runtime.block_on(async { timeout_at(until, memory.fetch(wanted, &self.readings)).await });
+        let messages = messages.map_err(|_| SourceError("it takes too long".into()))??;
+        self.messages.set(self.messages.get().saturating_add(messages));
+        self.reads_left.set(left);
+        Ok(())
     }
 }
 

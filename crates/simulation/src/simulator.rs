@@ -1,13 +1,16 @@
 //! Jobs on the state of recent blocks: bounded in time, gas, reads and threads, each for itself, for each caller and all together.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use braid_primitives::{Address, Block};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use crate::fork::Waits;
 use crate::lanes::{Caller, Lanes};
 use crate::memory::{BlockMemory, Past};
 use crate::source::{SourceError, StateSource};
@@ -23,8 +26,11 @@ const READINGS_AT_ONCE: usize = 4;
 /// Most accounts and words that one job may read. A step of a route reads some twenty; one that crosses many ticks a hundred.
 const MOST_READS: usize = 4_096;
 
-/// Most attempts of one job.
-const MOST_ATTEMPTS: u32 = 32;
+/// Attempts that go on without what is missing; the one after them waits for each value.
+const ATTEMPTS: u32 = 8;
+
+/// How long a fork for many messages may be used.
+const WAITING_FOR: Duration = Duration::from_secs(86_400);
 
 /// Most gas that all attempts of one job may use, in gas units. An attempt that goes astray often burns all that a transaction has.
 const MOST_GAS: u64 = 500_000_000;
@@ -34,7 +40,7 @@ pub struct Simulator {
     source: Option<Arc<dyn StateSource>>,
     past: Past,
     blocks: Mutex<VecDeque<Arc<BlockMemory>>>,
-    readings: Semaphore,
+    readings: Arc<Semaphore>,
     threads: Arc<WorkPool>,
     lanes: Lanes,
 }
@@ -93,7 +99,7 @@ impl Simulator {
             source,
             past: Past::default(),
             blocks: Mutex::default(),
-            readings: Semaphore::new(READINGS_AT_ONCE),
+            readings: Arc::new(Semaphore::new(READINGS_AT_ONCE)),
             lanes: Lanes::over(Arc::clone(&threads)),
             threads,
         }
@@ -130,7 +136,14 @@ impl Simulator {
     /// The state after a block for many messages one after the other: each value that is not known is waited for. Not for a thread of
     /// the runtime; nothing bounds what such a fork reads.
     pub fn waiting_fork(&self, block: &Block, runtime: Handle) -> Option<Fork> {
-        Some(Fork::waiting(self.memory(self.source.as_ref()?, block), runtime))
+        let memory = self.memory(self.source.as_ref()?, block);
+        let waits = self.waits(runtime, u32::MAX, usize::MAX);
+        Some(Fork::waiting(memory, u64::MAX, Instant::now() + WAITING_FOR, waits))
+    }
+
+    fn waits(&self, runtime: Handle, most_messages: u32, most_reads: usize) -> Waits {
+        let readings = Arc::clone(&self.readings);
+        Waits { runtime, readings, most_messages, messages: Cell::new(0), reads_left: Cell::new(most_reads) }
     }
 
     async fn attempts<T, J>(
@@ -147,16 +160,25 @@ impl Simulator {
         let Terms { caller, until, messages, hints } = terms;
         let lane = self.lanes.enter(caller);
         let (mut gas, mut reads) = (MOST_GAS, 0);
-        for attempt in 0..MOST_ATTEMPTS {
+        for attempt in 0..=ATTEMPTS {
             let (memory_of_it, job) = (Arc::clone(&memory), Arc::clone(&job));
+            let waits = (attempt == ATTEMPTS).then(|| {
+                self.waits(Handle::current(), messages.saturating_sub(*spent), MOST_READS.saturating_sub(reads))
+            });
             let work = move || {
-                let fork = Fork::new(memory_of_it, gas, until);
+                let fork = match waits {
+                    Some(waits) => Fork::waiting(memory_of_it, gas, until, waits),
+                    None => Fork::new(memory_of_it, gas, until),
+                };
                 let result = job(&fork);
-                let (missing, gas_left) = fork.into_seen();
-                (result, missing, gas_left)
+                (result, fork.into_seen())
             };
-            let (result, mut missing, gas_left) = lane.run(attempt == 0, work).await?;
+            let (result, (mut missing, gas_left, waited)) = lane.run(attempt == 0, work).await?;
             gas = gas_left;
+            *spent += waited;
+            if result.is_err() && waited > 0 && *spent >= messages {
+                return Err(Unavailable::Spent);
+            }
             if missing.is_empty() {
                 return result.map_err(Unavailable::Failed);
             }
