@@ -63,10 +63,9 @@ impl Fork {
         self.unseen.set(0);
     }
 
-    /// What was missing, the gas that is left, and the messages that waiting took.
-    pub(crate) fn into_seen(self) -> (Wanted, u64, u32) {
-        let messages = self.waits.map_or(0, |waits| waits.messages.into_inner());
-        (self.missing.into_inner(), self.gas_left.into_inner(), messages)
+    /// What was missing, the gas that is left, and how waiting ended, if it waited.
+    pub(crate) fn into_seen(self) -> (Wanted, u64, Option<Waits>) {
+        (self.missing.into_inner(), self.gas_left.into_inner(), self.waits)
     }
 
     /// Whether another message may run: refused past the attempt's time and gas.
@@ -94,7 +93,7 @@ impl Fork {
         note: impl FnOnce(&mut Wanted),
     ) -> Result<Option<T>, SourceError> {
         if let Some(waits) = &self.waits {
-            let mut wanted = Wanted::default();
+            let mut wanted = Wanted { is_urgent: waits.is_urgent, ..Wanted::default() };
             note(&mut wanted);
             waits.read(&self.memory, &wanted, self.until)?;
             return Ok(known());
@@ -115,6 +114,8 @@ impl Fork {
 pub(crate) struct Waits {
     pub(crate) runtime: Handle,
     pub(crate) readings: Arc<Semaphore>,
+    /// Whether somebody waits for a quote or a build.
+    pub(crate) is_urgent: bool,
     /// Most messages to the node, and how many it took.
     pub(crate) most_messages: u32,
     pub(crate) messages: Cell<u32>,

@@ -29,6 +29,9 @@ const MOST_READS: usize = 4_096;
 /// Attempts that go on without what is missing; the one after them waits for each value.
 const ATTEMPTS: u32 = 8;
 
+/// Most values that the last attempt waits for, each of them a message or two.
+const MOST_WAITED: usize = 256;
+
 /// How long a fork for many messages may be used.
 const WAITING_FOR: Duration = Duration::from_secs(86_400);
 
@@ -137,13 +140,13 @@ impl Simulator {
     /// the runtime; nothing bounds what such a fork reads.
     pub fn waiting_fork(&self, block: &Block, runtime: Handle) -> Option<Fork> {
         let memory = self.memory(self.source.as_ref()?, block);
-        let waits = self.waits(runtime, u32::MAX, usize::MAX);
+        let waits = self.waits(Caller::SERVICE, runtime, u32::MAX, usize::MAX);
         Some(Fork::waiting(memory, u64::MAX, Instant::now() + WAITING_FOR, waits))
     }
 
-    fn waits(&self, runtime: Handle, most_messages: u32, most_reads: usize) -> Waits {
-        let readings = Arc::clone(&self.readings);
-        Waits { runtime, readings, most_messages, messages: Cell::new(0), reads_left: Cell::new(most_reads) }
+    fn waits(&self, caller: Caller, runtime: Handle, most_messages: u32, most_reads: usize) -> Waits {
+        let (readings, is_urgent) = (Arc::clone(&self.readings), caller != Caller::SERVICE);
+        Waits { runtime, readings, is_urgent, most_messages, messages: Cell::new(0), reads_left: Cell::new(most_reads) }
     }
 
     async fn attempts<T, J>(
@@ -162,9 +165,8 @@ impl Simulator {
         let (mut gas, mut reads) = (MOST_GAS, 0);
         for attempt in 0..=ATTEMPTS {
             let (memory_of_it, job) = (Arc::clone(&memory), Arc::clone(&job));
-            let waits = (attempt == ATTEMPTS).then(|| {
-                self.waits(Handle::current(), messages.saturating_sub(*spent), MOST_READS.saturating_sub(reads))
-            });
+            let waits = (attempt == ATTEMPTS)
+                .then(|| self.waits(caller, Handle::current(), messages.saturating_sub(*spent), MOST_WAITED));
             let work = move || {
                 let fork = match waits {
                     Some(waits) => Fork::waiting(memory_of_it, gas, until, waits),
@@ -175,9 +177,13 @@ impl Simulator {
             };
             let (result, (mut missing, gas_left, waited)) = lane.run(attempt == 0, work).await?;
             gas = gas_left;
-            *spent += waited;
-            if result.is_err() && waited > 0 && *spent >= messages {
-                return Err(Unavailable::Spent);
+            if let Some(waited) = waited {
+                *spent += waited.messages.get();
+                return result.map_err(|error| match error {
+                    _ if *spent >= messages => Unavailable::Spent,
+                    _ if waited.reads_left.get() == 0 || gas == 0 => Unavailable::TooMuch,
+                    error => Unavailable::Failed(error),
+                });
             }
             if missing.is_empty() {
                 return result.map_err(Unavailable::Failed);

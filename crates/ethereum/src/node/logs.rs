@@ -12,24 +12,15 @@ use super::{
     blooms::{Verdict, judge},
     client::Request,
     connect::{Node, lock},
-    fee_history::{self, FeeHistory},
+    fee_history,
     fleet::Member,
     health::Class,
-    receipts,
+    receipts::{self, BlockLogs},
     wire::{LogFilter, PlacedLog, parse, place_logs},
 };
 use crate::NodeError;
 
 const LOGS: &str = "eth_getLogs";
-
-/// What a follower asks of a node for one block, answered together.
-#[derive(Clone, Debug)]
-pub struct BlockLogs {
-    /// The block's logs in order.
-    pub logs: Vec<PlacedLog>,
-    /// Fee history up to that block, if the node gave one.
-    pub fees: Option<FeeHistory>,
-}
 
 impl Node {
     fn bloom_of(&self, block_hash: B256) -> Option<Bloom> {

@@ -7,9 +7,8 @@ use serde_json::json;
 
 use super::{
     client::Request,
-    fee_history,
+    fee_history::{self, FeeHistory},
     fleet::Member,
-    logs::BlockLogs,
     wire::{LogFilter, PlacedLog, hex, parse, place_logs},
 };
 use crate::NodeError;
@@ -18,6 +17,15 @@ const METHOD: &str = "eth_getBlockReceipts";
 
 /// Blocks whose receipts share a message.
 const BLOCKS_PER_MESSAGE: u64 = 4;
+
+/// What a follower asks of a node for one block, answered together.
+#[derive(Clone, Debug)]
+pub struct BlockLogs {
+    /// The block's logs in order.
+    pub logs: Vec<PlacedLog>,
+    /// Fee history up to that block, if the node gave one.
+    pub fees: Option<FeeHistory>,
+}
 
 /// As much of a receipt as shows which logs a block has.
 #[derive(Deserialize)]

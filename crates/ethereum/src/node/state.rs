@@ -29,7 +29,7 @@ const WORDS: Bytes = bytes!("5f5b3681101560145780355481526020016001565b365ff3");
 /// Answers two words for each address that the calldata lists: its ether, and the hash of its code.
 ///
 /// `i = 0; while i < calldatasize { memory[2 i] = balance(calldata[i]); memory[2 i + 32] = extcodehash(calldata[i]); i += 32 }`
-const ACCOUNTS: Bytes = bytes!("5f5b3681101560235780358031826001" "1b523f8160011b602001526020016001565b3660011b5ff3");
+const ACCOUNTS: Bytes = bytes!("5f5b36811015602157803580318260011b523f8160011b602001526020016001565b3660011b5ff3");
 
 /// Where the code that reads accounts is lent to: the last 20 bytes of the Keccak hash of `braid accounts`, where nothing is.
 const READER: Address = address!("1085eab177af0034b2ba62a52ddbd7ba6c48a771");
