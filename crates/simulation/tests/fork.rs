@@ -288,11 +288,11 @@ async fn code_that_reads_without_end_is_given_up_after_a_bounded_number_of_reads
     let (result, messages) = simulated(&simulator, 100, transaction, Vec::new()).await;
     assert_eq!(result.unwrap_err(), Unavailable::TooMuch);
     let values = world.values.load(Ordering::Relaxed);
-    assert!(values <= 850 && messages <= 275, "{values} values, {messages} messages");
+    assert!(values <= 2_000 && messages <= 275, "{values} values, {messages} messages");
     // in a grant, where it is asked for its balance again and again
     let (result, messages) = simulated(&simulator, 101, send(SPENDER, 0), vec![balance_grant(9)]).await;
     let values = world.values.load(Ordering::Relaxed) - values;
-    assert!(values <= 850 && messages <= 275, "{values} values, {messages} messages, {result:?}");
+    assert!(values <= 2_000 && messages <= 275, "{values} values, {messages} messages, {result:?}");
 }
 
 #[tokio::test]
