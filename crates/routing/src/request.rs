@@ -77,8 +77,8 @@ mod tests {
     fn what_is_excluded_in_any_order_is_the_same_filter() {
         let [mut one, mut other] = [PoolFilter::default(), PoolFilter::default()];
         assert!(one.allows_all());
-        [3, 64, 700].map(|id| one.exclude_pool(PoolId(id)));
-        [700, 3, 64, 3].map(|id| other.exclude_pool(PoolId(id)));
+        [3, 64, 700].into_iter().for_each(|id| one.exclude_pool(PoolId(id)));
+        [700, 3, 64, 3].into_iter().for_each(|id| other.exclude_pool(PoolId(id)));
         assert_eq!(one, other);
         let product = Product::UniswapV2;
         let left: Vec<u32> = (0..1_000).filter(|id| !one.allows(PoolId(*id), product)).collect();

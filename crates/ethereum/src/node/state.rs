@@ -281,5 +281,5 @@ fn next<T: serde::de::DeserializeOwned>(
     method: &'static str,
 ) -> Result<T, NodeError> {
     let missing = || NodeError::Malformed { method, why: "there is no answer".into() };
-    parse(method, &*answers.next().unwrap_or_else(|| Err(missing()))?)
+    parse(method, &answers.next().unwrap_or_else(|| Err(missing()))?)
 }

@@ -100,7 +100,8 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
     let code: Bytes =
         chain.rpc().get("eth_getCode", json!([honest.search.known[v2].pool.key.contract, "latest"])).await.unwrap();
     chain.set_code(forged, &code).await.unwrap();
-    let forge: [&dyn Fn(&mut Vec<KnownPool>); 7] = [
+    type Forge<'a> = &'a dyn Fn(&mut Vec<KnownPool>);
+    let forge: [Forge<'_>; 7] = [
         &|known| known[v2].pool.key = forged.into(),
         &|known| known[v2].pool.coins.reverse(),
         &|known| known[v2].pool.coins[1] = tokens::by_symbol("LINK").address,

@@ -189,7 +189,7 @@ fn pruning_gives_all_the_room_back_and_takes_less_time_than_writing() {
     let pruning = before.elapsed();
     assert_eq!(size(dir.path()), 0);
     assert!(pruning < writing, "{pruning:?} to prune, {writing:?} to write");
-    println!("{QUOTES} quotes of 2,000 bytes: {held} bytes, written in {writing:?}, pruned in {pruning:?}");
+    eprintln!("{QUOTES} quotes of 2,000 bytes: {held} bytes, written in {writing:?}, pruned in {pruning:?}");
 }
 
 /// Bytes of the files of quotes.
@@ -242,7 +242,7 @@ async fn how_long_a_quote_waits_for_the_disk() {
         }
         waits.sort();
         let rate = waits.len() as f64 / before.elapsed().as_secs_f64();
-        println!(
+        eprintln!(
             "{clients} at once: {rate:.0} quotes a second, waiting p50 {:?}, p99 {:?}",
             waits[waits.len() / 2],
             waits[waits.len() * 99 / 100]

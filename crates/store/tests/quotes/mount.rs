@@ -87,7 +87,7 @@ impl Drop for Frozen {
 }
 
 fn skipped<T>() -> Option<T> {
-    println!("skipped: a file system of its own needs root, mount and mkfs.ext4");
+    eprintln!("skipped: a file system of its own needs root, mount and mkfs.ext4");
     None
 }
 
