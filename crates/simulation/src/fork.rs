@@ -96,7 +96,8 @@ impl Fork {
             let mut wanted = Wanted { is_urgent: waits.is_urgent, ..Wanted::default() };
             note(&mut wanted);
             waits.read(&self.memory, &wanted, self.until)?;
-            return Ok(known());
+            // nothing stands for a value that the node did not give
+            return known().map(Some).ok_or_else(|| SourceError("the node did not give a value that it needs".into()));
         }
         let mut missing = self.missing.borrow_mut();
         note(&mut missing);

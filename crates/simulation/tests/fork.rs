@@ -314,6 +314,23 @@ async fn messages_beyond_what_was_allowed_are_not_sent() {
     assert_eq!(world.readings.load(Ordering::Relaxed), 1);
 }
 
+/// A source that gives no storage words, whatever is wanted.
+struct Withholds(Arc<World>);
+
+impl StateSource for Withholds {
+    fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a> {
+        Box::pin(async move { self.0.read(block, wanted).await.map(|found| Found { words: Vec::new(), ..found }) })
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_the_node_withholds_is_never_taken_for_nothing() {
+    let world = World::of([(TOKEN, code(&[SOLIDITY_MAPPING, RETURN]))]);
+    let simulator = Simulator::new(Some(Arc::new(Withholds(world))), 2, BOUNDS);
+    let (result, _) = simulated(&simulator, 100, send(TOKEN, 0), Vec::new()).await;
+    assert!(matches!(result, Err(Unavailable::Failed(_))), "{result:?}");
+}
+
 /// A source that never answers.
 struct Hung;
 
