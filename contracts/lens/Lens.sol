@@ -9,7 +9,7 @@ interface IConcentratedPool {
     function ticks(int24 tick) external view;
 }
 
-/// Reads a concentrated-liquidity pool whole, in one call.
+/// Reads a concentrated-liquidity pool whole, in one call; makes many calls of any contracts in one.
 ///
 /// Never deployed: `eth_call` lends its code to an address for the length of the call (a state override). A pool that answers
 /// anything else than expected reverts; the caller then reads it call by call.
@@ -86,6 +86,90 @@ contract Lens {
             mstore(add(end, 19), shl(128, mload(answer)))
         }
         return end + 35;
+    }
+
+    /// Makes many calls and answers them all, each allowed to fail, in a form that is short to send: four bytes of selector, then
+    ///
+    /// - a table of contracts: their number (uint16), then 20 bytes each;
+    /// - each call: its contract's place in the table (uint16), then how many words its calldata has after the selector (uint8), the selector,
+    ///   and each word as its length in bytes (uint8) and its bytes without leading zeros; or 255, the length (uint16) and the calldata as it is.
+    ///
+    /// Answers for each call: how many words it returned (uint8) and each word as above; or 254, the length (uint24) and what was
+    /// returned as it is; or 255 where the call failed.
+    function callAll() external {
+        assembly {
+            // The bytes of a number without its leading zeros.
+            function bytesOf(value) -> count {
+                if value {
+                    let bits := shl(7, lt(0xffffffffffffffffffffffffffffffff, value))
+                    bits := or(bits, shl(6, lt(0xffffffffffffffff, shr(bits, value))))
+                    bits := or(bits, shl(5, lt(0xffffffff, shr(bits, value))))
+                    bits := or(bits, shl(4, lt(0xffff, shr(bits, value))))
+                    bits := or(bits, shl(3, lt(0xff, shr(bits, value))))
+                    count := add(shr(3, bits), 1)
+                }
+            }
+            let table := 6
+            let at := add(table, mul(shr(240, calldataload(4)), 20))
+            let out := mload(0x40)
+            let end := out
+            for {} lt(at, calldatasize()) {} {
+                let target := shr(96, calldataload(add(table, mul(shr(240, calldataload(at)), 20))))
+                let words := byte(0, calldataload(add(at, 2)))
+                at := add(at, 3)
+                // The calldata of this call is put together behind what was answered so far.
+                let data := add(end, 0x20)
+                let size := 0
+                switch words
+                case 255 {
+                    size := shr(240, calldataload(at))
+                    calldatacopy(data, add(at, 2), size)
+                    at := add(at, add(size, 2))
+                }
+                default {
+                    calldatacopy(data, at, 4)
+                    at := add(at, 4)
+                    size := 4
+                    for {} words { words := sub(words, 1) } {
+                        let count := byte(0, calldataload(at))
+                        mstore(add(data, size), shr(sub(256, shl(3, count)), calldataload(add(at, 1))))
+                        at := add(at, add(count, 1))
+                        size := add(size, 0x20)
+                    }
+                }
+                let ok := call(gas(), target, 0, data, size, 0, 0)
+                size := returndatasize()
+                words := shr(5, size)
+                switch or(iszero(ok), gt(size, 0xffffff))
+                case 1 {
+                    mstore8(end, 255)
+                    end := add(end, 1)
+                }
+                default {
+                    switch or(and(size, 0x1f), gt(words, 253))
+                    case 0 {
+                        mstore8(end, words)
+                        // Far enough behind that what is written never reaches what is still to be read.
+                        let from := add(end, add(words, 0x40))
+                        returndatacopy(from, 0, size)
+                        end := add(end, 1)
+                        for { let last := add(from, size) } lt(from, last) { from := add(from, 0x20) } {
+                            let word := mload(from)
+                            let count := bytesOf(word)
+                            mstore8(end, count)
+                            mstore(add(end, 1), shl(sub(256, shl(3, count)), word))
+                            end := add(end, add(count, 1))
+                        }
+                    }
+                    default {
+                        mstore(end, or(shl(248, 254), shl(224, size)))
+                        returndatacopy(add(end, 4), 0, size)
+                        end := add(end, add(size, 4))
+                    }
+                }
+            }
+            return(out, sub(end, out))
+        }
     }
 
     /// Calls a view function of at most one argument; at least `words` words must come back.

@@ -1,5 +1,5 @@
-//! A contract of ours that reads many words of a pool in one call. It is never deployed: an `eth_call` lends its code to
-//! [`ADDRESS`] for as long as the call lasts, where the node allows that (a state override).
+//! A contract of ours that reads many words of a pool in one call, and makes many calls in one. It is never deployed: an `eth_call` lends its
+//! code to [`ADDRESS`] for as long as the call lasts, where the node allows that (a state override).
 //!
 //! Source: `contracts/lens/Lens.sol`; the code is that of `contracts/artifacts/Lens.json`, which `make contracts` writes.
 
@@ -14,7 +14,11 @@ use crate::Call;
 sol! {
     function probe() external pure returns (uint256 mark);
     function read(address pool, int256 spacing, int256 word, int256 last, uint256 gasBudget) external view;
+    function callAll() external;
 }
+
+/// What the calldata of many calls begins with.
+pub const CALL_ALL: [u8; 4] = callAllCall::SELECTOR;
 
 /// Where the code is lent to: the last 20 bytes of the Keccak hash of `braid lens`, where nothing is.
 pub const ADDRESS: Address = address!("7641e70194C64DEb8259DfEED6D865E51668BA2B");

@@ -56,6 +56,8 @@ pub(super) struct Member {
     proven: AtomicBool,
     /// Whether it lends code to an address for a call; not known until it was asked.
     pub(super) lends_code: OnceLock<bool>,
+    /// Whether the lens's code makes many calls there; known once `lends_code` is.
+    pub(super) packs: OnceLock<bool>,
     /// Whether words that are read by code lent to contracts are theirs; not known until some were compared.
     pub(super) reads_words: OnceLock<bool>,
 }
@@ -179,6 +181,7 @@ impl Fleet {
                 health: Mutex::default(),
                 proven: AtomicBool::new(false),
                 lends_code: OnceLock::new(),
+                packs: OnceLock::new(),
                 reads_words: OnceLock::new(),
             });
         }

@@ -15,6 +15,7 @@ mod limits;
 mod logs;
 mod multicall;
 mod pace;
+mod packed;
 mod ranges;
 mod read;
 mod receipts;

@@ -12,7 +12,7 @@ use super::{
     fleet::Member,
     health::Class,
     multicall::{self, Bounds},
-    told,
+    packed, told,
     wire::{at, parse},
 };
 use crate::NodeError;
@@ -28,7 +28,8 @@ const SMALL_AGGREGATE: usize = 250;
 impl Node {
     /// Makes calls at a block, by hash, and gives their answers in order; a call that fails is `None`.
     ///
-    /// Calls travel together through Multicall3, cut by number and size, several cuts at once. Where an aggregate fails as
+    /// Calls travel together through the lens where the node lends code, through Multicall3 otherwise, cut by number and size, several cuts
+    /// at once. Where an aggregate fails as
     /// a whole its halves are tried, down to single calls. A call that burns all gas starves the calls after it, so whatever
     /// failed inside an aggregate is asked again on its own before it counts as failed. A call to an address without code
     /// succeeds with an empty answer, as on the chain.
@@ -211,14 +212,12 @@ impl Node {
     }
 
     async fn aggregate(&self, block_hash: B256, calls: &[Call]) -> Result<Aggregate, NodeError> {
-        let aggregate = Call { to: multicall::MULTICALL3, data: multicall::encode(calls) };
         let lend = calls.iter().any(is_lens);
-        match self.ask_call(block_hash, &aggregate, lend).await {
-            Ok(bytes) if bytes.is_empty() => Ok(Aggregate::NoContract),
-            Ok(bytes) => match multicall::decode(&bytes, calls.len()) {
-                Some(answers) => Ok(Aggregate::Answered(answers)),
-                None => Err(NodeError::Malformed { method: METHOD, why: "not an answer of Multicall3".into() }),
-            },
+        let packed = if lend || calls.len() >= packed::MIN_CALLS { packed::encode(calls) } else { None };
+        let packed = packed.as_ref();
+        let work = |member| aggregate_at(member, block_hash, calls, packed, lend);
+        match self.ask_lender(Class::Heavy, lend, work).await {
+            Ok(aggregate) => Ok(aggregate),
             Err(error) if error.is_a_rate_limit() => Err(error),
             Err(error @ (NodeError::Rpc { .. } | NodeError::Unsupported { .. })) => {
                 tracing::debug!(%error, calls = calls.len(), "asking for fewer calls at once");
@@ -322,8 +321,14 @@ impl Member {
         if let Some(known) = self.lends_code.get() {
             return Ok(*known);
         }
-        let lends = match self.get::<Bytes>(&request(block_hash, &lens::probe(), true)).await {
-            Ok(answer) => U256::try_from_be_slice(&answer) == Some(lens::PROBE),
+        let many = packed::encode(&[lens::probe()]).unwrap_or_default();
+        let probes = [lens::probe(), Call { to: lens::ADDRESS, data: many }];
+        let requests = probes.map(|probe| request(block_hash, &probe, true));
+        let mut answers = self.connection.batch(&requests).await.unwrap_or_else(|error| vec![Err(error)]).into_iter();
+        let mut next = || answers.next().map_or_else(|| Ok(Bytes::new()), |raw| parse::<Bytes>(METHOD, &raw?));
+        let is_probe = |answer: &Bytes| U256::try_from_be_slice(answer) == Some(lens::PROBE);
+        let lends = match next() {
+            Ok(answer) => is_probe(&answer),
             Err(error) if error.is_of_the_block() => return Err(NodeError::UnknownBlock { hash: block_hash }),
             Err(error) if error.is_a_rate_limit() => return Err(error),
             Err(NodeError::Rpc { code, message, .. }) => {
@@ -338,6 +343,10 @@ impl Member {
             }
             Err(error) => return Err(error),
         };
+        if lends {
+            let packs = next().ok().and_then(|answer| packed::decode(&answer, 1)?.pop()?);
+            self.packs.get_or_init(|| packs.is_some_and(|answer| is_probe(&answer)));
+        }
         Ok(*self.lends_code.get_or_init(|| lends))
     }
 }
@@ -351,6 +360,36 @@ async fn call_of(member: &Member, block_hash: B256, request: &Request, lend: boo
         Err(error) if error.is_of_the_block() => Err(NodeError::UnknownBlock { hash: block_hash }),
         result => result,
     }
+}
+
+/// Many calls at one node, in the shortest form that it understands.
+async fn aggregate_at(
+    member: &Member,
+    block_hash: B256,
+    calls: &[Call],
+    packed: Option<&Bytes>,
+    lend: bool,
+) -> Result<Aggregate, NodeError> {
+    if let Some(data) = packed
+        && member.lends(block_hash).await?
+        && member.packs.get() == Some(&true)
+    {
+        let call = Call { to: lens::ADDRESS, data: data.clone() };
+        let bytes = call_of(member, block_hash, &request(block_hash, &call, true), true).await?;
+        let answers = packed::decode(&bytes, calls.len());
+        return answers
+            .map(Aggregate::Answered)
+            .ok_or_else(|| NodeError::Malformed { method: METHOD, why: "not an answer of the lens".into() });
+    }
+    let call = Call { to: multicall::MULTICALL3, data: multicall::encode(calls) };
+    let bytes = call_of(member, block_hash, &request(block_hash, &call, lend), lend).await?;
+    if bytes.is_empty() {
+        return Ok(Aggregate::NoContract);
+    }
+    let answers = multicall::decode(&bytes, calls.len());
+    answers
+        .map(Aggregate::Answered)
+        .ok_or_else(|| NodeError::Malformed { method: METHOD, why: "not an answer of Multicall3".into() })
 }
 
 /// Several calls at one node, in one message; a call that reverts is `None`.

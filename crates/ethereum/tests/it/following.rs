@@ -145,8 +145,8 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
     let polled = |pool: &&Arc<Pool>| pool.product.reads_each_block(&pool.state);
     let (curve, others): (Vec<&Arc<Pool>>, Vec<&Arc<Pool>>) =
         market.pools().iter().filter(polled).partition(|pool| pool.product.family() == "curve");
-    // a vault asks eight questions, a pool of Curve's twenty and more, at half a kilobyte to a kilobyte each
-    let most = 4_000 + 8_000 * others.len() as u64 + 19_000 * curve.len() as u64;
+    // a vault asks eight questions, a pool of Curve's twenty and more, in the lens's short form at thirty bytes each on average
+    let most = 60_000;
     assert!(bytes < most, "{bytes} bytes a block");
     eprintln!(
         "{bytes} bytes a block without logs; read each block: {} of Curve's, {} others",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy::{
-    primitives::{Address, Bytes, U256},
+    primitives::{Address, Bytes, U256, bytes},
     sol_types::SolCall,
 };
 use braid_devnet::tokens;
@@ -113,6 +113,44 @@ async fn a_call_that_fails_or_burns_all_gas_does_not_spoil_its_neighbours() {
     let answers = node.read(head, calls).await.unwrap();
     let kinds: Vec<Option<usize>> = answers.iter().map(|answer| answer.as_ref().map(|bytes| bytes.len())).collect();
     assert_eq!(kinds, [None, Some(32), None, Some(32), Some(0), None, Some(32)]);
+}
+
+/// Calls of every form are read alike, together by the lens, together through Multicall3 and each alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_and_answers_of_any_length_are_the_same_in_every_way_of_asking() {
+    let chain = chain().await;
+    let (echo, refuser, burner) = (Address::repeat_byte(0xec), Address::repeat_byte(0xed), Address::repeat_byte(0xfe));
+    // Answers with its calldata; reverts with its calldata; burns all gas.
+    chain.set_code(echo, &bytes!("365f5f37365ff3")).await.unwrap();
+    chain.set_code(refuser, &bytes!("365f5f37365ffd")).await.unwrap();
+    chain.set_code(burner, &bytes!("fe")).await.unwrap();
+    chain.mine(1).await.unwrap();
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::NoOverride);
+    let [lending, plain] = [chain.http_url(), proxy.url.clone()];
+    let (lending, plain) = (Node::connect(&lending).await.unwrap(), Node::connect(&plain).await.unwrap());
+    let head = lending.latest_block().await.unwrap().hash;
+    // no selector, a selector alone, words of every length, one byte beside words, as many words as the form has and one more
+    let lengths = [0, 1, 3, 4, 5, 31, 32, 35, 36, 37, 68, 253 * 32, 4 + 253 * 32, 4 + 254 * 32, 4 + 255 * 32, 254 * 32];
+    let word = |bytes: usize| [&[1, 2, 3, 4][..], &vec![0; 32 - bytes], &vec![0xff; bytes]].concat();
+    let datas = lengths.iter().map(|length| vec![0xab; *length]).chain((0..=32).map(word)).chain([vec![0; 64]]);
+    let datas: Vec<Vec<u8>> = datas.collect();
+    let nobody = Address::repeat_byte(0x77);
+    let to = |to: Address| datas.iter().map(move |data| Call { to, data: data.clone().into() });
+    let calls: Vec<Call> = to(echo).chain(to(refuser)).chain(to(nobody)).chain(to(burner).take(2)).collect();
+    let together = lending.read(head, calls.clone()).await.unwrap();
+    // what the short form has no room for
+    let long = vec![Call { to: echo, data: vec![7; 70_000].into() }; 9];
+    assert!(lending.read(head, long).await.unwrap().iter().flatten().all(|answer| answer.len() == 70_000));
+    assert_eq!(together, plain.read(head, calls.clone()).await.unwrap());
+    for (call, answer) in calls.iter().zip(&together) {
+        let expected = if call.to == echo {
+            Some(call.data.clone())
+        } else {
+            (call.to == nobody).then(Bytes::new)
+        };
+        assert_eq!(*answer, expected, "{} bytes to {}", call.data.len(), call.to);
+    }
 }
 
 #[tokio::test]
