@@ -144,11 +144,7 @@ async fn calls_and_answers_of_any_length_are_the_same_in_every_way_of_asking() {
     assert!(lending.read(head, long).await.unwrap().iter().flatten().all(|answer| answer.len() == 70_000));
     assert_eq!(together, plain.read(head, calls.clone()).await.unwrap());
     for (call, answer) in calls.iter().zip(&together) {
-        let expected = if call.to == echo {
-            Some(call.data.clone())
-        } else {
-            (call.to == nobody).then(Bytes::new)
-        };
+        let expected = if call.to == echo { Some(call.data.clone()) } else { (call.to == nobody).then(Bytes::new) };
         assert_eq!(*answer, expected, "{} bytes to {}", call.data.len(), call.to);
     }
 }
