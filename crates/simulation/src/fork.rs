@@ -32,7 +32,10 @@ pub struct Fork {
     /// How a missing value is waited for; nothing where the attempt goes on without.
     waits: Option<Waits>,
     missing: RefCell<Wanted>,
+    /// Values of which nothing was ever seen, that this part of the attempt asked for.
     unseen: Cell<usize>,
+    /// Whether any part asked for such a value.
+    is_astray: Cell<bool>,
     /// Gas that may still be used, in gas units.
     gas_left: Cell<u64>,
     until: Instant,
@@ -40,7 +43,15 @@ pub struct Fork {
 
 impl Fork {
     pub(crate) fn new(memory: Arc<BlockMemory>, gas: u64, until: Instant) -> Self {
-        Self { memory, waits: None, missing: RefCell::default(), unseen: Cell::new(0), gas_left: Cell::new(gas), until }
+        Self {
+            memory,
+            waits: None,
+            missing: RefCell::default(),
+            unseen: Cell::new(0),
+            is_astray: Cell::new(false),
+            gas_left: Cell::new(gas),
+            until,
+        }
     }
 
     /// A fork that waits for each value that is not known.
@@ -63,9 +74,10 @@ impl Fork {
         self.unseen.set(0);
     }
 
-    /// What was missing, the gas that is left, and how waiting ended, if it waited.
-    pub(crate) fn into_seen(self) -> (Wanted, u64, Option<Waits>) {
-        (self.missing.into_inner(), self.gas_left.into_inner(), self.waits)
+    /// What came of the attempt.
+    pub(crate) fn into_seen(self) -> Seen {
+        let is_astray = self.is_astray.get();
+        Seen { missing: self.missing.into_inner(), gas_left: self.gas_left.into_inner(), is_astray, waited: self.waits }
     }
 
     /// Whether another message may run: refused past the attempt's time and gas.
@@ -103,12 +115,25 @@ impl Fork {
         note(&mut missing);
         if seen.is_none() {
             self.unseen.set(self.unseen.get() + 1);
+            self.is_astray.set(true);
         }
         if missing.len() >= MOST_MISSING || self.unseen.get() >= MOST_UNSEEN {
             return Err(SourceError("much of it is not known yet".into()));
         }
         Ok(seen)
     }
+}
+
+/// What came of an attempt.
+pub(crate) struct Seen {
+    /// The values that were missing.
+    pub(crate) missing: Wanted,
+    /// The gas that is left, in gas units.
+    pub(crate) gas_left: u64,
+    /// Whether some of them were never seen before.
+    pub(crate) is_astray: bool,
+    /// How waiting ended, if it waited.
+    pub(crate) waited: Option<Waits>,
 }
 
 /// How a fork waits for values, on a thread that is none of the runtime's.

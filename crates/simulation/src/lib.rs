@@ -11,6 +11,7 @@ pub mod evm;
 pub mod fork;
 pub mod grant;
 mod lanes;
+mod layouts;
 mod memory;
 mod node;
 pub mod simulate;

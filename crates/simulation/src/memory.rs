@@ -85,6 +85,12 @@ impl BlockMemory {
         lock(&self.known).accounts.get(address).cloned()
     }
 
+    /// The hash of an account's code, where it has code and was read.
+    pub(crate) fn code_hash(&self, address: &Address) -> Option<B256> {
+        let code_hash = lock(&self.known).accounts.get(address)?.code_hash;
+        (code_hash != KECCAK_EMPTY).then_some(code_hash)
+    }
+
     pub(crate) fn word(&self, word: &(Address, U256)) -> Option<U256> {
         lock(&self.known).words.get(word).copied()
     }

@@ -1,7 +1,7 @@
 //! Jobs on the state of recent blocks: bounded in time, gas, reads and threads, each for itself, for each caller and all together.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,10 +10,11 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use crate::fork::Waits;
+use crate::fork::{Seen, Waits};
 use crate::lanes::{Caller, Lanes};
+use crate::layouts::Layouts;
 use crate::memory::{BlockMemory, Past};
-use crate::source::{SourceError, StateSource};
+use crate::source::{SourceError, StateSource, Wanted};
 use crate::work::{Bounds, WorkError, WorkPool};
 use crate::{Fork, SimulationError};
 
@@ -41,6 +42,9 @@ const MOST_WAITED: usize = 256;
 /// How long a fork for many messages may be used.
 const WAITING_FOR: Duration = Duration::from_secs(86_400);
 
+/// Most words that are read along at once because contracts of the same code read them.
+const MOST_LIKELY: usize = 512;
+
 /// Most gas that all attempts of one job may use, in gas units. An attempt that goes astray often burns all that a transaction has.
 const MOST_GAS: u64 = 500_000_000;
 
@@ -48,6 +52,7 @@ const MOST_GAS: u64 = 500_000_000;
 pub struct Simulator {
     source: Option<Arc<dyn StateSource>>,
     past: Past,
+    layouts: Layouts,
     blocks: Mutex<VecDeque<Arc<BlockMemory>>>,
     readings: Arc<Semaphore>,
     threads: Arc<WorkPool>,
@@ -107,6 +112,7 @@ impl Simulator {
         Self {
             source,
             past: Past::default(),
+            layouts: Layouts::default(),
             blocks: Mutex::default(),
             readings: Arc::new(Semaphore::new(READINGS_AT_ONCE)),
             lanes: Lanes::over(Arc::clone(&threads)),
@@ -168,7 +174,10 @@ impl Simulator {
     {
         let Terms { caller, until, messages, hints } = terms;
         let lane = self.lanes.enter(caller);
+        let accounts: BTreeSet<Address> = hints.into_iter().collect();
         let (mut gas, mut reads, mut quickest) = (MOST_GAS, 0, Duration::MAX);
+        // what attempts asked for of places that nobody had seen
+        let mut new = BTreeSet::new();
         for attempt in 0..=ATTEMPTS {
             let is_last = attempt == ATTEMPTS || (attempt >= ATTEMPTS_NEAR && quickest < NEAR);
             let (memory_of_it, job) = (Arc::clone(&memory), Arc::clone(&job));
@@ -182,7 +191,8 @@ impl Simulator {
                 let result = job(&fork);
                 (result, fork.into_seen())
             };
-            let (result, (mut missing, gas_left, waited)) = lane.run(attempt == 0, work).await?;
+            let (result, seen) = lane.run(attempt == 0, work).await?;
+            let Seen { mut missing, gas_left, is_astray, waited } = seen;
             gas = gas_left;
             if let Some(waited) = waited {
                 *spent += waited.messages.get();
@@ -193,11 +203,18 @@ impl Simulator {
                 });
             }
             if missing.is_empty() {
+                if !new.is_empty() {
+                    self.layouts.learn(&new, &accounts, |contract| memory.code_hash(contract));
+                }
                 return result.map_err(Unavailable::Failed);
             }
+            if is_astray {
+                new.extend(&missing.words);
+                self.add_likely(&mut missing, &memory, &accounts);
+            }
             if attempt == 0 {
-                let unknown = hints.iter().filter(|hint| memory.account(hint).is_none());
-                missing.accounts.extend(unknown.map(|hint| (*hint, None)));
+                let unknown = accounts.iter().filter(|account| memory.account(account).is_none());
+                missing.accounts.extend(unknown.map(|account| (*account, None)));
             }
             reads += missing.len();
             if reads > MOST_READS || gas == 0 {
@@ -212,6 +229,13 @@ impl Simulator {
             quickest = quickest.min(started.elapsed());
         }
         Err(Unavailable::TooMuch)
+    }
+
+    /// Adds the words that contracts read as others of their code do, to what is read anyway.
+    fn add_likely(&self, missing: &mut Wanted, memory: &BlockMemory, accounts: &BTreeSet<Address>) {
+        let likely = self.layouts.likely(accounts, |contract| memory.code_hash(contract));
+        let unknown = likely.into_iter().filter(|word| memory.word(word).is_none());
+        missing.words.extend(unknown.take(MOST_LIKELY));
     }
 
     /// What is known of a block.

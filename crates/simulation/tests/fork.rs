@@ -242,6 +242,36 @@ async fn a_second_simulation_reads_nothing_and_the_next_block_takes_one_reading_
     assert_eq!(world.codes.load(Ordering::Relaxed), codes, "code is kept");
 }
 
+/// Reads slots 0 to 5 one after the other and goes on only where each is not zero, as pools look at their locks and reserves.
+const POOL: &str = "60005415602b57\
+                    60015415602b57\
+                    60025415602b57\
+                    60035415602b57\
+                    60045415602b57\
+                    60055415602b57\
+                    005b5f5ffd";
+
+/// A pool that nobody has seen reads what the others of its code read, so that only the first takes a message for each word.
+#[tokio::test]
+async fn contracts_of_one_code_are_read_as_the_first_of_them_was() {
+    let pools = [0x51, 0x52, 0x53].map(Address::repeat_byte);
+    let world = World::of(pools.map(|pool| (pool, code(&[&POOL.replace(char::is_whitespace, "")]))));
+    let slots = (0..6).map(U256::from);
+    let words = pools.iter().flat_map(|pool| slots.clone().map(move |slot| ((*pool, slot), U256::from(1))));
+    world.storage.lock().unwrap().extend(words);
+    let simulator = simulator(&world);
+    let mut took = Vec::new();
+    for pool in pools {
+        let terms = Terms { hints: vec![pool], ..terms() };
+        let (outcome, messages) =
+            simulator.run(&block(100), terms, move |fork| simulate(fork, &send(pool, 0), &[])).await;
+        assert_eq!(outcome.unwrap().status, Status::Success(Bytes::new()));
+        took.push(messages);
+    }
+    assert!(took[0] >= 6, "a word at a time: {took:?}");
+    assert_eq!(took[1..], [2, 2], "the account, then all of its words");
+}
+
 #[tokio::test]
 async fn what_changed_since_the_block_before_is_seen() {
     let world = World::of([(TOKEN, code(&["6001", RETURN]))]);

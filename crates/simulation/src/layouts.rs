@@ -1,0 +1,184 @@
+//! Which words of storage contracts read, learnt from others with the same code.
+//!
+//! A pool that was never seen before reads the same slots as the other pools of its kind, and a token keeps the balance of a new holder in the same
+//! mapping. So where an attempt met something of which nothing was known, what its contracts will probably read is read along. A
+//! wrong guess costs a word; nothing is ever taken from it but where to look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use braid_primitives::{Address, B256, U256};
+use moka::sync::Cache;
+use revm::primitives::keccak256;
+
+/// Most codes of which a layout is kept.
+const MOST_CODES: u64 = 20_000;
+
+/// Most fixed slots, and most mappings, of one code.
+const MOST_SLOTS: usize = 48;
+const MOST_MAPPINGS: usize = 8;
+
+/// Fixed slots below this are a contract's first variables; others are kept once two contracts have read them.
+const FIRST_SLOTS: u64 = 32;
+
+/// Mappings are looked for at these slots, the first ones of a contract.
+const MAPPING_SLOTS: u64 = 32;
+
+/// Most accounts that mappings are looked up for.
+const MOST_HOLDERS: usize = 24;
+
+/// Where a contract keeps a mapping by address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Mapping {
+    slot: u64,
+    /// Vyper hashes the slot before the key, Solidity after it.
+    slot_first: bool,
+}
+
+impl Mapping {
+    /// The slot of an account's word.
+    fn slot_of(self, holder: Address) -> U256 {
+        let (key, slot) = (holder.into_word(), B256::from(U256::from(self.slot)));
+        let [first, second] = if self.slot_first { [slot, key] } else { [key, slot] };
+        U256::from_be_bytes(keccak256([first.0, second.0].concat()).0)
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        (0..MAPPING_SLOTS).flat_map(|slot| [false, true].map(|slot_first| Self { slot, slot_first }))
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Layout {
+    /// Slots that contracts of this code read whatever their address.
+    fixed: BTreeSet<U256>,
+    mappings: BTreeSet<Mapping>,
+    /// Other slots, each with the first contract that read it.
+    doubtful: BTreeMap<U256, Address>,
+}
+
+/// The layouts that were learnt, by the hash of the code.
+#[derive(Clone, Debug)]
+pub(crate) struct Layouts(Cache<B256, Layout>);
+
+impl Default for Layouts {
+    fn default() -> Self {
+        Self(Cache::new(MOST_CODES))
+    }
+}
+
+impl Layouts {
+    /// Learns from words that were read on behalf of some accounts; `code_of` gives a contract's code hash.
+    pub(crate) fn learn(
+        &self,
+        words: &BTreeSet<(Address, U256)>,
+        holders: &BTreeSet<Address>,
+        code_of: impl Fn(&Address) -> Option<B256>,
+    ) {
+        let mut places: Option<BTreeMap<U256, Mapping>> = None;
+        for (contract, slot) in words {
+            let Some(code) = code_of(contract) else { continue };
+            let mut layout = self.0.get(&code).unwrap_or_default();
+            let first = layout.doubtful.get(slot).copied();
+            let is_fixed = *slot < U256::from(FIRST_SLOTS) || first.is_some_and(|first| first != *contract);
+            if is_fixed {
+                if layout.fixed.len() >= MOST_SLOTS || !layout.fixed.insert(*slot) {
+                    continue;
+                }
+                layout.doubtful.remove(slot);
+            } else if let Some(mapping) = places.get_or_insert_with(|| places_of(holders)).get(slot) {
+                if layout.mappings.len() >= MOST_MAPPINGS || !layout.mappings.insert(*mapping) {
+                    continue;
+                }
+            } else if first.is_none() && layout.doubtful.len() < MOST_SLOTS && !layout.fixed.contains(slot) {
+                layout.doubtful.insert(*slot, *contract);
+            } else {
+                continue;
+            }
+            self.0.insert(code, layout);
+        }
+    }
+
+    /// The words that contracts of known code will probably read on behalf of some accounts.
+    pub(crate) fn likely(
+        &self,
+        holders: &BTreeSet<Address>,
+        code_of: impl Fn(&Address) -> Option<B256>,
+    ) -> BTreeSet<(Address, U256)> {
+        let mut words = BTreeSet::new();
+        for contract in holders.iter().take(MOST_HOLDERS) {
+            let Some(layout) = code_of(contract).and_then(|code| self.0.get(&code)) else { continue };
+            words.extend(layout.fixed.iter().map(|slot| (*contract, *slot)));
+            for mapping in layout.mappings {
+                words.extend(holders.iter().take(MOST_HOLDERS).map(|holder| (*contract, mapping.slot_of(*holder))));
+            }
+        }
+        words
+    }
+}
+
+/// The slot of each account in each mapping that a contract may have.
+fn places_of(holders: &BTreeSet<Address>) -> BTreeMap<U256, Mapping> {
+    let places = |holder: &Address| {
+        let holder = *holder;
+        Mapping::all().map(move |mapping| (mapping.slot_of(holder), mapping))
+    };
+    holders.iter().take(MOST_HOLDERS).flat_map(places).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: B256 = B256::repeat_byte(0xc0);
+
+    fn account(byte: u8) -> Address {
+        Address::repeat_byte(byte)
+    }
+
+    fn accounts(bytes: &[u8]) -> BTreeSet<Address> {
+        bytes.iter().map(|byte| account(*byte)).collect()
+    }
+
+    fn small(slot: u64) -> U256 {
+        U256::from(slot)
+    }
+
+    #[test]
+    fn a_new_pool_reads_the_slots_of_the_others_and_a_new_holder_has_the_same_mapping() {
+        let layouts = Layouts::default();
+        for (slot, slot_first) in [(3, false), (9, true)] {
+            let balances = Mapping { slot, slot_first };
+            let words = [(account(1), small(8)), (account(1), balances.slot_of(account(5)))];
+            layouts.learn(&words.into(), &accounts(&[1, 5]), |_| Some(CODE));
+            let likely = layouts.likely(&accounts(&[2, 6]), |contract| (*contract == account(2)).then_some(CODE));
+            assert!(likely.contains(&(account(2), small(8))));
+            assert!(likely.contains(&(account(2), balances.slot_of(account(6)))));
+            assert!(likely.iter().all(|(contract, _)| *contract == account(2)));
+        }
+    }
+
+    #[test]
+    fn a_slot_far_away_counts_once_two_contracts_have_read_it() {
+        let (layouts, far) = (Layouts::default(), small(1 << 40));
+        let learn = |byte: u8| layouts.learn(&[(account(byte), far)].into(), &accounts(&[byte]), |_| Some(CODE));
+        let is_likely = || layouts.likely(&accounts(&[7]), |_| Some(CODE)).contains(&(account(7), far));
+        learn(1);
+        learn(1);
+        assert!(!is_likely(), "it may be that contract's alone");
+        learn(2);
+        assert!(is_likely());
+    }
+
+    #[test]
+    fn what_is_kept_of_a_code_is_bounded() {
+        let layouts = Layouts::default();
+        for round in 0..4u64 {
+            for byte in [1, 2] {
+                let words = (0..1_000).map(|slot| (account(byte), small(slot * 4 + round))).collect();
+                layouts.learn(&words, &accounts(&[byte]), |_| Some(CODE));
+            }
+        }
+        assert!(layouts.likely(&accounts(&[1]), |_| Some(CODE)).len() <= MOST_SLOTS);
+        assert!(layouts.0.get(&CODE).unwrap().doubtful.len() <= MOST_SLOTS);
+    }
+}
