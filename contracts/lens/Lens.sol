@@ -137,7 +137,10 @@ contract Lens {
                         size := add(size, 0x20)
                     }
                 }
-                let ok := call(gas(), target, 0, data, size, 0, 0)
+                // One that burns all it gets leaves enough for the others; the lens itself stops in time.
+                let allowed := gas()
+                if iszero(eq(target, address())) { allowed := shr(2, allowed) }
+                let ok := call(allowed, target, 0, data, size, 0, 0)
                 size := returndatasize()
                 words := shr(5, size)
                 switch or(iszero(ok), gt(size, 0xffffff))

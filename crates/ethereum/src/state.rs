@@ -6,11 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use braid_primitives::{Address, B256, Bytes, PoolKey};
 use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader};
 
+use futures::{StreamExt, TryStreamExt, stream};
+
 use crate::{Node, NodeError};
 
 /// How many pools are read together: bounds the memory of a round. Their calls are enough for the requests that a node is sent at once, so that
 /// a round takes as long as one of them.
 const POOLS_AT_ONCE: usize = 2_048;
+
+/// How many of these groups are read side by side: while the last calls of one are waited for, the next is asked about.
+const GROUPS_AT_ONCE: usize = 2;
 
 /// A pool's state, and the product that it shows to be.
 pub(crate) type Read = (PoolState, Product);
@@ -33,8 +38,10 @@ pub(crate) async fn read_states(
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let lens = node.lends_code(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
-    for group in pools.chunks(POOLS_AT_ONCE) {
-        states.extend(read_group(node, block_hash, group, lens, base).await?);
+    let groups = pools.chunks(POOLS_AT_ONCE).map(|group| read_group(node, block_hash, group, lens, base));
+    let mut groups = stream::iter(groups.collect::<Vec<_>>()).buffered(GROUPS_AT_ONCE);
+    while let Some(group) = groups.try_next().await? {
+        states.extend(group);
     }
     Ok(states)
 }

@@ -3,7 +3,7 @@
 use alloy::primitives::U64;
 use braid_primitives::{Address, B256, Bytes, U256};
 use braid_protocols::{Call, lens, storage};
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, future::try_join_all, stream};
 use serde_json::json;
 
 use super::{
@@ -19,18 +19,23 @@ use crate::NodeError;
 
 const METHOD: &str = "eth_call";
 
+/// What a call answered; nothing where it failed.
+type Answer = Option<Bytes>;
+
 /// How many `eth_call`s share a message where they cannot share an aggregate.
 const CALLS_PER_BATCH: usize = 50;
 
-/// An aggregate of at most so many calls that gets no answer is not tried in halves: the node is at fault.
+/// How many parts are tried of an aggregate that failed, side by side: one call that burns all gas is found in a few round trips.
+const PARTS: usize = 8;
+
+/// An aggregate of at most so many calls that gets no answer is not tried in parts: the node is at fault.
 const SMALL_AGGREGATE: usize = 250;
 
 impl Node {
     /// Makes calls at a block, by hash, and gives their answers in order; a call that fails is `None`.
     ///
     /// Calls travel together through the lens where the node lends code, through Multicall3 otherwise, cut by number and size, several cuts
-    /// at once. Where an aggregate fails as
-    /// a whole its halves are tried, down to single calls. A call that burns all gas starves the calls after it, so whatever
+    /// at once. Where an aggregate fails as a whole its parts are tried, down to single calls. A call that burns all gas starves the calls after it, so whatever
     /// failed inside an aggregate is asked again on its own before it counts as failed. A call to an address without code
     /// succeeds with an empty answer, as on the chain.
     ///
@@ -74,10 +79,10 @@ impl Node {
     async fn read_calls(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
         let bounds = self.bounds();
         let calls: Vec<Call> = calls.into_iter().map(|call| lens::within(call, bounds.lens_gas)).collect();
-        let chunks: Vec<Vec<Call>> = multicall::chunks(&calls, bounds).into_iter().map(<[Call]>::to_vec).collect();
-        let reads = chunks.into_iter().map(|chunk| self.read_chunk(block_hash, chunk));
+        let reads: Vec<_> =
+            multicall::chunks(&calls, bounds).into_iter().map(|chunk| self.read_chunk(block_hash, chunk)).collect();
         let chunks: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;
-        let answers: Vec<Option<Bytes>> = chunks.into_iter().flatten().collect();
+        let answers: Vec<Answer> = chunks.into_iter().flat_map(|(answers, _)| answers).collect();
         // Nodes word a missing block in many ways, some of which look like a failed call.
         if answers.iter().any(Option::is_none) && !self.has_block(block_hash).await? {
             return Err(NodeError::UnknownBlock { hash: block_hash });
@@ -123,41 +128,47 @@ impl Node {
         self.inner.fleet.leader().map_or(Bounds { calls: 1, bytes: 0, lens_gas: 0 }, known)
     }
 
-    async fn read_chunk(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
-        // Parts that still wait, the earliest last, each with the failed aggregate that it is half of.
-        let mut waiting = vec![(calls, None)];
-        let mut failed: Vec<Failed> = Vec::new();
-        let mut answers = Vec::new();
-        while let Some((chunk, half_of)) = waiting.pop() {
+    /// Reads some calls; where an aggregate of them fails, its parts side by side. Gives whether they were answered as one aggregate too.
+    fn read_chunk<'a>(
+        &'a self,
+        block_hash: B256,
+        chunk: &'a [Call],
+    ) -> BoxFuture<'a, Result<(Vec<Answer>, bool), NodeError>> {
+        async move {
             // What was learnt meanwhile of others counts here too.
-            let parts = multicall::chunks(&chunk, self.bounds());
+            let parts = multicall::chunks(chunk, self.bounds());
             if parts.len() > 1 {
-                waiting.extend(parts.into_iter().rev().map(|part| (part.to_vec(), None)));
-                continue;
+                return Ok((self.read_parts(block_hash, parts).await?.0, false));
             }
-            if let [call] = chunk.as_slice() {
+            if let [call] = chunk {
                 let answer = self.read_one(block_hash, call).await?;
-                self.note_half(answer.is_some(), half_of, &mut failed);
-                answers.push(answer);
-                continue;
+                let answered = answer.is_some();
+                return Ok((vec![answer], answered));
             }
-            match self.aggregate(block_hash, &chunk).await? {
+            match self.aggregate(block_hash, chunk).await? {
                 Aggregate::Answered(together) => {
-                    self.note_answer(&chunk);
-                    self.note_half(true, half_of, &mut failed);
-                    answers.extend(self.ask_again(block_hash, &chunk, together).await?);
+                    self.note_answer(chunk);
+                    Ok((self.ask_again(block_hash, chunk, together).await?, true))
                 }
-                Aggregate::NoContract => answers.extend(self.read_singly(block_hash, &chunk).await?),
+                Aggregate::NoContract => Ok((self.read_singly(block_hash, chunk).await?, false)),
                 Aggregate::Failed(error) => {
-                    let (first, second) = chunk.split_at(chunk.len() / 2);
-                    let whole = Some(failed.len());
-                    waiting.push((second.to_vec(), whole));
-                    waiting.push((first.to_vec(), whole));
-                    failed.push(Failed { calls: chunk.len(), lens_gas: lens_gas(&chunk), halves: 0, error });
+                    let parts = chunk.chunks(chunk.len().div_ceil(PARTS)).collect();
+                    let (answers, all_answered) = self.read_parts(block_hash, parts).await?;
+                    if all_answered {
+                        self.note_too_large(chunk, &error);
+                    }
+                    Ok((answers, false))
                 }
             }
         }
-        Ok(answers)
+        .boxed()
+    }
+
+    /// Reads parts side by side. Gives whether each of them was answered as one aggregate.
+    async fn read_parts(&self, block_hash: B256, parts: Vec<&[Call]>) -> Result<(Vec<Answer>, bool), NodeError> {
+        let read = try_join_all(parts.into_iter().map(|part| self.read_chunk(block_hash, part))).await?;
+        let all_answered = read.iter().all(|(_, answered)| *answered);
+        Ok((read.into_iter().flat_map(|(answers, _)| answers).collect(), all_answered))
     }
 
     fn note_answer(&self, chunk: &[Call]) {
@@ -169,20 +180,18 @@ impl Node {
         }
     }
 
-    /// An aggregate whose halves were both answered was too large; where one was not, it may be that half's fault.
-    fn note_half(&self, answered: bool, half_of: Option<usize>, failed: &mut [Failed]) {
-        let Some(whole) = half_of.and_then(|whole| failed.get_mut(whole)).filter(|_| answered) else { return };
-        whole.halves += 1;
-        let Some(member) = self.inner.fleet.leader().filter(|_| whole.halves == 2) else { return };
+    /// An aggregate whose parts were all answered was too large; where one was not, it may be that part's fault.
+    fn note_too_large(&self, chunk: &[Call], error: &NodeError) {
+        let Some(member) = self.inner.fleet.leader() else { return };
         let mut learnt = member.connection.limits.learnt();
-        let told = told::gas(whole.error.message());
-        let (size, asked, told) = match whole.lens_gas {
-            0 => (&mut learnt.calls, whole.calls as u64, None),
+        let told = told::gas(error.message());
+        let (size, asked, told) = match lens_gas(chunk) {
+            0 => (&mut learnt.calls, chunk.len() as u64, None),
             // The calldata takes gas too.
             gas => (&mut learnt.lens_gas, gas, told.map(|told| told / 5 * 4)),
         };
         if size.refused(asked, told) {
-            let (node, error, most) = (member.name.as_str(), &whole.error, size.now());
+            let (node, most) = (member.name.as_str(), size.now());
             tracing::info!(node, %error, asked, most, "the node limits calls: less is asked for at once from now on");
         }
     }
@@ -199,10 +208,10 @@ impl Node {
         let (lens, plain): (Vec<usize>, Vec<usize>) =
             failed.into_iter().partition(|index| calls.get(*index).is_some_and(is_lens));
         let calls_at = |at: &[usize]| at.iter().filter_map(|index| calls.get(*index).cloned()).collect::<Vec<Call>>();
-        let mut alone = self.read_singly(block_hash, &calls_at(&plain)).await?;
-        for call in calls_at(&lens) {
-            alone.push(self.read_one(block_hash, &call).await?);
-        }
+        let (plain_calls, lens_calls) = (calls_at(&plain), calls_at(&lens));
+        let of_lens = try_join_all(lens_calls.iter().map(|call| self.read_one(block_hash, call)));
+        let (mut alone, of_lens) = futures::try_join!(self.read_singly(block_hash, &plain_calls), of_lens)?;
+        alone.extend(of_lens);
         for (index, answer) in plain.into_iter().chain(lens).zip(alone) {
             if let Some(slot) = answers.get_mut(index) {
                 *slot = answer;
@@ -268,19 +277,19 @@ impl Node {
 
     /// Calls one by one, several to a message.
     async fn read_singly(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Option<Bytes>>, NodeError> {
-        let mut answers = Vec::with_capacity(calls.len());
-        for chunk in calls.chunks(CALLS_PER_BATCH) {
-            let lend = chunk.iter().any(is_lens);
-            let requests: Vec<Request> = chunk.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
-            let requests = requests.as_slice();
-            let work = |member| calls_of(member, block_hash, requests, lend);
-            match self.ask_lender(Class::Heavy, lend, work).await {
-                Ok(some) => answers.extend(some),
-                Err(NodeError::Unsupported { .. }) => answers.extend(chunk.iter().map(|_| None)),
-                Err(error) => return Err(error),
-            }
+        let reads = calls.chunks(CALLS_PER_BATCH).map(|chunk| self.read_batch(block_hash, chunk));
+        Ok(try_join_all(reads).await?.concat())
+    }
+
+    async fn read_batch(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Answer>, NodeError> {
+        let lend = calls.iter().any(is_lens);
+        let requests: Vec<Request> = calls.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
+        let requests = requests.as_slice();
+        let work = |member| calls_of(member, block_hash, requests, lend);
+        match self.ask_lender(Class::Heavy, lend, work).await {
+            Err(NodeError::Unsupported { .. }) => Ok(vec![None; calls.len()]),
+            answered => answered,
         }
-        Ok(answers)
     }
 
     /// One `eth_call` at a block.
@@ -419,15 +428,6 @@ enum Aggregate {
     Answered(Vec<Option<Bytes>>),
     NoContract,
     Failed(NodeError),
-}
-
-/// An aggregate that failed as a whole.
-struct Failed {
-    calls: usize,
-    lens_gas: u64,
-    /// How many of its halves were answered.
-    halves: u32,
-    error: NodeError,
 }
 
 /// About how much gas the lens takes in some calls.

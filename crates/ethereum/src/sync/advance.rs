@@ -18,6 +18,10 @@ const MOST_BETWEEN_BLOCKS: usize = 4_096;
 /// How long a block may wait for a reading between two blocks.
 const LONGEST_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
 
+/// The same while more pools wait than this: a market that is being filled gets there sooner, a block a little later.
+const LONGEST_WHILE_FILLING: Duration = Duration::from_secs(2);
+const FILLING: usize = 20_000;
+
 /// How many blocks' logs are asked for in one message when catching up.
 const BLOCKS_PER_MESSAGE: usize = 16;
 
@@ -98,21 +102,17 @@ impl Synchronizer {
         let known = Base { market: &base, polled: &BTreeSet::new() };
         let joined = self.join_surely(&read, &base, Some(known), base.block().hash).await?;
         let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
-        self.between_blocks = next_between_blocks(self.between_blocks, started.elapsed());
+        let longest = if self.pending.len() > FILLING { LONGEST_WHILE_FILLING } else { LONGEST_BETWEEN_BLOCKS };
+        self.between_blocks = next_between_blocks(self.between_blocks, started.elapsed(), longest);
         self.history.push(market, read);
         Ok(())
     }
 }
 
-/// How many pools are read next between two blocks, from how long it took to read so many.
-fn next_between_blocks(read: usize, took: Duration) -> usize {
-    let next = if took > LONGEST_BETWEEN_BLOCKS {
-        read / 2
-    } else if took <= LONGEST_BETWEEN_BLOCKS / 2 {
-        read * 2
-    } else {
-        read
-    };
+/// How many pools are read next between two blocks, from how long it took to read so many: as many as fit the time, at most twice as many.
+fn next_between_blocks(read: usize, took: Duration, longest: Duration) -> usize {
+    let fitting = longest.as_millis().saturating_mul(read as u128) / took.as_millis().max(1);
+    let next = usize::try_from(fitting).unwrap_or(usize::MAX).clamp(read / 2, read * 2);
     next.clamp(POOLS_WITH_A_BLOCK, MOST_BETWEEN_BLOCKS)
 }
 

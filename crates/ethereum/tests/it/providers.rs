@@ -205,7 +205,7 @@ async fn a_node_that_gives_logs_only_of_named_contracts_is_followed_by_its_recei
 async fn messages_are_as_long_as_a_node_takes_them() {
     let chain = chain().await;
     let proxy = Proxy::before(chain.http_url()).await;
-    proxy.set(Fault::Body(24 << 10));
+    proxy.set(Fault::Body(12 << 10));
     let node = Node::connect(&proxy.url).await.unwrap();
     let mut follower = Follower::spawn(node.clone(), quick());
     let market = at_head(&mut follower, &chain).await;

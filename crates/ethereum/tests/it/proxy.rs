@@ -153,13 +153,16 @@ async fn serve(
             let answer: Value = client.post(&upstream).json(&request).send().await.ok()?.json().await.ok()?;
             match fault {
                 Fault::OtherSecondOnce => {
-                    let (told, other) = second(&client, &upstream).await?;
-                    let said = answer.to_string();
-                    let is_call = request.to_string().contains("eth_call");
-                    if is_call && said.contains(&told) {
-                        *shared.lock().unwrap() = Fault::None;
+                    let mut said = answer.to_string();
+                    if request.to_string().contains("eth_call") {
+                        for (told, other) in second(&client, &upstream).await? {
+                            if said.contains(&told) {
+                                *shared.lock().unwrap() = Fault::None;
+                            }
+                            said = said.replace(&told, &other);
+                        }
                     }
-                    (200, if is_call { said.replace(&told, &other) } else { said })
+                    (200, said)
                 }
                 _ => {
                     let said = spoil(fault, &request, answer);
@@ -260,12 +263,13 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
     text
 }
 
-/// The newest block's second as a call tells it, and one of a day before.
-async fn second(client: &Client, upstream: &str) -> Option<(String, String)> {
+/// The newest block's second, as a word and in the lens's short form, each with that of a day before.
+async fn second(client: &Client, upstream: &str) -> Option<[(String, String); 2]> {
     let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_getBlockByNumber", "params": ["latest", false] });
     let block: Value = client.post(upstream).json(&asked).send().await.ok()?.json().await.ok()?;
     let told = u64::from_str_radix(block["result"]["timestamp"].as_str()?.trim_start_matches("0x"), 16).ok()?;
-    Some((format!("{told:064x}"), format!("{:064x}", told - 86_400)))
+    let other = told - 86_400;
+    Some([(format!("{told:064x}"), format!("{other:064x}")), (format!("04{told:08x}"), format!("04{other:08x}"))])
 }
 
 /// Asks for an older block where the newest is asked for.

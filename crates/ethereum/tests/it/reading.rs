@@ -115,6 +115,27 @@ async fn a_call_that_fails_or_burns_all_gas_does_not_spoil_its_neighbours() {
     assert_eq!(kinds, [None, Some(32), None, Some(32), Some(0), None, Some(32)]);
 }
 
+/// A node that lends code is asked once for all, and once more for those that failed; no call starves those after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_burn_all_gas_cost_one_message_more_however_many_they_are() {
+    let chain = chain().await;
+    let burner = Address::repeat_byte(0xfe);
+    chain.set_code(burner, &bytes!("fe")).await.unwrap();
+    chain.mine(1).await.unwrap();
+    let node = Node::connect(&chain.http_url()).await.unwrap();
+    let head = node.latest_block().await.unwrap().hash;
+    let (burn, six) = (decimals_of(burner), decimals_of(tokens::by_symbol("USDC").address));
+    assert!(node.lends_code(head).await.unwrap());
+    let calls: Vec<Call> = (0..400).map(|index| if index % 100 == 7 { burn.clone() } else { six.clone() }).collect();
+    let before = node.traffic();
+    let answers = node.read(head, calls.clone()).await.unwrap();
+    let messages = node.traffic().messages - before.messages;
+    for (call, answer) in calls.iter().zip(answers) {
+        assert_eq!(answer.map(|answer| answer.len()), (call.to != burner).then_some(32));
+    }
+    assert!(messages <= 3, "all of them, the four alone, and whether the block is there: {messages}");
+}
+
 /// Calls of every form are read alike, together by the lens, together through Multicall3 and each alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_and_answers_of_any_length_are_the_same_in_every_way_of_asking() {
