@@ -32,7 +32,7 @@ use crate::http::fallback::{method_not_allowed, not_found};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
 use crate::metrics::Metrics;
-use crate::{data, health, metrics, openapi, swap};
+use crate::{data, explorer, health, metrics, openapi, swap};
 
 /// The parts of the service. Each handler takes those that it needs.
 #[derive(Clone, FromRef)]
@@ -163,6 +163,7 @@ pub fn router(app: &App) -> Router {
         .route("/docs", get(openapi::page))
         .route("/health", get(health::health))
         .route("/ready", get(health::ready))
+        .merge(explorer::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone());

@@ -2,7 +2,6 @@
 
 mod examples;
 mod headers;
-mod static_text;
 
 use std::sync::LazyLock;
 
@@ -18,7 +17,7 @@ use crate::problems::{PlainProblems, ProblemBody, ProblemRepeated};
 use crate::{data, health, swap};
 use examples::Shown;
 use headers::ResponseHeaders;
-use static_text::StaticText;
+use crate::http::static_text::StaticText;
 
 /// The document.
 #[derive(Debug, OpenApi)]
