@@ -13,7 +13,8 @@ const change = (patch: (now: Form) => Partial<Form>) => form.set((now) => ({ ...
 
 function TokenButton({ token, label, open }: { token: Token | null; label: string; open: () => void }) {
   return (
-    <button type="button" class="token" aria-haspopup="dialog" aria-label={token ? `${label}: ${symbolOf(token)}. Change` : `${label}: choose a token`} onClick={open}>
+    <button type="button" class="token" aria-haspopup="dialog" onClick={open}>
+      <span class="unseen">{label}: </span>
       {token ? (
         <>
           <Disc token={token} /> <bdi>{symbolOf(token)}</bdi>
@@ -89,36 +90,38 @@ function OutputRow({ index, output, flaw, count, pick }: { index: number; output
       <div class="row-main">
         <TokenButton token={token} label={count > 1 ? `Token to get ${index + 1}` : "Token to get"} open={pick} />
         {count > 1 && (
-          <>
-            <input
-              class="share"
-              type="range"
-              min={100}
-              max={9_900}
-              step={100}
-              value={bps}
-              aria-label={`Share of ${name}`}
-              aria-valuetext={percent(bps)}
-              onInput={(event) => share(Number(event.currentTarget.value))}
-            />
-            <label class="share-number">
-              <input
-                type="number"
-                min={0.01}
-                max={99.99}
-                step={0.01}
-                aria-label={`Share of ${name} in per cent`}
-                value={bps / 100}
-                onChange={(event) => share(Math.round(Number(event.currentTarget.value) * 100))}
-              />
-              %
-            </label>
-            <button type="button" class="icon" aria-label={`Remove output ${index + 1}`} onClick={remove}>
-              ×
-            </button>
-          </>
+          <button type="button" class="icon" aria-label={`Remove output ${index + 1}`} onClick={remove}>
+            ×
+          </button>
         )}
       </div>
+      {count > 1 && (
+        <div class="row-main shares">
+          <input
+            class="share"
+            type="range"
+            min={100}
+            max={9_900}
+            step={100}
+            value={bps}
+            aria-label={`Share of ${name}`}
+            aria-valuetext={percent(bps)}
+            onInput={(event) => share(Number(event.currentTarget.value))}
+          />
+          <label class="share-number">
+            <input
+              type="number"
+              min={0.01}
+              max={99.99}
+              step={0.01}
+              aria-label={`Share of ${name} in per cent`}
+              value={bps / 100}
+              onChange={(event) => share(Math.round(Number(event.currentTarget.value) * 100))}
+            />
+            %
+          </label>
+        </div>
+      )}
       {flaw && token && <p class="flaw">{flaw}</p>}
     </div>
   );

@@ -51,12 +51,14 @@ export function Code({ body }: { body: QuoteBody }) {
   return (
     <section class="card" aria-labelledby="code-title">
       <h2 id="code-title">The same request as code</h2>
-      <div class="tabs" role="tablist" aria-label="Language" onKeyDown={keys}>
-        {all.map(([language], index) => (
-          <button type="button" key={language} id={`code-tab-${index}`} role="tab" aria-selected={index === at} aria-controls="code-panel" tabIndex={index === at ? 0 : -1} onClick={() => setAt(index)}>
-            {language}
-          </button>
-        ))}
+      <div class="tabs">
+        <div role="tablist" aria-label="Language" onKeyDown={keys}>
+          {all.map(([language], index) => (
+            <button type="button" key={language} id={`code-tab-${index}`} role="tab" aria-selected={index === at} aria-controls="code-panel" tabIndex={index === at ? 0 : -1} onClick={() => setAt(index)}>
+              {language}
+            </button>
+          ))}
+        </div>
         <button type="button" class="chip" onClick={copy}>
           Copy
         </button>
