@@ -5,7 +5,8 @@ use braid_execution::{Order, TokenAmount};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 
 use crate::accounts::{Holding, Holdings};
-use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Eip55};
+use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Call, Eip55, Quantity};
+use crate::request::Listed;
 use crate::shown::Shown;
 
 /// What a spender must be allowed to take: one entry per ERC-20 input, in order, satisfied or not.
@@ -36,6 +37,22 @@ fn approval(input: &TokenAmount, spender: Address, current: Option<U256>) -> App
         requires_zero_reset: requires_zero_reset(input.token),
         transactions: transactions.into_iter().map(|transaction| call(transaction.to, transaction.data)).collect(),
     }
+}
+
+/// The approvals that an answer lists.
+pub(crate) fn listed(mut all: Vec<Approval>, listed: Listed) -> Vec<Approval> {
+    match listed {
+        Listed::All => {}
+        Listed::Missing => all.retain(|approval| approval.satisfied != Some(true)),
+    }
+    all
+}
+
+/// The transactions of approvals that are not known to be in place, as `wallet_sendCalls` takes them.
+pub(crate) fn calls(approvals: &[Approval]) -> impl Iterator<Item = Call> {
+    let missing = approvals.iter().filter(|approval| approval.satisfied != Some(true));
+    let sent = missing.flat_map(|approval| &approval.transactions);
+    sent.map(|call| Call { to: call.to, data: call.data.clone(), value: Quantity(call.value.0) })
 }
 
 /// Inputs that the taker does not hold, as far as that is known.

@@ -150,6 +150,7 @@ pub fn router(app: &App) -> Router {
     let routes = Router::new()
         .route("/v1/quote", post(swap::quote))
         .route("/v1/quote/{quote_id}", get(swap::stored_quote))
+        .route("/v1/quote/{quote_id}/route.svg", get(swap::route_picture))
         .route("/v1/build", post(swap::build))
         .route("/v1/chains", get(data::chains::get))
         .route("/v1/protocols", get(data::protocols::get))
@@ -193,7 +194,7 @@ fn cors(origins: &[String]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST])
-        .allow_headers([header::CONTENT_TYPE, named("x-api-key"), REQUEST_ID])
+        .allow_headers([header::CONTENT_TYPE, header::AUTHORIZATION, named("x-api-key"), REQUEST_ID])
         .expose_headers([REQUEST_ID, named("ratelimit"), named("ratelimit-policy"), header::RETRY_AFTER])
         .max_age(std::time::Duration::from_secs(3_600))
 }
