@@ -75,3 +75,23 @@ pub(crate) fn allowance_issues(approvals: &[Approval]) -> Vec<AllowanceIssue> {
     };
     approvals.iter().filter(missing).map(issue).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approval_of(satisfied: Option<bool>) -> Approval {
+        let input = TokenAmount { token: Address::repeat_byte(1), amount: U256::from(10) };
+        let current = satisfied.map(|satisfied| U256::from(if satisfied { 10 } else { 0 }));
+        approval(&input, Address::repeat_byte(2), current)
+    }
+
+    #[test]
+    fn what_is_in_place_is_neither_listed_as_missing_nor_sent_again() {
+        let all: Vec<Approval> = [Some(true), Some(false), None].map(approval_of).into();
+        assert_eq!(calls(&all).count(), 2);
+        assert_eq!(listed(all.clone(), Listed::All).len(), 3);
+        let missing = listed(all, Listed::Missing);
+        assert_eq!(missing.iter().map(|approval| approval.satisfied).collect::<Vec<_>>(), [Some(false), None]);
+    }
+}

@@ -130,3 +130,24 @@ fn zero_copies(entries: &mut [Entry], tokens: &Tokens) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_kind_of_tag_one_must_fit() {
+        let id = TokenId(0);
+        let vault = Entry { id, pool_count: 1, vault: Some(Product::MorphoVaultV2) }.tags(Address::ZERO);
+        assert_eq!(vault, ["vault", "type:vault", "protocol:morpho"]);
+        let has = |tags: &[&str]| has_tags(&vault, tags);
+        assert!(has(&["type:vault", "protocol:morpho"]) && has(&["vault"]) && has(&["stablecoin", "vault"]));
+        assert!(has(&["protocol:erc4626", "protocol:morpho"]));
+        assert!(
+            !has(&["type:vault", "protocol:erc4626"]) && !has(&["type:lp", "protocol:morpho"]) && !has(&["native"])
+        );
+        let plain = Entry { id, pool_count: 1, vault: None };
+        assert_eq!(plain.tags(WETH), ["wrapped_native"]);
+        assert!(plain.tags(Address::ZERO).is_empty());
+    }
+}

@@ -131,10 +131,8 @@ async function approveAll(walk: Walk, client: Client, approvals: Approval[]): Pr
   }
 }
 
-async function sendBundle(client: Client, quote: Quote, build: Build): Promise<{ hash: Hex; block: bigint }> {
-  const approvals = missing(quote.approvals).flatMap(({ transactions }) => transactions.map(callOf));
-  const { to, data, value } = build.rpc_transaction;
-  const { id } = await client.sendCalls({ calls: [...approvals, callOf({ to, data, value })], forceAtomic: true });
+async function sendBundle(client: Client, build: Build): Promise<{ hash: Hex; block: bigint }> {
+  const { id } = await client.sendCalls({ calls: build.calls.map(callOf), forceAtomic: true });
   const done = await client.waitForCallsStatus({ id, pollingInterval: 1_000, timeout: 10 * 60_000 });
   const last = done.receipts?.at(-1);
   if (done.status !== "success" || !last) throw new Error("The bundle was not carried out.");
@@ -167,7 +165,7 @@ async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{
   if (way === "bundle") {
     // without the approvals, which the bundle carries, the simulation grants what is missing
     const build = await walk.stage(() => built(quote, null, true));
-    const { hash } = await walk.stage(() => sendBundle(client, quote, build));
+    const { hash } = await walk.stage(() => sendBundle(client, build));
     return { build, receipt: await walk.stage(() => settled(client, hash)) };
   }
   await approveAll(walk, client, way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);

@@ -17,7 +17,7 @@ const LINE: f64 = 19.0;
 const LETTER: f64 = 7.0;
 
 /// Where the columns of the list begin.
-const COLUMNS: [f64; 5] = [MARGIN, 58.0, 300.0, 560.0, 820.0];
+const COLUMNS: [f64; 5] = [MARGIN, 62.0, 300.0, 560.0, 820.0];
 
 pub(super) fn draw(quote: &Quote, flow: &Flow, layout: &Layout) -> String {
     let colours = Colours::of(quote);
@@ -160,7 +160,7 @@ fn draw_line(svg: &mut String, quote: &Quote, (index, step): (usize, &Step), y: 
     writeln!(
         svg,
         "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" rx=\"2\" fill=\"{colour}\"/>",
-        MARGIN + 18.0,
+        MARGIN + 22.0,
         y - 10.0
     )?;
     for (x, cell) in COLUMNS.iter().zip(&cells) {
