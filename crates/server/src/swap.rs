@@ -60,9 +60,7 @@ pub async fn route_picture(
 ) -> Result<Response, Refusal> {
     let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
     let picture = picture::svg(stored.open(id).await?.answer.get())?;
-    let mut response = picture.into_response();
-    response.headers_mut().extend(PICTURE);
-    Ok(response)
+    Ok((PICTURE, picture).into_response())
 }
 
 /// Headers of a picture: a browser that opens it by itself runs nothing and loads nothing.

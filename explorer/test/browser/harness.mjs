@@ -140,4 +140,5 @@ export const instead = (page, path, answer) => page.route((url) => url.pathname 
 
 export const json = (status, body, headers = {}) => (route) => route.fulfill({ status, headers, contentType: status < 400 ? "application/json" : "application/problem+json", body: JSON.stringify(body) });
 
-export const problem = (status, code, detail, more = {}) => json(status, { type: `urn:braid:problem:${code}`, title: code, status, code, detail, instance: "/v1/quote", request_id: "test-request", retryable: true, errors: [], ...more });
+export const problem = (status, code, detail, more = {}, headers = {}) =>
+  json(status, { type: `urn:braid:problem:${code}`, title: code, status, code, detail, instance: "/v1/quote", request_id: "test-request", retryable: true, errors: [], ...more }, headers);
