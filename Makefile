@@ -1,11 +1,12 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-swap test test-rust test-contracts test-api fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
 NPM := $(CONTRACTS)/node_modules/.package-lock.json
 CLIENTS_NPM := clients/js/node_modules/.package-lock.json
+EXPLORER_NPM := explorer/node_modules/.package-lock.json
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 DEVNET := $(TARGET)/debug/braid-devnet
 
@@ -25,7 +26,7 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 
 # the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
 # fewer features that they have without the tests' own
-test: test-contracts test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+test: test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
 	scripts/test-api.sh
 
 test-contracts: tools $(NPM)
@@ -41,9 +42,16 @@ test-rust: tools $(NPM)
 	@scripts/check-tools.sh python3
 	cargo test --workspace
 
-test-api: tools $(NPM) $(CLIENTS_NPM) ## Runs the example clients and 5,000 generated requests (CASES, SEED) against a demo
+test-api: tools $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the example clients, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
 	cargo build --bins -p braid -p braid-devnet
 	scripts/test-api.sh
+
+test-explorer: tools $(EXPLORER_NPM) ## Tests the explorer's parts, and that explorer/dist is what its sources build
+	node --test explorer/test/unit/*.test.mjs
+	explorer/build.sh --check
+
+explorer: tools $(EXPLORER_NPM) ## Builds the page that the binary embeds, explorer/dist, from explorer/
+	explorer/build.sh
 
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
@@ -78,6 +86,11 @@ tools:
 $(NPM): $(CONTRACTS)/package-lock.json
 	@echo "Installing the pinned npm packages of $(CONTRACTS)/."
 	@cd $(CONTRACTS) && npm ci --ignore-scripts --silent
+	@touch $@
+
+$(EXPLORER_NPM): explorer/package-lock.json
+	@echo "Installing the pinned npm packages of explorer/."
+	@cd explorer && npm ci --ignore-scripts --silent
 	@touch $@
 
 $(CLIENTS_NPM): clients/js/package-lock.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The HTTP API as strangers meet it, on a local chain of its own: the example clients with a real wallet library, a client with types
-# that are generated from the OpenAPI document, then generated requests, well-formed and not, each answer checked against the OpenAPI
-# document that the service serves.
+# The HTTP API as strangers meet it, on a local chain of its own: the explorer in a real browser, the example clients with a real wallet
+# library, a client with types that are generated from the OpenAPI document, then generated requests, well-formed and not, each answer
+# checked against the OpenAPI document that the service serves.
 # CASES is the least number of generated requests, SEED picks them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,6 +45,7 @@ for _ in $(seq 600); do
 done
 ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 1; }
 
+(cd explorer && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs)
 (cd clients/js && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test test/)
 BRAID_API="$base" BRAID_KEY=demo-key clients/js/typed/make.sh
 

@@ -73,7 +73,7 @@ impl Heads {
                 pushed = subscription.raw.recv() => match pushed {
                     // Only the newest of several waiting heads is of interest.
                     Ok(_) if !subscription.raw.is_empty() => {}
-                    Ok(notice) => return self.node.head_of(&notice).map_or(HeadSignal::Due, HeadSignal::Pushed),
+                    Ok(notice) => return self.node.head_of(subscription, &notice).map_or(HeadSignal::Due, HeadSignal::Pushed),
                     Err(RecvError::Lagged(_)) => return HeadSignal::Due,
                     Err(RecvError::Closed) => {
                         tracing::warn!(node = %self.node.endpoint(), "heads are no longer pushed: asking for them");

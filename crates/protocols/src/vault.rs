@@ -363,7 +363,8 @@ impl Vault {
     }
 }
 
-fn is_vault(product: Product) -> bool {
+/// Whether the pools of a product are vaults, whose shares are tokens of the pool's own contract.
+pub fn is_vault(product: Product) -> bool {
     with_vault_record!(product, _record => true, else false)
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
             allowance: approvals::allowance_issues(&approvals),
             unknown_protocols: draft.unknown_protocols.clone(),
         },
-        approvals,
+        approvals: approvals::listed(approvals, request.listed()),
         permit2: permit(draft, holdings),
         certificate: certificate.ok(),
         simulation: simulated.map(|simulated| simulated.answer.clone()),
@@ -87,10 +87,23 @@ fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
     draft.request.outputs.iter().map(echo).collect()
 }
 
-/// What all inputs are worth, in ether.
-fn value_given(draft: &Draft) -> Option<f64> {
+/// The inputs with what the route starts from of each, a partner's fee on them taken, and its value in ether.
+fn given(draft: &Draft) -> Option<Vec<(TokenId, U256, f64)>> {
+    let fee = draft.request.fee();
     let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
-    inputs.map(|(id, entry)| prices::value_in_ether(&draft.published, *id, entry.amount)).sum()
+    let given = inputs.map(|(id, entry)| {
+        let amount = fee.map_or(entry.amount, |fee| fee.after_input(entry.amount));
+        Some((*id, amount, prices::value_in_ether(&draft.published, *id, amount)?))
+    });
+    given.collect()
+}
+
+/// What each output is worth in ether before a partner's fee on it: the fee is no price impact.
+fn values_before_fee(draft: &Draft) -> Vec<Option<f64>> {
+    let on_output = draft.request.fee().is_some_and(|fee| fee.on_output);
+    let amounts = if on_output { &draft.solution.route.amounts_out } else { &draft.expected };
+    let outputs = draft.tokens.outputs.iter().zip(amounts);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
 }
 
 /// What the partner's fee is worth, in ether; nothing where there is none.
@@ -116,28 +129,19 @@ fn values_got(draft: &Draft) -> Vec<Option<f64>> {
     outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
 }
 
-/// What each output cost of the inputs' value, in ether.
-fn values_spent(draft: &Draft) -> Option<Vec<f64>> {
-    let fee = draft.request.fee();
-    let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
-    let given = inputs.map(|(id, entry)| {
-        let value = prices::value_in_ether(&draft.published, *id, entry.amount)?;
-        Some((*id, fee.map_or(entry.amount, |fee| fee.after_input(entry.amount)), value))
-    });
-    let given = given.collect::<Option<Vec<_>>>()?;
-    Some(prices::value_spent(&draft.solution.route, &given, &draft.tokens.outputs))
-}
-
 fn total_impact_bps(draft: &Draft) -> Option<i64> {
-    let got: Option<f64> = values_got(draft).into_iter().sum();
-    prices::impact_bps(value_given(draft)?, got?)
+    let value: f64 = given(draft)?.iter().map(|(.., value)| value).sum();
+    let got: Option<f64> = values_before_fee(draft).into_iter().sum();
+    prices::impact_bps(value, got?)
 }
 
 fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<EstimatedOutput> {
     let values = values_got(draft);
-    let spent = values_spent(draft);
+    let before_fee = values_before_fee(draft);
+    // what each output cost of the inputs' value
+    let spent = given(draft).map(|given| prices::value_spent(&draft.solution.route, &given, &draft.tokens.outputs));
     let impact = |index: usize| {
-        let (spent, got) = (spent.as_ref()?.get(index)?, values.get(index).copied().flatten()?);
+        let (spent, got) = (spent.as_ref()?.get(index)?, before_fee.get(index).copied().flatten()?);
         prices::impact_bps(*spent, got)
     };
     let shares = prices::shares_bps(&values);
@@ -163,7 +167,8 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
             realized_ratio_bps: shares.get(index).copied().flatten(),
             reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: format!("{price}") }),
             price_impact_bps: impact(index),
-            usd_value: dollars.and_then(|rate| Some(rate * values.get(index).copied().flatten()?)),
+            usd_value: dollars
+                .and_then(|rate| Some(prices::sum_in_dollars(rate * values.get(index).copied().flatten()?))),
         }
     };
     rows.enumerate().map(row).collect()
@@ -187,7 +192,7 @@ fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
     let data = permit2::typed_data(&draft.order, &draft.program.bytes, &draft.permit)?;
     Some(Permit2 {
         contract: Eip55(permit2::ADDRESS),
-        approvals: permit2_approvals(draft, holdings),
+        approvals: approvals::listed(permit2_approvals(draft, holdings), draft.request.listed()),
         hash: data.hash,
         deadline: draft.permit.deadline,
         eip712: data.eip712,

@@ -5,7 +5,8 @@ use braid_execution::{Order, TokenAmount};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 
 use crate::accounts::{Holding, Holdings};
-use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Eip55};
+use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Call, Eip55, Quantity};
+use crate::request::Listed;
 use crate::shown::Shown;
 
 /// What a spender must be allowed to take: one entry per ERC-20 input, in order, satisfied or not.
@@ -38,6 +39,22 @@ fn approval(input: &TokenAmount, spender: Address, current: Option<U256>) -> App
     }
 }
 
+/// The approvals that an answer lists.
+pub(crate) fn listed(mut all: Vec<Approval>, listed: Listed) -> Vec<Approval> {
+    match listed {
+        Listed::All => {}
+        Listed::Missing => all.retain(|approval| approval.satisfied != Some(true)),
+    }
+    all
+}
+
+/// The transactions of approvals that are not known to be in place, as `wallet_sendCalls` takes them.
+pub(crate) fn calls(approvals: &[Approval]) -> impl Iterator<Item = Call> {
+    let missing = approvals.iter().filter(|approval| approval.satisfied != Some(true));
+    let sent = missing.flat_map(|approval| &approval.transactions);
+    sent.map(|call| Call { to: call.to, data: call.data.clone(), value: Quantity(call.value.0) })
+}
+
 /// Inputs that the taker does not hold, as far as that is known.
 pub(crate) fn balance_issues(order: &Order, holdings: &Holdings, shown: Shown) -> Vec<BalanceIssue> {
     let short = |(input, holding): (&TokenAmount, Holding)| {
@@ -57,4 +74,24 @@ pub(crate) fn allowance_issues(approvals: &[Approval]) -> Vec<AllowanceIssue> {
         expected: approval.amount,
     };
     approvals.iter().filter(missing).map(issue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approval_of(satisfied: Option<bool>) -> Approval {
+        let input = TokenAmount { token: Address::repeat_byte(1), amount: U256::from(10) };
+        let current = satisfied.map(|satisfied| U256::from(if satisfied { 10 } else { 0 }));
+        approval(&input, Address::repeat_byte(2), current)
+    }
+
+    #[test]
+    fn what_is_in_place_is_neither_listed_as_missing_nor_sent_again() {
+        let all: Vec<Approval> = [Some(true), Some(false), None].map(approval_of).into();
+        assert_eq!(calls(&all).count(), 2);
+        assert_eq!(listed(all.clone(), Listed::All).len(), 3);
+        let missing = listed(all, Listed::Missing);
+        assert_eq!(missing.iter().map(|approval| approval.satisfied).collect::<Vec<_>>(), [Some(false), None]);
+    }
 }

@@ -12,7 +12,7 @@ use braid_simulation::Caller;
 use crate::accounts::{self, Accounts, Holdings};
 use crate::clock::Clock;
 use crate::feed::{Markets, Published};
-use crate::model::{BuildAnswer, BuiltOutput, Eip55, Issues, Quantity, RpcTransaction, Transaction};
+use crate::model::{BuildAnswer, BuiltOutput, Call, Eip55, Issues, Quantity, RpcTransaction, Transaction};
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::proxy::ProxyState;
 use crate::request::BuildRequest;
@@ -214,6 +214,7 @@ fn answer(
     let mut notes: Vec<_> = warnings::proxy(proxy_state).into_iter().collect();
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     let outputs = order.outputs.iter().zip(expected);
+    let swap = Call { to: transaction.to, data: transaction.data.clone(), value: transaction.value };
     BuildAnswer {
         quote_id: request.quote_id,
         rpc_transaction: RpcTransaction::from(&transaction),
@@ -233,7 +234,8 @@ fn answer(
             allowance: approvals::allowance_issues(&approvals),
             unknown_protocols: Vec::new(),
         },
-        approvals,
+        calls: approvals::calls(&approvals).chain([swap]).collect(),
+        approvals: approvals::listed(approvals, plan.approvals_listed),
         simulation: None,
         warnings: notes,
     }

@@ -7,6 +7,7 @@ use braid_primitives::{GasTier, U256};
 
 use crate::model::{CostStep, Costs};
 use crate::path::step_id;
+use crate::prices;
 
 /// What a unit of gas costs in the block after a head, by tier.
 pub fn fees(head: &Head, tier: GasTier) -> Fees {
@@ -42,8 +43,8 @@ pub fn costs(
         max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
         gas_cost_wei: cost_wei.into(),
         max_gas_cost_wei: max_cost_wei.into(),
-        gas_cost_usd: dollars,
-        total_cost_usd: dollars.zip(fee_dollars).map(|(gas, fee)| gas + fee),
+        gas_cost_usd: dollars.map(prices::sum_in_dollars),
+        total_cost_usd: dollars.zip(fee_dollars).map(|(gas, fee)| prices::sum_in_dollars(gas + fee)),
         breakdown: breakdown(gas),
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use braid_market::Tokens;
 use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId, WETH, address, is_native_ether};
+use braid_protocols::Product;
+use braid_protocols::vault::is_vault;
 use braid_routing::Prepared;
 
 /// Stablecoins that track the dollar: USDC, USDT, DAI, PYUSD, USDS, FRAX.
@@ -23,6 +25,18 @@ pub struct Entry {
     pub id: TokenId,
     /// Pools between tokens that are all deep enough to have a reference price; 0 for a copy of a better known token's symbol.
     pub pool_count: usize,
+    /// What the token is, where it is a vault's share.
+    pub vault: Option<Product>,
+}
+
+impl Entry {
+    /// What the token is, in words to filter by: a word alone, or a kind and a word.
+    pub fn tags(&self, token: Address) -> Vec<String> {
+        let known = known_tags(token).map(str::to_owned);
+        let vault =
+            self.vault.map(|product| ["vault".into(), "type:vault".into(), format!("protocol:{}", product.family())]);
+        known.chain(vault.into_iter().flatten()).collect()
+    }
 }
 
 /// Every token, best known first. Made once per block, when first asked for.
@@ -35,8 +49,7 @@ impl Directory {
     /// The directory of a market.
     pub fn new(prepared: &Prepared) -> Self {
         let tokens = prepared.market().tokens();
-        let mut entries: Vec<Entry> =
-            tokens.iter().map(|(id, _)| Entry { id, pool_count: pool_count(prepared, id) }).collect();
+        let mut entries: Vec<Entry> = tokens.iter().map(|(id, token)| entry(prepared, id, token.address)).collect();
         if let [ether, wrapped, ..] = entries.as_mut_slice() {
             // ether trades wherever wrapped ether does
             ether.pool_count = wrapped.pool_count;
@@ -60,10 +73,10 @@ impl Directory {
                     .then_some(1),
             }
         };
-        let tagged = |token: &Token| tags.is_empty() || self::tags(token.address).iter().any(|tag| tags.contains(tag));
+        let tagged = |entry: &Entry, token: &Token| tags.is_empty() || has_tags(&entry.tags(token.address), tags);
         let known = self.entries.iter().filter_map(|entry| Some((*entry, tokens.get(entry.id)?)));
         let mut found: Vec<_> = known
-            .filter(|(_, token)| tagged(token))
+            .filter(|(entry, token)| tagged(entry, token))
             .filter_map(|(entry, token)| Some((rank(token)?, entry, token)))
             .collect();
         found.sort_by_key(|(rank, ..)| *rank);
@@ -71,19 +84,32 @@ impl Directory {
     }
 }
 
-/// What a token is, in words to filter by.
-pub fn tags(token: Address) -> Vec<&'static str> {
-    let mut tags = Vec::new();
-    if token == NATIVE_ETHER {
-        tags.push("native");
-    }
-    if token == WETH {
-        tags.push("wrapped_native");
-    }
-    if STABLECOINS.contains(&token) {
-        tags.push("stablecoin");
-    }
-    tags
+/// The tags of tokens that are known by their address.
+fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
+    let known = [
+        ("native", token == NATIVE_ETHER),
+        ("wrapped_native", token == WETH),
+        ("stablecoin", STABLECOINS.contains(&token)),
+    ];
+    known.into_iter().filter_map(|(tag, is_so)| is_so.then_some(tag))
+}
+
+/// Whether a token has the tags asked for: of each kind one, where a tag's kind is what stands before its colon.
+fn has_tags(own: &[String], asked: &[&str]) -> bool {
+    let kind = |tag: &str| tag.split_once(':').map_or("", |(kind, _)| kind).to_owned();
+    asked.iter().all(|tag| {
+        let same_kind = asked.iter().filter(|other| kind(other) == kind(tag));
+        same_kind.into_iter().any(|other| own.iter().any(|own| own == other))
+    })
+}
+
+fn entry(prepared: &Prepared, id: TokenId, address: Address) -> Entry {
+    let market = prepared.market();
+    let own = market.pools_of(id).iter().filter_map(|pool| market.pool(*pool)).find(|pool| {
+        // a vault is the contract of its own shares
+        pool.key.contract == address && is_vault(pool.product)
+    });
+    Entry { id, pool_count: pool_count(prepared, id), vault: own.map(|pool| pool.product) }
 }
 
 fn pool_count(prepared: &Prepared, id: TokenId) -> usize {
@@ -102,5 +128,26 @@ fn zero_copies(entries: &mut [Entry], tokens: &Tokens) {
         if *known != entry.id {
             entry.pool_count = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_kind_of_tag_one_must_fit() {
+        let id = TokenId(0);
+        let vault = Entry { id, pool_count: 1, vault: Some(Product::MorphoVaultV2) }.tags(Address::ZERO);
+        assert_eq!(vault, ["vault", "type:vault", "protocol:morpho"]);
+        let has = |tags: &[&str]| has_tags(&vault, tags);
+        assert!(has(&["type:vault", "protocol:morpho"]) && has(&["vault"]) && has(&["stablecoin", "vault"]));
+        assert!(has(&["protocol:erc4626", "protocol:morpho"]));
+        assert!(
+            !has(&["type:vault", "protocol:erc4626"]) && !has(&["type:lp", "protocol:morpho"]) && !has(&["native"])
+        );
+        let plain = Entry { id, pool_count: 1, vault: None };
+        assert_eq!(plain.tags(WETH), ["wrapped_native"]);
+        assert!(plain.tags(Address::ZERO).is_empty());
     }
 }

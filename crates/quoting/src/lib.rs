@@ -20,6 +20,7 @@ pub mod json;
 pub mod model;
 mod nonces;
 mod path;
+pub mod picture;
 pub mod prices;
 pub mod problem;
 pub mod proxy;

@@ -38,6 +38,28 @@ pub fn dollars_per_ether(published: &Published) -> Option<f64> {
     rates.get(rates.len().saturating_sub(1) / 2).copied()
 }
 
+/// A sum of dollars to cents, or to two significant digits below one dollar.
+pub fn sum_in_dollars(value: f64) -> f64 {
+    rounded(value, 2)
+}
+
+/// A price in dollars to six significant digits, and never coarser than cents.
+pub fn price_in_dollars(value: f64) -> f64 {
+    rounded(value, 6)
+}
+
+/// A number with two decimals, or with as many as it takes to have so many significant digits.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 2 and 330
+fn rounded(value: f64, significant: i32) -> f64 {
+    let magnitude = value.abs().log10().floor();
+    if !magnitude.is_finite() {
+        return value;
+    }
+    let decimals = (significant - 1 - magnitude as i32).max(2) as usize;
+    // decimal text is the only form in which a float has no digits to spare
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
 /// How much less `got` is than `given`, in basis points; negative when it is more.
 #[allow(clippy::cast_possible_truncation)] // rounded and clamped
 pub fn impact_bps(given: f64, got: f64) -> Option<i64> {
@@ -89,6 +111,22 @@ mod tests {
         assert_eq!(impact_bps(100.0, 99.0), Some(100));
         assert_eq!(impact_bps(100.0, 101.0), Some(-100));
         assert_eq!(impact_bps(0.0, 1.0), None);
+    }
+
+    #[test]
+    fn dollars_have_no_digits_to_spare() {
+        for (value, sum, price) in [
+            (10_005.221_381_690_004, 10_005.22, 10_005.22),
+            (3_000.485_123_024_543_6, 3_000.49, 3_000.49),
+            (1.804_593_782_113_299_8, 1.8, 1.80459),
+            (0.999_987_654_3, 1.0, 0.999_988),
+            (0.000_123_456_789, 0.000_12, 0.000_123_457),
+            (0.0, 0.0, 0.0),
+            (-0.5, -0.5, -0.5),
+        ] {
+            assert_eq!((sum_in_dollars(value), price_in_dollars(value)), (sum, price), "{value}");
+        }
+        assert!(sum_in_dollars(f64::NAN).is_nan());
     }
 
     #[test]

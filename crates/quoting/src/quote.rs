@@ -61,7 +61,7 @@ impl Quoter {
 
         // the route is looked for while the node is asked about the taker
         let (block, now_ms) = (*published.head.block(), self.clock.now_ms());
-        let (id, taker, reads) = (new_id(now_ms), request.taker, request.check_allowances);
+        let (id, taker, reads) = (new_id(now_ms), request.taker, request.check_allowances());
         let sold: Vec<_> = request.inputs.iter().map(|entry| entry.token.address).collect();
         let signs = request.include_permit2 && sold.iter().any(|token| *token != NATIVE_ETHER);
         let asked_about = if reads { sold } else { Vec::new() };

@@ -71,6 +71,18 @@ pub(crate) fn check_faults(quarantine: &Quarantine, request: &QuoteRequest) -> R
     if faulty.is_empty() { Ok(()) } else { Err(Problem::invalid(faulty)) }
 }
 
+/// The names in `include_protocols` that no protocol has, each with its place.
+pub(crate) fn misspelt(request: &QuoteRequest) -> Option<Problem> {
+    let names = request.include_protocols.iter().flatten().enumerate();
+    let unknown = names.filter(|(_, name)| Product::named(name).is_empty()).map(|(index, name)| {
+        let name: String = name.chars().take(64).collect();
+        let detail = format!("no protocol is named {name:?}; GET /v1/protocols lists the names");
+        FieldError::new(format!("/include_protocols/{index}"), FieldCode::ValueUnknown, detail)
+    });
+    let unknown: Vec<FieldError> = unknown.collect();
+    (!unknown.is_empty()).then(|| Problem::invalid(unknown))
+}
+
 /// Returns which pools a request allows besides those that are excluded, and its unrecognised protocol names.
 pub(crate) fn filter(market: &Market, request: &QuoteRequest, aside: PoolFilter) -> (PoolFilter, Vec<String>) {
     let mut filter = aside;

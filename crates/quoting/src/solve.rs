@@ -77,7 +77,15 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
     } else {
         braid_routing::solve(&published.prepared, &question).map(|solution| (solution, None))
     };
-    let (solution, witness) = solved.map_err(|error| no_route(&error, &tokens))?;
+    // where there is no route since a name is misspelt, that is what is wrong
+    let refused = |error| {
+        match error {
+            SolveError::NoRoute(_) | SolveError::InsufficientLiquidity => resolve::misspelt(&request),
+            _ => None,
+        }
+        .unwrap_or_else(|| no_route(&error, &tokens))
+    };
+    let (solution, witness) = solved.map_err(refused)?;
     let net_output = |amount: &U256| partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
     let arrives = |(token, amount): (&TokenId, &U256)| {
         braid_routing::arrives(market, &solution.route, &question.at, *token, (*amount, net_output(amount)))

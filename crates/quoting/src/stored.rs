@@ -16,6 +16,7 @@ use crate::clock::{Clock, rfc3339};
 use crate::draft::Draft;
 use crate::problem::{Code, Problem};
 use crate::reprice::StoredStep;
+use crate::request::Listed;
 use crate::shown::Shown;
 
 /// How long an answer waits for the disk. A disk that takes longer is not waited for again before it has taken something.
@@ -49,6 +50,9 @@ pub struct Plan {
     pub gas_priority: GasTier,
     /// Whether to read the taker's balances and allowances again.
     pub check_allowances: bool,
+    /// Which approvals answers list.
+    #[serde(default)]
+    pub approvals_listed: Listed,
     /// The address that the client used for ether.
     pub ether_shown_as: Address,
 }
@@ -68,7 +72,8 @@ impl Plan {
             program: draft.program.clone(),
             steps: draft.solution.route.steps.iter().filter_map(stored).collect(),
             gas_priority: draft.request.gas_priority,
-            check_allowances: draft.request.check_allowances,
+            check_allowances: draft.request.check_allowances(),
+            approvals_listed: draft.request.listed(),
             ether_shown_as: Shown::by(&draft.request).ether(),
         }
     }

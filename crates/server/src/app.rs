@@ -32,7 +32,7 @@ use crate::http::fallback::{method_not_allowed, not_found};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
 use crate::metrics::Metrics;
-use crate::{data, health, metrics, openapi, swap};
+use crate::{data, explorer, health, metrics, openapi, swap};
 
 /// The parts of the service. Each handler takes those that it needs.
 #[derive(Clone, FromRef)]
@@ -150,6 +150,7 @@ pub fn router(app: &App) -> Router {
     let routes = Router::new()
         .route("/v1/quote", post(swap::quote))
         .route("/v1/quote/{quote_id}", get(swap::stored_quote))
+        .route("/v1/quote/{quote_id}/route.svg", get(swap::route_picture))
         .route("/v1/build", post(swap::build))
         .route("/v1/chains", get(data::chains::get))
         .route("/v1/protocols", get(data::protocols::get))
@@ -163,6 +164,7 @@ pub fn router(app: &App) -> Router {
         .route("/docs", get(openapi::page))
         .route("/health", get(health::health))
         .route("/ready", get(health::ready))
+        .merge(explorer::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone());
@@ -192,7 +194,7 @@ fn cors(origins: &[String]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST])
-        .allow_headers([header::CONTENT_TYPE, named("x-api-key"), REQUEST_ID])
+        .allow_headers([header::CONTENT_TYPE, header::AUTHORIZATION, named("x-api-key"), REQUEST_ID])
         .expose_headers([REQUEST_ID, named("ratelimit"), named("ratelimit-policy"), header::RETRY_AFTER])
         .max_age(std::time::Duration::from_secs(3_600))
 }

@@ -9,6 +9,7 @@ pub mod app;
 pub mod config;
 pub mod connections;
 pub mod data;
+pub mod explorer;
 pub mod health;
 pub mod http;
 pub mod metrics;

@@ -170,7 +170,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
         Code::UriTooLong => plain("", "the request line is longer than 64 KiB"),
         Code::HeadersTooLarge => plain("", "the headers are too many, or longer than 64 KiB together"),
         Code::MalformedJson => plain(quote, "the body is not JSON: expected value at line 1 column 12"),
-        Code::ApiKeyMissing => plain(quote, "send your API key in the header X-API-Key"),
+        Code::ApiKeyMissing => plain(quote, "send your API key in the header X-API-Key, or as Authorization: Bearer"),
         Code::ApiKeyInvalid => plain(quote, "the API key is unknown, revoked or expired"),
         Code::NotFound => plain("/v2/quote", "there is nothing at this path"),
         Code::QuoteNotFound => plain(build, "no quote has this id"),

@@ -1,14 +1,14 @@
-//! `POST /v1/quote`, `GET /v1/quote/{quote_id}` and `POST /v1/build`.
+//! `POST /v1/quote`, `GET /v1/quote/{quote_id}`, its picture, and `POST /v1/build`.
 
 use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use braid_quoting::model::{BuildAnswer, QuoteAnswer};
 use braid_quoting::request::{BuildRequest, QuoteRequest, parse_quote_id};
-use braid_quoting::{Builder, Problem, Quoter, StoredQuotes};
+use braid_quoting::{Builder, Problem, Quoter, StoredQuotes, picture};
 
 use crate::http::Data;
 use crate::http::auth::{MayBuild, MayQuote};
@@ -45,6 +45,30 @@ pub async fn stored_quote(
     let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
     Ok(data(stored.open(id).await?.answer.get()))
 }
+
+/// Draws the route of a quote.
+///
+/// # Errors
+/// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
+#[utoipa::path(get, operation_id = "route_picture", path = "/v1/quote/{quote_id}/route.svg", tag = "swap", summary = "A stored quote's route as a picture", security((), ("api_key" = [])),
+    params(("quote_id" = String, Path, description = "The quote's id.")),
+    responses((status = 200, description = "The route: tokens, steps, amounts and shares. The same quote gives the same bytes.", body = String, content_type = "image/svg+xml"), StoredProblems))]
+pub async fn route_picture(
+    _: MayQuote,
+    State(stored): State<StoredQuotes>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, Refusal> {
+    let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
+    let picture = picture::svg(stored.open(id).await?.answer.get())?;
+    Ok((PICTURE, picture).into_response())
+}
+
+/// Headers of a picture: a browser that opens it by itself runs nothing and loads nothing.
+const PICTURE: [(HeaderName, HeaderValue); 3] = [
+    (header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'")),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+];
 
 /// Turns a quote into a transaction.
 ///

@@ -157,9 +157,13 @@ impl Node {
     }
 
     /// What a pushed head says, if it can be read.
-    pub(crate) fn head_of(&self, notice: &RawValue) -> Result<Block, NodeError> {
+    pub(crate) fn head_of(&self, stream: &HeadStream, notice: &RawValue) -> Result<Block, NodeError> {
         const METHOD: &str = "eth_subscribe";
-        self.remember(METHOD, parse::<Header>(METHOD, notice)?)
+        let block = self.remember(METHOD, parse::<Header>(METHOD, notice)?)?;
+        if let Some(member) = self.inner.fleet.members.get(stream.member) {
+            member.health().head = Some(block.number);
+        }
+        Ok(block)
     }
 }
 

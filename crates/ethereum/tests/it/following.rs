@@ -134,11 +134,14 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
     chain.mine(1).await.unwrap();
     let market = at_head(&mut follower, &chain).await;
     let before = node.traffic();
+    let mut newest = 0;
     for _ in 0..10 {
         chain.mine(1).await.unwrap();
-        at_head(&mut follower, &chain).await;
+        newest = at_head(&mut follower, &chain).await.block().number;
     }
     let after = node.traffic();
+    // a pushed head is one that the node reported
+    assert_eq!(node.report()[0].head, Some(newest));
     // the header, the logs, what gas costs, one aggregate of questions, and beside it the two words of storage that no view of sGHO tells
     assert_eq!(after.calls - before.calls, 10 * (4 + 2));
     let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;

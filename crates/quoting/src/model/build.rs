@@ -17,6 +17,9 @@ pub struct BuildAnswer {
     pub transaction: Transaction,
     /// The same, ready for `eth_sendTransaction`.
     pub rpc_transaction: RpcTransaction,
+    /// The approvals that are not known to be in place and then the swap, in order: what `wallet_sendCalls` (EIP-5792) takes as
+    /// `calls`. With a signature the approvals are Permit2's.
+    pub calls: Vec<Call>,
     /// How the proxy gets the inputs: `allowance`, `permit2` or `native`.
     #[schema(value_type = Authorization)]
     pub authorization: &'static str,
@@ -70,6 +73,18 @@ pub struct Transaction {
     pub max_fee_per_gas: u64,
     /// Wei.
     pub max_priority_fee_per_gas: u64,
+}
+
+/// A call of a bundle.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Call {
+    /// Contract.
+    pub to: Eip55,
+    /// Calldata.
+    #[schema(value_type = String)]
+    pub data: Bytes,
+    /// Wei.
+    pub value: Quantity,
 }
 
 /// The transaction in JSON-RPC's names and forms.

@@ -7,7 +7,7 @@ mod quote;
 mod text;
 pub mod words;
 
-pub use build::{BuildAnswer, BuiltOutput, RpcTransaction, Transaction};
+pub use build::{BuildAnswer, BuiltOutput, Call, RpcTransaction, Transaction};
 pub use explanation::{
     ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice,
 };

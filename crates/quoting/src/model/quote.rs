@@ -35,7 +35,7 @@ pub struct QuoteAnswer {
     pub slippage_tolerance_bps: u16,
     /// What each output pays.
     pub estimated_outputs: Vec<EstimatedOutput>,
-    /// Distance of the whole trade from the reference prices.
+    /// Distance of the whole trade from the reference prices; a partner's fee, which `fee_config` tells, is no part of it.
     pub total_price_impact_bps: Option<i64>,
     /// Gas.
     pub costs: Costs,
@@ -116,7 +116,7 @@ pub struct EstimatedOutput {
     pub realized_ratio_bps: Option<u64>,
     /// Mid price on the quote's market.
     pub reference_price: Option<ReferencePrice>,
-    /// Distance of this output from the reference prices.
+    /// Distance of this output from the reference prices, without a partner's fee.
     pub price_impact_bps: Option<i64>,
     /// Only where asked for.
     pub usd_value: Option<f64>,

@@ -2,6 +2,7 @@
 
 use braid_execution::PartnerFee;
 use braid_primitives::{Address, BPS, GasTier, PoolKey, U256};
+use serde::{Deserialize, Serialize};
 
 use super::describe::{Body as _, request};
 use super::kind::{Account, Amount, Chain, FeeBps, Flag, Integer, Kind as _, List, Pool, Text, Tier, Token, nested};
@@ -14,6 +15,17 @@ pub const MAX_ENTRIES: usize = 6;
 
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
+
+/// Which approvals an answer lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Listed {
+    /// Every one, in place or not.
+    #[default]
+    All,
+    /// Those that are not known to be in place.
+    Missing,
+}
 
 request! {
     /// What to swap.
@@ -32,7 +44,7 @@ request! {
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
         /// Ids or family names of protocols to leave out; unknown ones are told in `issues`.
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
-        /// Ids or family names of the only protocols to use.
+        /// Ids or family names of the only protocols to use; unknown ones are told in `issues`, and are an error where there is no route without them.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
         /// Pools to leave out: a contract's address, and a slash and the pool's id where the contract holds many.
         pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
@@ -40,8 +52,8 @@ request! {
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);
         /// Simulate the transaction. Default false.
         pub simulate: bool = Flag, default(false);
-        /// Read the taker's balances and allowances. Default true.
-        pub check_allowances: bool = Flag, default(true);
+        /// Read the taker's balances and allowances. Default true. Where `true` is given, `approvals` lists only what is not known to be in place.
+        "check_allowances" => pub asked_check_allowances: Option<bool> = Flag, optional;
         /// Make Permit2 typed data. Default true.
         pub include_permit2: bool = Flag, default(true);
         /// Give dollar values. Default false.
@@ -84,6 +96,16 @@ request! {
 }
 
 impl QuoteRequest {
+    /// Whether to read the taker's balances and allowances.
+    pub fn check_allowances(&self) -> bool {
+        self.asked_check_allowances.unwrap_or(true)
+    }
+
+    /// Which approvals the answers list.
+    pub fn listed(&self) -> Listed {
+        if self.asked_check_allowances == Some(true) { Listed::Missing } else { Listed::All }
+    }
+
     /// The fee as the proxy takes it.
     pub fn fee(&self) -> Option<PartnerFee> {
         let fee = self.partner_fee.as_ref()?;

@@ -58,7 +58,7 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
         let key = token.shown.to_checksum(None);
         answer.prices_eth.insert(key.clone(), format!("{ether}"));
         if let Some(rate) = dollars {
-            answer.prices.insert(key, ether * rate);
+            answer.prices.insert(key, prices::price_in_dollars(ether * rate));
         }
     }
     Ok(Data::new(answer))

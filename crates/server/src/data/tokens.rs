@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use braid_primitives::{Address, CHAIN_ID, NATIVE_ETHER, is_native_ether};
-use braid_quoting::directory;
 use braid_quoting::feed::Markets;
 use braid_quoting::json::Reader;
 use braid_quoting::model::Eip55;
@@ -45,8 +44,8 @@ pub struct TokenRow {
     pub chain_id: u64,
     /// Pools above the liquidity floor; 0 for a copy of a better known token's symbol.
     pub pool_count: usize,
-    /// What the token is.
-    pub tags: Vec<&'static str>,
+    /// What the token is: `native`, `wrapped_native`, `stablecoin`; of a vault's share `vault`, `type:vault`, and its protocol, as in `protocol:morpho`.
+    pub tags: Vec<String>,
 }
 
 /// Where a page stands.
@@ -67,7 +66,7 @@ pub struct Pagination {
 #[utoipa::path(get, operation_id = "tokens", path = "/v1/tokens", tag = "market", summary = "Search tokens", security((), ("api_key" = [])),
     params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."),
         ("search" = Option<String>, Query, description = "Part of a symbol or name, or an address."),
-        ("tags" = Option<String>, Query, description = "Any of these, with commas."),
+        ("tags" = Option<String>, Query, description = "With commas: of plain tags any, of tags with a kind one of each kind. `type:vault,protocol:morpho` are Morpho's vaults."),
         ("limit" = Option<u32>, Query, description = "1 to 200, default 50.", minimum = 1, maximum = 200),
         ("offset" = Option<u32>, Query, description = "Tokens to pass over.", maximum = 2147483647)),
     responses((status = 200, description = "A page of tokens.", body = Data<Page>), ReadProblems))]
@@ -92,7 +91,7 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
         decimals: token.decimals,
         chain_id: CHAIN_ID,
         pool_count: entry.pool_count,
-        tags: directory::tags(token.address),
+        tags: entry.tags(token.address),
     });
     Ok(Data::new(Page { tokens: rows.collect(), pagination: Pagination { limit, offset, has_more } }))
 }

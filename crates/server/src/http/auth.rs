@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
 use braid_quoting::{Clock, Code, Problem};
 use braid_simulation::Caller;
 use braid_store::{KeyId, KeyStore, KeyTerms};
@@ -56,13 +57,37 @@ enum Presented {
 }
 
 fn presented(parts: &Parts, access: &Access) -> Presented {
-    let Some(value) = parts.headers.get("x-api-key") else { return Presented::None };
-    let Ok(key) = value.to_str() else { return Presented::Invalid };
+    let key = match (parts.headers.get("x-api-key"), parts.headers.get(header::AUTHORIZATION)) {
+        (Some(value), _) => value.to_str().ok(),
+        (None, Some(value)) => match bearer(value) {
+            // a proxy in front may ask for credentials of its own
+            Bearer::OtherScheme => return Presented::None,
+            Bearer::Key(key) => key,
+        },
+        (None, None) => return Presented::None,
+    };
+    let Some(key) = key else { return Presented::Invalid };
     match access.keys.check(key, access.clock.now_s()) {
         Ok(Some(record)) => Presented::Valid(record.id, record.terms),
         Ok(None) => Presented::Invalid,
         Err(error) => Presented::Unknown(error.into()),
     }
+}
+
+/// What `Authorization` holds: a key, `None` where it cannot be read, or the credentials of another scheme.
+enum Bearer<'a> {
+    Key(Option<&'a str>),
+    OtherScheme,
+}
+
+/// Reads `Authorization: Bearer KEY`; schemes are told apart in any case (RFC 9110).
+fn bearer(value: &HeaderValue) -> Bearer<'_> {
+    let (scheme, rest) = value.as_bytes().split_at(value.len().min("bearer".len()));
+    let is_word = rest.first().is_none_or(|byte| *byte == b' ');
+    if !scheme.eq_ignore_ascii_case(b"bearer") || !is_word {
+        return Bearer::OtherScheme;
+    }
+    Bearer::Key(std::str::from_utf8(rest).ok().map(str::trim))
 }
 
 /// Where a keyless caller calls from.
@@ -71,7 +96,7 @@ fn origin(parts: &Parts, access: &Access) -> Origin {
 }
 
 fn missing() -> Problem {
-    Problem::new(Code::ApiKeyMissing, "send your API key in the header X-API-Key")
+    Problem::new(Code::ApiKeyMissing, "send your API key in the header X-API-Key, or as Authorization: Bearer")
 }
 
 fn invalid() -> Problem {

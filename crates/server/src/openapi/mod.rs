@@ -2,7 +2,6 @@
 
 mod examples;
 mod headers;
-mod static_text;
 
 use std::sync::LazyLock;
 
@@ -14,18 +13,18 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::openapi::{Ref, RefOr, Required, Schema};
 use utoipa::{Modify, OpenApi};
 
+use crate::http::static_text::StaticText;
 use crate::problems::{PlainProblems, ProblemBody, ProblemRepeated};
 use crate::{data, health, swap};
 use examples::Shown;
 use headers::ResponseHeaders;
-use static_text::StaticText;
 
 /// The document.
 #[derive(Debug, OpenApi)]
 #[openapi(
     info(
         title = "Braid",
-        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.\n\nA build needs an API key in the header `X-API-Key`. So does a quote, unless the service lets callers without a key quote, under a lower limit per address: without a key, 401 `API_KEY_MISSING` tells that it does not. Market data needs no key; a valid key raises its limit. `/health`, `/ready`, `/metrics` and this document are neither counted nor limited.\n\nAny request may be answered 404 `NOT_FOUND`, 405 `METHOD_NOT_ALLOWED`, 408 `REQUEST_TIMEOUT`, 414 `URI_TOO_LONG` or 431 `HEADERS_TOO_LARGE` as well.",
+        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.\n\nA build needs an API key in the header `X-API-Key`, or as `Authorization: Bearer`. So does a quote, unless the service lets callers without a key quote, under a lower limit per address: without a key, 401 `API_KEY_MISSING` tells that it does not. Market data needs no key; a valid key raises its limit. `/health`, `/ready`, `/metrics` and this document are neither counted nor limited.\n\nAny request may be answered 404 `NOT_FOUND`, 405 `METHOD_NOT_ALLOWED`, 408 `REQUEST_TIMEOUT`, 414 `URI_TOO_LONG` or 431 `HEADERS_TOO_LARGE` as well.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     servers((url = "/", description = "The service that serves this document.")),
@@ -37,6 +36,7 @@ use static_text::StaticText;
     paths(
         swap::quote,
         swap::stored_quote,
+        swap::route_picture,
         swap::build,
         data::chains::get,
         data::protocols::get,

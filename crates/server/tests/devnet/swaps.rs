@@ -78,6 +78,26 @@ async fn allowances_and_balances_are_told_and_fail_nothing() {
     assert_eq!(again["approvals"][0]["satisfied"], true);
     assert!(again["approvals"][0]["transactions"].as_array().unwrap().is_empty());
 
+    assert_eq!(again["approvals"].as_array().unwrap().len(), 1, "listed although it is in place");
+
+    // a caller who asks for the check by name is told only what is missing, and a bundle holds nothing else
+    let mut asked = json!({
+        "inputs": [{"chain_id": 1, "address": usdt, "amount": units("USDT", 10).to_string()}],
+        "outputs": [{"chain_id": 1, "address": dai, "ratio_bps": 10000}],
+        "taker": accounts::TAKER, "check_allowances": true,
+    });
+    let (_, answer) = world.post("/v1/quote", &asked).await;
+    assert_eq!(answer["data"]["approvals"], json!([]));
+    let built = world.build(&json!({"quote_id": answer["data"]["quote_id"]})).await;
+    assert_eq!((&built["approvals"], built["calls"].as_array().unwrap().len()), (&json!([]), 1));
+    asked["inputs"][0]["amount"] = json!(units("USDT", 20).to_string());
+    let (_, answer) = world.post("/v1/quote", &asked).await;
+    assert_eq!(answer["data"]["approvals"][0]["satisfied"], false);
+    let built = world.build(&json!({"quote_id": answer["data"]["quote_id"]})).await;
+    let [reset, approve, swap] = built["calls"].as_array().unwrap().as_slice() else { panic!("{}", built["calls"]) };
+    assert_eq!((&reset["to"], &approve["to"]), (&json!(usdt.to_checksum(None)), &json!(usdt.to_checksum(None))));
+    assert_eq!(swap["data"], built["transaction"]["data"]);
+
     let poor = json!({
         "inputs": [{"chain_id": 1, "address": usdt, "amount": "1000000"}],
         "outputs": [{"chain_id": 1, "address": dai, "ratio_bps": 10000}],

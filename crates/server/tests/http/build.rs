@@ -135,3 +135,28 @@ async fn a_signature_must_be_the_takers_for_this_quote() {
     let signed = json!({"quote_id": ether["quote_id"], "permit2_signature": format!("0x{}", "11".repeat(65))});
     assert_eq!(service.refused_build(&signed).await.1["code"], "PERMIT2_SIGNATURE_INVALID");
 }
+
+#[tokio::test]
+async fn the_calls_of_a_bundle_are_the_missing_approvals_and_the_swap() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let built = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    let approval = &built["approvals"][0]["transactions"][0];
+    let swap = &built["transaction"];
+    let expected = json!([
+        {"to": approval["to"], "data": approval["data"], "value": "0x0"},
+        {"to": swap["to"], "data": swap["data"], "value": "0x0"},
+    ]);
+    assert_eq!(built["calls"], expected);
+
+    // a token that changes allowances only through zero has two calls of its own, which is the approval's business; ether has none
+    let ether = swap_of_ether(&service).await;
+    assert_eq!(ether["calls"].as_array().unwrap().len(), 1);
+    assert_eq!(ether["calls"][0]["value"], "0xde0b6b3a7640000");
+}
+
+async fn swap_of_ether(service: &Service) -> Value {
+    let ether = swap(&NATIVE_ETHER.to_string(), "1000000000000000000", &USDC.to_string());
+    let quote = service.quote(&ether).await;
+    service.build(&json!({"quote_id": quote["quote_id"]})).await
+}

@@ -100,3 +100,23 @@ async fn a_key_has_limits_and_an_end_of_its_own() {
     service.clock.advance_ms(99_000);
     assert_eq!(call(rotated.reveal()).await.status(), StatusCode::UNAUTHORIZED);
 }
+
+#[tokio::test]
+async fn a_key_may_come_as_a_bearer() {
+    let service = Service::start().await;
+    let status = async |headers: &[(&str, &str)]| {
+        let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
+        let call = call.header("content-type", "application/json");
+        let call = headers.iter().fold(call, |call, (name, value)| call.header(*name, *value));
+        call.send().await.unwrap().status().as_u16()
+    };
+    for good in ["Bearer test-key", "bearer test-key", "BEARER  test-key "] {
+        assert_eq!(status(&[("authorization", good)]).await, 200, "{good:?}");
+    }
+    // another scheme is for somebody else: the caller has no key, and not a wrong one
+    for bad in ["Bearer wrong", "Bearer", "Bearertest-key", "Basic dGVzdC1rZXk=", ""] {
+        assert_eq!(status(&[("authorization", bad)]).await, 401, "{bad:?}");
+    }
+    assert_eq!(status(&[("authorization", "Basic abc"), ("x-api-key", "test-key")]).await, 200);
+    assert_eq!(status(&[("authorization", "Bearer test-key"), ("x-api-key", "wrong")]).await, 401);
+}

@@ -500,3 +500,74 @@ async fn every_exclusion_is_told_with_what_it_cost() {
         assert!(words.iter().any(|line| line.contains(part)), "{part}: {words:?}");
     }
 }
+
+#[tokio::test]
+async fn a_partner_fee_is_no_price_impact() {
+    let service = Service::start().await;
+    let impacts = async |fee: Value| {
+        let mut body = request();
+        body["partner_fee"] = fee;
+        let quote = service.quote(&body).await;
+        [&quote["total_price_impact_bps"], &quote["estimated_outputs"][0]["price_impact_bps"]]
+            .map(|x| x.as_i64().unwrap())
+    };
+    let plain = impacts(json!(null)).await;
+    for on_output in [false, true] {
+        let fee = json!({"partner_fee_bps": 300, "partner_recipient": WBTC, "partner_fee_on_output": on_output});
+        let with_fee = impacts(fee).await;
+        for (with_fee, plain) in with_fee.iter().zip(plain) {
+            assert!((with_fee - plain).abs() <= 1, "{with_fee} bps beside {plain} without a fee");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_misspelt_protocol_is_named_where_there_is_no_route_without_it() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["include_protocols"] = json!(["unisawp", "uniswap_v2"]);
+    assert_eq!(service.quote(&body).await["issues"]["unknown_protocols"], json!(["unisawp"]));
+
+    body["include_protocols"] = json!(["curve", "unisawp"]);
+    let (status, answer) = service.refused_quote(&body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("VALIDATION_FAILED")));
+    let error = &answer["errors"][0];
+    assert_eq!((&error["pointer"], &error["code"]), (&json!("/include_protocols/1"), &json!("VALUE_UNKNOWN")));
+    assert!(error["detail"].as_str().unwrap().contains("unisawp"), "{error}");
+}
+
+#[tokio::test]
+async fn dollars_have_no_float_noise() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["include_usd_pricing"] = json!(true);
+    let quote = service.quote(&body).await;
+    let costs = &quote["costs"];
+    for value in [&quote["estimated_outputs"][0]["usd_value"], &costs["gas_cost_usd"], &costs["total_cost_usd"]] {
+        let text = value.to_string();
+        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        assert!(decimals <= 2, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_route_is_drawn_and_alike_each_time() {
+    let service = Service::start().await;
+    let quote = service.quote(&swap(&USDC.to_string(), "400000000000", &WBTC.to_string())).await;
+    let path = format!("/v1/quote/{}/route.svg", quote["quote_id"].as_str().unwrap());
+    let answer = service.get(&path).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["content-type"], "image/svg+xml");
+    assert_eq!(answer.headers()["content-security-policy"], "default-src 'none'");
+    let picture = answer.text().await.unwrap();
+    assert_eq!(picture, service.get(&path).send().await.unwrap().text().await.unwrap());
+    let steps = quote["path"]["steps"].as_array().unwrap();
+    assert_eq!(picture.matches("<path ").count(), steps.len(), "a ribbon for each step");
+    for text in ["400,000 USDC →", "WBTC", "uniswap v2", "better exists in"] {
+        assert!(picture.contains(text), "{text} is not in {picture}");
+    }
+    let missing = service.get("/v1/quote/0190163d-8694-739b-aea5-966c26f8ad91/route.svg").send().await.unwrap();
+    assert_eq!(problem(missing).await.0, 404);
+    service.clock.advance_ms(120_000);
+    assert_eq!(problem(service.get(&path).send().await.unwrap()).await.0, 410);
+}

@@ -248,3 +248,45 @@ async fn requests_are_counted_by_route_and_status() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
 }
+
+#[tokio::test]
+async fn the_explorer_is_served_under_a_strict_policy() {
+    let service = Service::start().await;
+    let get = async |path: &str| service.client.get(format!("{}{path}", service.base)).send().await.unwrap();
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/explorer/app.js", "text/javascript; charset=utf-8"),
+        ("/explorer/app.css", "text/css; charset=utf-8"),
+        ("/explorer/icon.svg", "image/svg+xml"),
+    ] {
+        let answer = get(path).await;
+        assert_eq!(
+            (answer.status().as_u16(), answer.headers()["content-type"].to_str().unwrap()),
+            (200, kind),
+            "{path}"
+        );
+        let policy = answer.headers()["content-security-policy"].to_str().unwrap();
+        for part in ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{path}: {policy}");
+        assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
+        assert!(answer.headers().contains_key("etag"));
+    }
+    let page = get("/").await.text().await.unwrap();
+    assert!(!page.contains("<script>") && !page.contains("style=") && !page.contains("http"), "{page}");
+    assert_eq!(problem(get("/explorer/other.js").await).await.0, 404);
+}
+
+#[test]
+fn the_built_page_holds_what_its_entry_names() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../explorer/dist");
+    let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
+    let named = page.split('"').filter_map(|part| part.strip_prefix("/explorer/"));
+    let named: Vec<&str> = named.collect();
+    assert_eq!(named, ["icon.svg", "app.js", "app.css"]);
+    let mut found: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    found.sort();
+    assert_eq!(found, ["app.css", "app.js", "icon.svg", "index.html"], "the service serves these alone");
+}

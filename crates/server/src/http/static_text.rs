@@ -11,10 +11,10 @@ use tower::ServiceExt as _;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
-use crate::http::coding::{Coding, accepted};
+use super::coding::{Coding, accepted};
 
 /// A text with its media type.
-pub(super) struct StaticText {
+pub(crate) struct StaticText {
     kind: &'static str,
     text: Bytes,
     tag: HeaderValue,
@@ -22,7 +22,7 @@ pub(super) struct StaticText {
 }
 
 impl StaticText {
-    pub(super) fn new(kind: &'static str, text: impl Into<Bytes>) -> Self {
+    pub(crate) fn new(kind: &'static str, text: impl Into<Bytes>) -> Self {
         let text = text.into();
         let mut hasher = DefaultHasher::new();
         hasher.write(&text);
@@ -32,7 +32,7 @@ impl StaticText {
     }
 
     /// The text in the coding that a request accepts, or the word that the client has it already.
-    pub(super) async fn answer(&self, headers: &HeaderMap) -> Response {
+    pub(crate) async fn answer(&self, headers: &HeaderMap) -> Response {
         let known = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
         let own = self.tag.to_str().unwrap_or("").trim_start_matches("W/");
         let is_known = |tag: &str| tag == "*" || tag.trim_start_matches("W/") == own;

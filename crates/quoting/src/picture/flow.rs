@@ -1,0 +1,123 @@
+//! The route as a graph without circles: tokens are nodes, steps are links, and each has a width.
+
+use braid_primitives::U256;
+
+use super::view::{Output, Quote};
+
+/// A token at one visit of the route.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    /// The token's address.
+    pub token: String,
+    /// What passes through, as a part of the outputs' value: 0 to 1.
+    pub value: f64,
+    /// Whether the route begins or ends here.
+    pub is_end: bool,
+}
+
+/// A step between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Link {
+    pub from: usize,
+    pub to: usize,
+    /// As a node's.
+    pub value: f64,
+}
+
+/// Nodes, and one link for each step in the order of execution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Flow {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+}
+
+impl Flow {
+    pub(super) fn of(quote: &Quote) -> Self {
+        let mut flow = Self::default();
+        for step in &quote.path.steps {
+            let from = flow.latest(&step.token_in);
+            let to = flow.latest(&step.token_out);
+            // a token that the route comes back to gets a node for each visit, so that no link leads back
+            let to = if flow.leads(to, from) { flow.add(&step.token_out) } else { to };
+            flow.links.push(Link { from, to, value: 0.0 });
+        }
+        flow.weigh(quote);
+        flow
+    }
+
+    fn add(&mut self, token: &str) -> usize {
+        self.nodes.push(Node { token: token.to_owned(), value: 0.0, is_end: false });
+        self.nodes.len() - 1
+    }
+
+    /// The newest node of a token.
+    fn latest(&mut self, token: &str) -> usize {
+        self.nodes.iter().rposition(|node| node.token == token).unwrap_or_else(|| self.add(token))
+    }
+
+    /// Whether one node leads to another.
+    fn leads(&self, from: usize, to: usize) -> bool {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            if at == to {
+                return true;
+            }
+            if !std::mem::replace(&mut reached[at], true) {
+                open.extend(self.links.iter().filter(|link| link.from == at).map(|link| link.to));
+            }
+        }
+        false
+    }
+
+    /// Nodes so that each comes after those that lead to it.
+    pub(super) fn ordered(&self) -> Vec<usize> {
+        let mut missing = vec![0usize; self.nodes.len()];
+        for link in &self.links {
+            missing[link.to] += 1;
+        }
+        let mut order: Vec<usize> = (0..self.nodes.len()).filter(|node| missing[*node] == 0).collect();
+        let mut next = 0;
+        while let Some(&node) = order.get(next) {
+            next += 1;
+            for link in self.links.iter().filter(|link| link.from == node) {
+                missing[link.to] -= 1;
+                if missing[link.to] == 0 {
+                    order.push(link.to);
+                }
+            }
+        }
+        order
+    }
+
+    /// Finds values from the outputs back: what a node passes on is divided among what came in.
+    fn weigh(&mut self, quote: &Quote) {
+        let outputs = shares(&quote.estimated_outputs);
+        let amounts: Vec<U256> = quote.path.steps.iter().map(|step| step.amount_out.0).collect();
+        for node in self.ordered().into_iter().rev() {
+            let token = self.nodes[node].token.clone();
+            let is_last = self.nodes.iter().rposition(|other| other.token == token) == Some(node);
+            let output = outputs.iter().find(|(output, _)| is_last && *output == token);
+            let begins = quote.inputs.iter().any(|input| input.address == token)
+                && self.nodes.iter().position(|other| other.token == token) == Some(node);
+            let passed: f64 = self.links.iter().filter(|link| link.from == node).map(|link| link.value).sum();
+            let value = passed + output.map_or(0.0, |(_, share)| *share);
+            self.nodes[node].value = value;
+            self.nodes[node].is_end = output.is_some() || begins;
+            let arriving = self.links.iter().zip(&amounts).filter(|(link, _)| link.to == node);
+            let whole: f64 = arriving.map(|(_, amount)| f64::from(*amount)).sum();
+            for (link, amount) in self.links.iter_mut().zip(&amounts).filter(|(link, _)| link.to == node) {
+                link.value = if whole > 0.0 { value * (f64::from(*amount) / whole) } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// What part of the outputs' value each is.
+fn shares(outputs: &[Output]) -> Vec<(&str, f64)> {
+    let values: Vec<f64> = outputs.iter().map(|output| output.value().max(0.0)).collect();
+    let whole: f64 = values.iter().sum();
+    let even = 1.0 / outputs.len().max(1) as f64;
+    let share = |value: f64| if whole > 0.0 && whole.is_finite() { value / whole } else { even };
+    outputs.iter().zip(values).map(|(output, value)| (output.token.as_str(), share(value))).collect()
+}

@@ -1,0 +1,25 @@
+//! The route of a quote as a picture that is readable on its own, where no script runs: SVG, made from the answer alone.
+//!
+//! The same answer gives the same bytes. Names that a token's maker chose are cleaned and escaped.
+
+mod draw;
+mod flow;
+mod layout;
+mod text;
+mod view;
+
+use crate::problem::Problem;
+
+/// Draws the route of a quote's answer.
+///
+/// # Errors
+/// `INTERNAL` for a text that is not an answer of this version.
+pub fn svg(answer: &str) -> Result<String, Problem> {
+    let quote: view::Quote = serde_json::from_str(answer).map_err(Problem::internal)?;
+    let flow = flow::Flow::of(&quote);
+    let places = layout::Layout::of(&flow);
+    Ok(draw::draw(&quote, &flow, &places))
+}
+
+#[cfg(test)]
+mod tests;

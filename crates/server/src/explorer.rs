@@ -1,0 +1,47 @@
+//! The explorer: the page at `/`, built from the folder `explorer/` and part of the binary.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
+use axum::routing::get;
+
+use crate::http::static_text::StaticText;
+
+/// What a browser lets the page do: run its own script, use its own styles, ask this service alone, show the icons that wallets hand
+/// to it as data.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Headers of each file beside its own.
+const GUARDS: [(HeaderName, HeaderValue); 3] = [
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+];
+
+/// The built files: where each is served, its media type, its bytes.
+const FILES: [(&str, &str, &[u8]); 4] = [
+    ("/", "text/html; charset=utf-8", include_bytes!("../../../explorer/dist/index.html")),
+    ("/explorer/app.js", "text/javascript; charset=utf-8", include_bytes!("../../../explorer/dist/app.js")),
+    ("/explorer/app.css", "text/css; charset=utf-8", include_bytes!("../../../explorer/dist/app.css")),
+    ("/explorer/icon.svg", "image/svg+xml", include_bytes!("../../../explorer/dist/icon.svg")),
+];
+
+static TEXTS: LazyLock<[StaticText; FILES.len()]> =
+    LazyLock::new(|| FILES.map(|(_, kind, bytes)| StaticText::new(kind, bytes)));
+
+/// The routes of the built files.
+pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let paths = FILES.into_iter().map(|(path, _, _)| path).enumerate();
+    paths.fold(Router::new(), |router, (index, path)| {
+        router.route(path, get(move |headers: HeaderMap| file(index, headers)))
+    })
+}
+
+async fn file(index: usize, headers: HeaderMap) -> Response {
+    let mut response = TEXTS[index].answer(&headers).await;
+    response.headers_mut().extend(GUARDS);
+    response
+}

@@ -1,0 +1,70 @@
+// Exact amounts: BigInt in atomic units, decimal text for people. Nothing here rounds an amount that is sent.
+
+/** The largest amount that a contract can hold. */
+export const MOST = 2n ** 256n - 1n;
+
+export type Parsed = { amount: bigint } | { problem: string };
+
+/** Reads a decimal amount exactly; what a token cannot represent is a problem, not a rounding. */
+export function parseAmount(text: string, decimals: number): Parsed {
+  const plain = text.trim().replaceAll("\u202f", "").replaceAll(" ", "").replaceAll("_", "");
+  if (plain === "") return { problem: "Enter an amount." };
+  if (plain.length > 200) return { problem: "That is longer than any amount." };
+  const match = /^(\d*)(?:\.(\d*))?$/.exec(plain);
+  if (!match || plain === ".") return { problem: "Use digits and one point, as in 1500.25." };
+  const [, whole = "", part = ""] = match;
+  const digits = part.replace(/0+$/, "");
+  if (digits.length > decimals) {
+    return { problem: decimals === 0 ? "This token has no decimals." : `This token has ${decimals} decimals.` };
+  }
+  const amount = BigInt(whole + digits.padEnd(decimals, "0") || "0");
+  if (amount === 0n) return { problem: "Enter an amount above zero." };
+  return amount > MOST ? { problem: "No token holds that much: amounts end at 2^256 − 1." } : { amount };
+}
+
+/** Reads an amount as the API writes it; anything else counts as nothing known. */
+export function atomic(text: string | null | undefined): bigint | null {
+  return text && /^\d{1,78}$/.test(text) ? BigInt(text) : null;
+}
+
+/** Writes all digits of an amount, without superfluous zeros: the text that `parseAmount` reads back. */
+export function exact(amount: bigint, decimals: number): string {
+  const digits = amount.toString().padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const part = decimals === 0 ? "" : digits.slice(-decimals).replace(/0+$/, "");
+  return part ? `${whole}.${part}` : whole;
+}
+
+/** Writes an amount for a glance: thousands grouped, cut (never rounded up) to about `significant` digits. */
+export function brief(amount: bigint, decimals: number, significant = 6): string {
+  const [whole = "0", part = ""] = exact(amount, decimals).split(".");
+  if (whole.length > 21) return `${whole[0]}.${whole.slice(1, 4)} × 10^${whole.length - 1}`;
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const leading = whole === "0" ? /^0*/.exec(part)![0].length : 0;
+  const kept = whole === "0" ? leading + significant : Math.max(significant - whole.length, 0);
+  if (whole === "0" && leading > 12) return `${part[leading]}.${(part.slice(leading + 1, leading + 4) + "000").slice(0, 3)} × 10^−${leading + 1}`;
+  const tail = part.slice(0, kept).replace(/0+$/, "");
+  return tail ? `${grouped}.${tail}` : grouped;
+}
+
+/** Says what part one amount is of another, in whole basis points. */
+export function partBps(part: bigint, whole: bigint): number {
+  return whole === 0n ? 0 : Number((part * 10_000n + whole / 2n) / whole);
+}
+
+/** Writes basis points as per cent. */
+export function percent(bps: number): string {
+  return `${(bps / 100).toLocaleString("en", { maximumFractionDigits: 2 })}%`;
+}
+
+/** Writes dollars to cents, or to two significant digits below a dollar. */
+export function dollars(value: number | null | undefined): string | null {
+  if (value === null || value === undefined || !Number.isFinite(value)) return null;
+  if (value !== 0 && Math.abs(value) < 0.01) return `$${value.toPrecision(2)}`;
+  return value.toLocaleString("en", { style: "currency", currency: "USD" });
+}
+
+/** Writes wei as ether for a glance. */
+export function ether(wei: bigint): string {
+  return `${brief(wei, 18, 4)} ETH`;
+}

@@ -1,0 +1,51 @@
+// The form in the page's address, so that a swap can be sent as a link: `#sell=TOKEN:AMOUNT,…&buy=TOKEN:BPS,…`.
+import { isAddress } from "viem";
+import { api } from "../api/client";
+import type { Token } from "../api/types";
+import { exact, parseAmount } from "../amounts";
+import { evenly, form, MOST_TOKENS, type Form } from "./request";
+
+/** Writes a form as the page's address. */
+export function linkOf({ inputs, outputs }: Form): string {
+  const sell = inputs.filter(({ token }) => token).map(({ token, text }) => {
+    const parsed = parseAmount(text, token!.decimals);
+    return `${token!.address}:${"amount" in parsed ? exact(parsed.amount, token!.decimals) : ""}`;
+  });
+  const buy = outputs.filter(({ token }) => token).map(({ token, bps }) => `${token!.address}:${bps}`);
+  return `#sell=${sell.join(",")}&buy=${buy.join(",")}`;
+}
+
+type Pair = { address: string; rest: string };
+
+function pairs(text: string | null): Pair[] {
+  const parts = (text ?? "").split(",").slice(0, MOST_TOKENS).map((part) => part.split(":"));
+  const read = parts.map(([address = "", rest = ""]) => ({ address, rest }));
+  return read.filter(({ address }) => isAddress(address, { strict: false }));
+}
+
+async function token(address: string): Promise<Token | null> {
+  const { tokens } = await api.tokens(address);
+  return tokens.find((row) => row.address.toLowerCase() === address.toLowerCase()) ?? null;
+}
+
+/** Reads the page's address into the form; what it does not name stays as it is. */
+export async function readLink(hash: string): Promise<void> {
+  const asked = new URLSearchParams(hash.replace(/^#/, ""));
+  const [sell, buy] = [pairs(asked.get("sell")), pairs(asked.get("buy"))];
+  if (sell.length === 0 && buy.length === 0) return;
+  const found = new Map<string, Token | null>();
+  await Promise.all([...new Set([...sell, ...buy].map(({ address }) => address))].map(async (address) => {
+    found.set(address, await token(address).catch(() => null));
+  }));
+  form.set((now) => {
+    const inputs = sell.map(({ address, rest }) => ({ token: found.get(address) ?? null, text: rest.slice(0, 100) }));
+    const shares = buy.map(({ rest }) => (/^\d{1,5}$/.test(rest) ? Number(rest) : 0));
+    const outputs = buy.map(({ address }, at) => ({ token: found.get(address) ?? null, bps: shares[at]! }));
+    const whole = shares.reduce((sum, share) => sum + share, 0) === 10_000 && shares.every((share) => share > 0);
+    return {
+      ...now,
+      inputs: inputs.length ? inputs : now.inputs,
+      outputs: outputs.length ? (whole ? outputs : evenly(outputs)) : now.outputs,
+    };
+  });
+}

@@ -1,0 +1,140 @@
+// How the swap is made: slippage, gas tier, protocols, accounts, API key.
+import { useEffect, useState } from "preact/hooks";
+import { percent } from "../amounts";
+import { api, apiKey, setApiKey } from "../api/client";
+import { TIERS, type Family } from "../api/types";
+import { again } from "../quote/live";
+import { useStore } from "../store";
+import { clean, words } from "../text";
+import { account } from "../wallet/account";
+import { form, type Flaws } from "./request";
+
+const SLIPPAGES = [10, 50, 100];
+
+function Slippage() {
+  const { slippageBps } = useStore(form);
+  const set = (bps: number) => Number.isFinite(bps) && form.set((now) => ({ ...now, slippageBps: Math.min(Math.max(Math.round(bps), 0), 5_000) }));
+  return (
+    <fieldset class="setting">
+      <legend>Most slippage</legend>
+      <div class="chips">
+        {SLIPPAGES.map((bps) => (
+          <button type="button" key={bps} class="chip" aria-pressed={bps === slippageBps} onClick={() => set(bps)}>
+            {percent(bps)}
+          </button>
+        ))}
+        <label class="share-number">
+          <input type="number" min={0} max={50} step={0.01} aria-label="Most slippage in per cent" value={slippageBps / 100} onChange={(event) => set(Number(event.currentTarget.value) * 100)} />%
+        </label>
+      </div>
+    </fieldset>
+  );
+}
+
+function Tiers() {
+  const { tier } = useStore(form);
+  return (
+    <fieldset class="setting">
+      <legend>Gas tier</legend>
+      <div class="chips">
+        {TIERS.map((name) => (
+          <button type="button" key={name} class="chip" aria-pressed={name === tier} onClick={() => form.set((now) => ({ ...now, tier: name }))}>
+            {name}
+          </button>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** Reads the list of protocols once. */
+export function useFamilies(): Family[] {
+  const [families, setFamilies] = useState<Family[]>([]);
+  useEffect(() => {
+    let gone = false;
+    void api.protocols().then((list) => gone || setFamilies(list), () => {});
+    return () => void (gone = true);
+  }, []);
+  return families;
+}
+
+function Protocols() {
+  const { excluded } = useStore(form);
+  const families = useFamilies();
+  const toggle = (name: string, use: boolean) =>
+    form.set((now) => ({ ...now, excluded: use ? now.excluded.filter((one) => one !== name) : [...now.excluded, name] }));
+  return (
+    <fieldset class="setting">
+      <legend>Protocols that the route may use</legend>
+      <div class="checks">
+        {families.map(({ name }) => (
+          <label key={name}>
+            <input type="checkbox" checked={!excluded.includes(name)} onChange={(event) => toggle(name, event.currentTarget.checked)} /> {words(name)}
+          </label>
+        ))}
+      </div>
+      {families.length === 0 && <p class="quiet">The list of protocols is not there yet.</p>}
+    </fieldset>
+  );
+}
+
+function Key() {
+  const [key, setKey] = useState(apiKey());
+  const save = (next: string) => {
+    setKey(next);
+    setApiKey(next);
+  };
+  return (
+    <label class="setting">
+      <span>API key</span>
+      <input type="password" autocomplete="off" maxLength={200} value={key} aria-describedby="key-note" onInput={(event) => save(event.currentTarget.value)} onChange={() => again()} />
+      <small id="key-note" class="quiet">Needed to swap; quotes may work without. It stays in this tab.</small>
+    </label>
+  );
+}
+
+type TextProps = { label: string; note: string; value: string; flaw: string | null; set: (text: string) => void };
+
+function AddressField({ label, note, value, flaw, set }: TextProps) {
+  const id = label.toLowerCase().replaceAll(" ", "-");
+  return (
+    <label class="setting">
+      <span>{label}</span>
+      <input autocomplete="off" spellcheck={false} maxLength={60} placeholder="0x…" value={value} aria-invalid={flaw ? true : undefined} aria-describedby={`${id}-note`} onInput={(event) => set(event.currentTarget.value)} />
+      <small id={`${id}-note`} class={flaw ? "flaw" : "quiet"}>
+        {flaw ?? note}
+      </small>
+    </label>
+  );
+}
+
+export function Settings({ flaws }: { flaws: Flaws | null }) {
+  const { slippageBps, tier, excluded, maxHops, recipient, account: taker } = useStore(form);
+  const { address } = useStore(account);
+  const left = excluded.length ? `, without ${excluded.map((name) => clean(words(name), 30)).join(", ")}` : "";
+  return (
+    <details class="settings">
+      <summary>
+        Slippage {percent(slippageBps)}, {tier} gas{left}
+      </summary>
+      <Slippage />
+      <Tiers />
+      <Protocols />
+      <label class="setting">
+        <span>Longest chain of steps</span>
+        <select value={String(maxHops)} onChange={(event) => form.set((now) => ({ ...now, maxHops: Number(event.currentTarget.value) }))}>
+          {[1, 2, 3, 4, 5, 6, 7, 8].map((hops) => (
+            <option key={hops} value={String(hops)}>
+              {hops}
+            </option>
+          ))}
+        </select>
+      </label>
+      <AddressField label="Recipient" note="Empty: the account that sends." value={recipient} flaw={flaws?.recipient ?? null} set={(recipient) => form.set((now) => ({ ...now, recipient }))} />
+      {!address && (
+        <AddressField label="Quote for account" note="Empty: nobody's. Balances and allowances are then made up for the simulation." value={taker} flaw={flaws?.account ?? null} set={(text) => form.set((now) => ({ ...now, account: text }))} />
+      )}
+      <Key />
+    </details>
+  );
+}

@@ -1,0 +1,32 @@
+// A dialog of the browser's own: it keeps the keyboard inside, closes on Escape, and gives the focus back.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+type Props = { title: string; close: () => void; children: ComponentChildren; wide?: boolean };
+
+export function Dialog({ title, close, children, wide = false }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  const outside = (event: MouseEvent) => event.target === ref.current && close();
+  return (
+    <dialog ref={ref} class={wide ? "wide" : ""} aria-label={title} onCancel={(event) => (event.preventDefault(), close())} onClick={outside}>
+      <div class="dialog-body">
+        <header class="dialog-head">
+          <h2>{title}</h2>
+          <button type="button" class="icon" aria-label="Close" onClick={close}>
+            ×
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,54 @@
+// What the taker must allow before the swap.
+import { atomic, exact } from "../amounts";
+import type { Approval, Quote } from "../api/types";
+import { short, symbolOf } from "../text";
+
+function Row({ quote, approval }: { quote: Quote; approval: Approval }) {
+  const token = quote.path.tokens.find(({ address }) => address === approval.token);
+  const amount = atomic(approval.amount) ?? 0n;
+  const state = approval.satisfied === null ? "not read" : approval.satisfied ? "in place" : "missing";
+  return (
+    <li>
+      <span class={`badge ${approval.satisfied ? "good" : "open"}`}>{state}</span>{" "}
+      <code title={approval.spender}>{short(approval.spender)}</code> may take{" "}
+      <span class="breaks">{token ? exact(amount, token.decimals) : amount.toString()}</span> <bdi>{token ? symbolOf(token) : short(approval.token)}</bdi>
+      {approval.requires_zero_reset && !approval.satisfied && approval.transactions.length > 1 && <>, through zero: this token asks for two transactions</>}
+    </li>
+  );
+}
+
+export function Approvals({ quote }: { quote: Quote }) {
+  const { approvals, permit2, issues } = quote;
+  return (
+    <section class="card" aria-labelledby="approvals-title">
+      <h2 id="approvals-title">Approvals</h2>
+      {approvals.length === 0 && <p>None: ether needs no approval.</p>}
+      {approvals.length > 0 && (
+        <ul class="plain">
+          {approvals.map((approval) => (
+            <Row key={approval.token} quote={quote} approval={approval} />
+          ))}
+        </ul>
+      )}
+      {permit2 && permit2.approvals.length > 0 && (
+        <>
+          <p class="quiet">Or once for Permit2, and from then on a signature:</p>
+          <ul class="plain">
+            {permit2.approvals.map((approval) => (
+              <Row key={approval.token} quote={quote} approval={approval} />
+            ))}
+          </ul>
+        </>
+      )}
+      {issues.balance.map(({ token, actual, expected }) => {
+        const known = quote.path.tokens.find(({ address }) => address === token);
+        const text = (amount: string) => (known ? exact(atomic(amount) ?? 0n, known.decimals) : amount);
+        return (
+          <p class="flaw" key={token}>
+            The account holds {text(actual)} of {text(expected)} <bdi>{known ? symbolOf(known) : short(token)}</bdi>.
+          </p>
+        );
+      })}
+    </section>
+  );
+}

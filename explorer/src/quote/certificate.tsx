@@ -1,0 +1,45 @@
+// The certificate in words: how much better any route over the same pools could be.
+import { atomic, ether } from "../amounts";
+import type { Quote } from "../api/types";
+
+/** Writes a gap so that it is never shown smaller than it is. */
+export function gapText(bps: number): string {
+  if (bps <= 0) return "0 bps";
+  if (bps < 0.001) return "0.001 bps";
+  const digits = bps < 1 ? 3 : bps < 100 ? 2 : 0;
+  const scale = 10 ** digits;
+  return `${(Math.ceil(bps * scale) / scale).toLocaleString("en", { maximumFractionDigits: digits })} bps`;
+}
+
+export function CertificateCard({ quote }: { quote: Quote }) {
+  const { certificate } = quote;
+  if (!certificate) {
+    const why = quote.warnings.find(({ code }) => code === "CERTIFICATE_UNAVAILABLE");
+    return (
+      <section class="card" aria-labelledby="certificate-title">
+        <h2 id="certificate-title">How good is it?</h2>
+        <p>There is no certificate for this route. {why?.message}</p>
+      </section>
+    );
+  }
+  const { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } = certificate;
+  const [bound, achieved] = [atomic(upper_bound_value_wei) ?? 0n, atomic(achieved_value_wei) ?? 0n];
+  const better = bound > achieved ? bound - achieved : 0n;
+  const left = [
+    excluded.quarantined ? `${excluded.quarantined.toLocaleString("en")} quarantined` : "",
+    excluded.standing_arbitrage ? `${excluded.standing_arbitrage.toLocaleString("en")} with standing arbitrage` : "",
+    excluded.filtered ? `${excluded.filtered.toLocaleString("en")} left out by your choice` : "",
+  ].filter(Boolean);
+  return (
+    <section class="card" aria-labelledby="certificate-title">
+      <h2 id="certificate-title">How good is it?</h2>
+      <p class="certificate">
+        At most <strong>{gapText(gap_bps)}</strong> better exists in these {pools_covered.toLocaleString("en")} pools, net of gas.
+      </p>
+      <p class="quiet">
+        No route over them, of at most {excluded.max_hops} steps in a chain, can be worth more than {ether(bound)}. This one is worth {ether(achieved)}:
+        at most {ether(better)} is missed.{left.length > 0 && <> Not covered: {left.join(", ")}.</>}
+      </p>
+    </section>
+  );
+}

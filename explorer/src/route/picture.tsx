@@ -1,0 +1,166 @@
+// The route as a picture: ribbons from token to token, as wide as what flows, coloured by protocol.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { atomic, brief, exact, percent } from "../amounts";
+import type { PathStep, Quote } from "../api/types";
+import { short, symbolOf, words } from "../text";
+import { familyOf } from "../families";
+import { graphOf } from "./graph";
+import { drawn, NODE, THINNEST, type Drawing, type PlacedLink, type PlacedNode } from "./layout";
+
+function tokensOf(quote: Quote) {
+  return new Map(quote.path.tokens.map((token) => [token.address, token]));
+}
+
+/** Writes an amount of a token of the route. */
+export function amountOf(quote: Quote, address: string, amount: string, all = false): string {
+  const token = tokensOf(quote).get(address);
+  const value = atomic(amount);
+  if (!token || value === null) return "unknown";
+  return `${all ? exact(value, token.decimals) : brief(value, token.decimals)} ${symbolOf(token)}`;
+}
+
+/** Says in one sentence what a step does. */
+function sentence(quote: Quote, step: PathStep): string {
+  const number = step.id.replace(/^s/, "");
+  const given = amountOf(quote, step.token_in, step.amount_in);
+  const got = amountOf(quote, step.token_out, step.amount_out);
+  return `Step ${number}: ${percent(step.share_bps)} of it, ${given} to ${got}, ${words(step.protocol)}, pool ${short(step.pool)}`;
+}
+
+function Detail({ quote, step }: { quote: Quote; step: PathStep | null }) {
+  if (!step) {
+    return <p class="route-detail quiet">Point at a ribbon, or move to it with the Tab key, to see its pool, share, price impact and gas.</p>;
+  }
+  const rows: [string, string][] = [
+    ["Share", percent(step.share_bps)],
+    ["In", amountOf(quote, step.token_in, step.amount_in, true)],
+    ["Out", amountOf(quote, step.token_out, step.amount_out, true)],
+    ["Pool fee", step.fee_bps === null ? "varies" : percent(step.fee_bps)],
+    ["Price impact", step.price_impact_bps === null ? "unknown" : percent(step.price_impact_bps)],
+    ["Gas", step.gas_units.toLocaleString("en")],
+  ];
+  return (
+    <div class="route-detail">
+      <p>
+        <strong>Step {step.id.replace(/^s/, "")}</strong> <span class={`dot family-${familyOf(step.protocol)}`} /> {words(step.protocol)}{" "}
+        <code class="breaks">{step.pool}</code>
+      </p>
+      <dl class="facts">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** About how wide a letter of a label is. */
+const LETTER = 7.2;
+
+/** What parts neighbours of one colour. */
+const GAP = 1;
+
+type RibbonProps = { quote: Quote; link: PlacedLink; vertical: boolean; chosen: boolean; choose: (id: string | null) => void };
+
+function Ribbon({ quote, link, vertical, chosen, choose }: RibbonProps) {
+  const { step, path, width, label } = link;
+  const family = familyOf(step.protocol);
+  const texts = [`${words(step.protocol)} · ${percent(step.share_bps)}`, words(step.protocol), percent(step.share_bps)];
+  const text = vertical || width > 15 ? texts.find((text) => text.length * LETTER < label.room) : undefined;
+  return (
+    <g
+      class={`ribbon family-${family}${chosen ? " chosen" : ""}`}
+      role="img"
+      tabIndex={0}
+      aria-label={sentence(quote, step)}
+      onMouseEnter={() => choose(step.id)}
+      onFocus={() => choose(step.id)}
+      onClick={() => choose(step.id)}
+    >
+      <path class="hit" d={path} stroke-width={Math.max(width, 14)} />
+      <path class="flow" d={path} stroke-width={Math.max(width - GAP, THINNEST)} />
+      {text && (
+        <text x={label.x} y={label.y} dy="0.35em" text-anchor={vertical ? "middle" : "start"}>
+          {text}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function Place({ quote, node, drawing }: { quote: Quote; node: PlacedNode; drawing: Drawing }) {
+  const token = tokensOf(quote).get(node.token);
+  const name = token ? symbolOf(token) : short(node.token);
+  const { vertical } = drawing;
+  const middle = node.across + node.length / 2;
+  const box = vertical
+    ? { x: node.across, y: node.along, width: Math.max(node.length, 2), height: NODE }
+    : { x: node.along, y: node.across, width: NODE, height: Math.max(node.length, 2) };
+  const late = node.along > (vertical ? drawing.height : drawing.width) * 0.75;
+  const label = vertical
+    ? { x: Math.min(Math.max(middle, 24), drawing.width - 24), y: late ? node.along + NODE + 15 : node.along - 7, anchor: "middle" as const }
+    : { x: late ? node.along + NODE : node.along, y: node.across - 7, anchor: late ? ("end" as const) : ("start" as const) };
+  return (
+    <g class={`place ${node.kind}`}>
+      <rect {...box} rx="3" />
+      <text x={label.x} y={label.y} text-anchor={label.anchor}>
+        {name}
+      </text>
+    </g>
+  );
+}
+
+/** Follows the width of an element. */
+function useWidth() {
+  const ref = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => setWidth(ref.current?.clientWidth ?? 0), []);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setWidth(ref.current?.clientWidth ?? 0));
+    if (ref.current) observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return { ref, width };
+}
+
+export function Picture({ quote }: { quote: Quote }) {
+  const { ref, width } = useWidth();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const graph = useMemo(() => graphOf(quote), [quote]);
+  const drawing = useMemo(() => (width > 0 ? drawn(graph, width) : null), [graph, width]);
+  const step = quote.path.steps.find(({ id }) => id === chosen) ?? null;
+  const families = [...new Set(quote.path.steps.map(({ protocol }) => familyOf(protocol)))];
+  return (
+    <div class="route" onKeyDown={(event) => event.key === "Escape" && setChosen(null)}>
+      <div ref={ref} class="route-box">
+        {drawing && (
+          <svg
+            width={drawing.width}
+            height={drawing.height}
+            viewBox={`0 0 ${drawing.width} ${drawing.height}`}
+            role="group"
+            aria-label={`The route: ${quote.path.steps.length} steps. Widths are shares of the value.`}
+          >
+            {drawing.links.map((link) => (
+              <Ribbon key={link.step.id} quote={quote} link={link} vertical={drawing.vertical} chosen={link.step.id === chosen} choose={setChosen} />
+            ))}
+            {drawing.nodes.map((node) => (
+              <Place key={node.id} quote={quote} node={node} drawing={drawing} />
+            ))}
+          </svg>
+        )}
+      </div>
+      <ul class="legend" aria-label="Protocols of the route">
+        {families.map((family) => (
+          <li key={family}>
+            <span class={`dot family-${family}`} /> {words(family)}
+          </li>
+        ))}
+      </ul>
+      <Detail quote={quote} step={step} />
+    </div>
+  );
+}

@@ -1,0 +1,198 @@
+// The button under the form, and what happens after it is pressed.
+import { useEffect, useState } from "preact/hooks";
+import { brief, exact, ether } from "../amounts";
+import { apiKey } from "../api/client";
+import { leftMs, type Live } from "../quote/live";
+import { Dialog } from "../parts/dialog";
+import { useStore } from "../store";
+import { short, symbolOf } from "../text";
+import { account, toEthereum } from "./account";
+import { ConnectDialog } from "./connect";
+import { bestWay, bundles, close, missing, start, swap, type Swap, type Way } from "./swap";
+
+const WAYS: Record<Way, { name: string; note: string }> = {
+  bundle: { name: "As one", note: "Approval and swap in one go: the wallet sends both, or neither." },
+  permit2: { name: "By signature", note: "Sign a Permit2 message for exactly this swap." },
+  approve: { name: "By approval", note: "Approve the exact amount, then swap." },
+};
+
+/** Asks the wallet once what it can do. */
+function useBundles(): boolean {
+  const now = useStore(account);
+  const [able, setAble] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    setAble(false);
+    void bundles(now).then((answer) => gone || setAble(answer));
+    return () => void (gone = true);
+  }, [now.wallet?.id, now.address, now.chainId]);
+  return able;
+}
+
+function Results({ done }: { done: Swap }) {
+  const tokens = new Map(done.quote.estimated_outputs.map((output) => [output.token, output]));
+  if (!done.paid) return null;
+  return (
+    <table class="paid">
+      <caption>Received against quoted</caption>
+      <thead>
+        <tr>
+          <th scope="col">Token</th>
+          <th scope="col">Quoted</th>
+          <th scope="col">Received</th>
+        </tr>
+      </thead>
+      <tbody>
+        {done.paid.map(({ token, quoted, received }) => {
+          const { symbol = "", decimals = 18 } = tokens.get(token) ?? {};
+          const difference = received === null ? null : received - quoted;
+          return (
+            <tr key={token}>
+              <th scope="row">
+                <bdi>{symbolOf({ symbol, address: token })}</bdi>
+              </th>
+              <td class="breaks" data-quoted={quoted.toString()}>
+                {exact(quoted, decimals)}
+              </td>
+              <td class="breaks" data-received={received?.toString() ?? ""}>
+                {received === null ? "could not be read" : exact(received, decimals)}
+                {difference !== null && (
+                  <span class={`badge ${difference < 0n ? "open" : "good"}`}>
+                    {difference === 0n ? "equal to the wei" : `${difference > 0n ? "+" : "−"}${brief(difference < 0n ? -difference : difference, decimals)}`}
+                  </span>
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+const MARKS = { waiting: "·", running: "…", done: "✓", failed: "✗" };
+
+function Progress({ state }: { state: Swap }) {
+  const ended = state.problem !== null || state.paid !== null;
+  return (
+    <Dialog title={state.paid ? "Swapped" : state.problem ? "Not swapped" : "Swapping"} close={ended ? close : () => {}}>
+      <ol class="stages" aria-live="polite">
+        {state.stages.map(({ name, state: at }) => (
+          <li key={name} class={at} aria-current={at === "running" ? "step" : undefined}>
+            <span class="fate" aria-hidden="true">
+              {MARKS[at]}
+            </span>{" "}
+            {name}
+            <span class="unseen">: {at}</span>
+          </li>
+        ))}
+      </ol>
+      {!ended && <p class="quiet">Your wallet may be asking you. Read there what you sign.</p>}
+      {state.problem && (
+        <p class="flaw" role="alert">
+          {state.problem}
+        </p>
+      )}
+      <Results done={state} />
+      {state.hash && (
+        <p class="quiet">
+          Transaction <code class="breaks">{state.hash}</code>
+          {state.gasUsed !== null && <> used {state.gasUsed.toLocaleString("en")} gas</>}
+        </p>
+      )}
+      {ended && (
+        <div class="chips">
+          {state.oneByOne && (
+            <button type="button" class="primary" onClick={() => void start(state.quote, "approve")}>
+              Send one by one
+            </button>
+          )}
+          <button type="button" class={state.oneByOne ? "chip" : "primary"} onClick={close}>
+            Close
+          </button>
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function Ways({ state, way, able, set }: { state: Live; way: Way; able: boolean; set: (way: Way) => void }) {
+  const { quote } = state;
+  if (!quote || missing(quote.approvals).length === 0) return null;
+  const open: Way[] = [...(able ? (["bundle"] as const) : []), ...(quote.permit2 ? (["permit2"] as const) : []), "approve"];
+  return (
+    <fieldset class="setting">
+      <legend>How the proxy gets your tokens</legend>
+      {open.map((one) => (
+        <label key={one} class="radio">
+          <input type="radio" name="way" checked={one === way} onChange={() => set(one)} /> {WAYS[one].name}
+          <small class="quiet">{WAYS[one].note}</small>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+type Props = { state: Live; now: number; ready: boolean };
+
+export function Send({ state, now, ready }: Props) {
+  const { address, chainId, problem, wallet } = useStore(account);
+  const running = useStore(swap);
+  const able = useBundles();
+  const [chosen, setChosen] = useState<Way | null>(null);
+  const [connecting, setConnecting] = useState(false);
+  const { quote } = state;
+  useEffect(() => setChosen(null), [wallet?.id, quote?.taker]);
+
+  const best = quote ? bestWay(quote, able) : "approve";
+  const way = chosen && (chosen !== "bundle" || able) ? chosen : best;
+  const why = !ready
+    ? "Fill in the swap first."
+    : !quote || state.problem
+      ? "There is no quote to send."
+      : leftMs(state, now) < 5_000
+        ? "The quote is over: refresh it."
+        : quote.issues.balance.length > 0
+          ? "The account does not hold enough."
+          : quote.simulation?.status === "reverted"
+            ? "The simulation reverts."
+            : !apiKey()
+              ? "Give an API key in the settings: building a transaction needs one."
+              : quote.taker !== address
+                ? "The quote for your account is on its way."
+                : null;
+
+  return (
+    <div class="card send">
+      {!address ? (
+        <button type="button" class="primary" onClick={() => setConnecting(true)}>
+          Connect a wallet
+        </button>
+      ) : chainId !== 1 ? (
+        <>
+          <p class="flaw">Your wallet is on another chain ({chainId}). Braid swaps on Ethereum.</p>
+          <button type="button" class="primary" onClick={() => void toEthereum()}>
+            Switch to Ethereum
+          </button>
+        </>
+      ) : (
+        <>
+          <Ways state={state} way={way} able={able} set={setChosen} />
+          <button type="button" class="primary" aria-disabled={why !== null} aria-describedby="send-note" onClick={() => why === null && quote && void start(quote, way)}>
+            Swap
+          </button>
+          <p id="send-note" class="quiet">
+            {why ?? `From ${short(address)} to ${short(quote!.recipient)}, gas about ${ether(BigInt(quote!.costs.gas_cost_wei))}.`}
+          </p>
+        </>
+      )}
+      {problem && (
+        <p class="flaw" role="alert">
+          {problem}
+        </p>
+      )}
+      {connecting && <ConnectDialog close={() => setConnecting(false)} />}
+      {running && <Progress state={running} />}
+    </div>
+  );
+}

@@ -1,0 +1,204 @@
+// From a quote to a receipt: approvals or a signature, the transaction, and what arrived.
+import { erc20Abi, type Address, type Hex, type TransactionReceipt } from "viem";
+import { api, Problem } from "../api/client";
+import { ETHER, type Approval, type Build, type Quote } from "../api/types";
+import { atomic } from "../amounts";
+import { hold } from "../quote/live";
+import { store } from "../store";
+import { account, clientOf, type Account } from "./account";
+import { said, bundleRefused } from "./errors";
+
+/** How the proxy gets the inputs. */
+export type Way = "bundle" | "permit2" | "approve";
+
+export type Stage = { name: string; state: "waiting" | "running" | "done" | "failed"; note: string };
+
+/** What one output paid beside what was said. */
+export type Paid = { token: string; quoted: bigint; minimum: bigint; received: bigint | null };
+
+export type Swap = {
+  quote: Quote;
+  way: Way;
+  stages: Stage[];
+  problem: string | null;
+  /** Whether the calls can still go one by one, after a bundle was refused. */
+  oneByOne: boolean;
+  hash: Hex | null;
+  gasUsed: bigint | null;
+  paid: Paid[] | null;
+};
+
+export const swap = store<Swap | null>(null);
+
+type Client = ReturnType<typeof clientOf>;
+type Call = { to: Address; data: Hex; value: bigint };
+
+/** Says whether a wallet sends several calls as one, at once or after an upgrade of the account. */
+export async function bundles(of: Account): Promise<boolean> {
+  if (!of.wallet || !of.address) return false;
+  try {
+    const able = await clientOf(of).getCapabilities({ account: of.address, chainId: 1 });
+    const { status } = (able as { atomic?: { status?: string } }).atomic ?? {};
+    return status === "supported" || status === "ready";
+  } catch {
+    return false;
+  }
+}
+
+/** Gives the approvals that are not known to be in place. */
+export function missing(approvals: Approval[]): Approval[] {
+  return approvals.filter(({ satisfied }) => satisfied !== true);
+}
+
+/** Gives the way that asks the least of the taker. */
+export function bestWay(quote: Quote, canBundle: boolean): Way {
+  if (missing(quote.approvals).length === 0) return "approve";
+  if (canBundle) return "bundle";
+  return quote.permit2 && missing(quote.permit2.approvals).length === 0 ? "permit2" : "approve";
+}
+
+function stagesOf(quote: Quote, way: Way): Stage[] {
+  const waiting = (name: string): Stage => ({ name, state: "waiting", note: "" });
+  const approvals = missing(way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
+  const symbol = (token: string) => quote.path.tokens.find(({ address }) => address === token)?.symbol ?? "the token";
+  const approve = approvals.map(({ token }) => waiting(`Approve ${symbol(token)}`));
+  const check = waiting("Build and simulate");
+  if (way === "bundle") return [check, waiting("Send approval and swap as one"), waiting("Wait for the receipt")];
+  if (way === "permit2") return [...approve, waiting("Sign the permit"), check, waiting("Send the swap"), waiting("Wait for the receipt")];
+  return [...approve, check, waiting("Send the swap"), waiting("Wait for the receipt")];
+}
+
+function mark(index: number, state: Stage["state"], note = ""): void {
+  swap.set((now) => now && { ...now, stages: now.stages.map((stage, at) => (at === index ? { ...stage, state, note } : stage)) });
+}
+
+/** Runs the stages in order and shows where they are; the first that fails ends the swap. */
+class Walk {
+  private at = 0;
+
+  async stage<T>(what: () => Promise<T>): Promise<T> {
+    const index = this.at;
+    mark(index, "running");
+    try {
+      const result = await what();
+      mark(index, "done");
+      this.at += 1;
+      return result;
+    } catch (error) {
+      mark(index, "failed");
+      throw error;
+    }
+  }
+}
+
+const callOf = ({ to, data, value }: { to: string; data: string; value: string }): Call => ({
+  to: to as Address,
+  data: data as Hex,
+  value: BigInt(value),
+});
+
+async function settled(client: Client, hash: Hex): Promise<TransactionReceipt> {
+  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 1_000, timeout: 10 * 60_000 });
+  if (receipt.status !== "success") throw new Error(`The transaction ${hash} reverted.`);
+  return receipt;
+}
+
+/** Asks the service for the transaction and refuses to go on where its simulation reverts. */
+async function built(quote: Quote, signature: Hex | null, expectRevert: boolean): Promise<Build> {
+  const build = await api.build(quote.quote_id, signature);
+  const { simulation } = build;
+  if (simulation?.status === "reverted" && !expectRevert) {
+    throw new Error(`The simulation reverts, so nothing was sent: ${simulation.revert?.message ?? "no reason is known"}.`);
+  }
+  const lacking = build.issues.balance[0];
+  if (lacking) throw new Error(`The account holds too little of ${lacking.token}: ${lacking.actual} of ${lacking.expected}.`);
+  const unsafe = build.warnings.find(({ code }) => code === "PROXY_NOT_DEPLOYED");
+  if (unsafe) throw new Error(unsafe.message);
+  return build;
+}
+
+async function sendOne(client: Client, build: Build): Promise<Hex> {
+  const { to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = build.rpc_transaction;
+  const [limit, most, tip] = [BigInt(gas), BigInt(maxFeePerGas), BigInt(maxPriorityFeePerGas)];
+  return client.sendTransaction({ ...callOf({ to, data, value }), gas: limit, maxFeePerGas: most, maxPriorityFeePerGas: tip });
+}
+
+async function approveAll(walk: Walk, client: Client, approvals: Approval[]): Promise<void> {
+  for (const { transactions } of missing(approvals)) {
+    await walk.stage(async () => {
+      for (const call of transactions) await settled(client, await client.sendTransaction(callOf(call)));
+    });
+  }
+}
+
+async function sendBundle(client: Client, build: Build): Promise<{ hash: Hex; block: bigint }> {
+  const { id } = await client.sendCalls({ calls: build.calls.map(callOf), forceAtomic: true });
+  const done = await client.waitForCallsStatus({ id, pollingInterval: 1_000, timeout: 10 * 60_000 });
+  const last = done.receipts?.at(-1);
+  if (done.status !== "success" || !last) throw new Error("The bundle was not carried out.");
+  return { hash: last.transactionHash, block: last.blockNumber };
+}
+
+async function held(client: Client, token: string, owner: Address, blockNumber: bigint): Promise<bigint> {
+  if (token.toLowerCase() === ETHER.toLowerCase()) return client.getBalance({ address: owner, blockNumber });
+  return client.readContract({ address: token as Address, abi: erc20Abi, functionName: "balanceOf", args: [owner], blockNumber });
+}
+
+/** Reads what arrived: the recipient's balance at the receipt's block, less that of the block before. */
+async function paidOf(client: Client, quote: Quote, build: Build, receipt: TransactionReceipt): Promise<Paid[]> {
+  const owner = quote.recipient as Address;
+  const spent = receipt.from.toLowerCase() === owner.toLowerCase() ? receipt.gasUsed * receipt.effectiveGasPrice : 0n;
+  return Promise.all(build.estimated_outputs.map(async ({ token, expected_amount, minimum_amount }) => {
+    const said = { token, quoted: atomic(expected_amount) ?? 0n, minimum: atomic(minimum_amount) ?? 0n };
+    try {
+      const after = await held(client, token, owner, receipt.blockNumber);
+      const before = await held(client, token, owner, receipt.blockNumber - 1n);
+      const gas = token.toLowerCase() === ETHER.toLowerCase() ? spent : 0n;
+      return { ...said, received: after - before + gas };
+    } catch {
+      return { ...said, received: null };
+    }
+  }));
+}
+
+async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{ build: Build; receipt: TransactionReceipt }> {
+  if (way === "bundle") {
+    // without the approvals, which the bundle carries, the simulation grants what is missing
+    const build = await walk.stage(() => built(quote, null, true));
+    const { hash } = await walk.stage(() => sendBundle(client, build));
+    return { build, receipt: await walk.stage(() => settled(client, hash)) };
+  }
+  await approveAll(walk, client, way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
+  let signature: Hex | null = null;
+  if (way === "permit2") {
+    const { provider } = account.get().wallet!;
+    const params: [Address, string] = [quote.taker as Address, JSON.stringify(quote.permit2!.eip712)];
+    signature = await walk.stage(() => provider.request({ method: "eth_signTypedData_v4", params }));
+  }
+  const build = await walk.stage(() => built(quote, signature, false));
+  const hash = await walk.stage(() => sendOne(client, build));
+  swap.set((now) => now && { ...now, hash });
+  return { build, receipt: await walk.stage(() => settled(client, hash)) };
+}
+
+/** Brings a quote to the chain. */
+export async function start(quote: Quote, way: Way): Promise<void> {
+  hold(true);
+  swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, oneByOne: false, hash: null, gasUsed: null, paid: null });
+  try {
+    const client = clientOf(account.get());
+    const { build, receipt } = await go(new Walk(), client, quote, way);
+    swap.set((now) => now && { ...now, hash: receipt.transactionHash, gasUsed: receipt.gasUsed });
+    const paid = await paidOf(client, quote, build, receipt);
+    swap.set((now) => now && { ...now, paid });
+  } catch (error) {
+    const problem = error instanceof Problem ? error.message : said(error);
+    swap.set((now) => now && { ...now, problem, oneByOne: way === "bundle" && bundleRefused(error) });
+  }
+}
+
+/** Closes a swap that ended, and lets the quote follow the blocks again. */
+export function close(): void {
+  swap.set(null);
+  hold(false);
+}

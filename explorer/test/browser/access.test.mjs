@@ -1,0 +1,89 @@
+// What people with a keyboard, a screen reader, a small screen or other colours meet.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { connect, launch, link, open, quoted, wallet } from "./harness.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser;
+before(async () => void (browser = await launch()));
+after(() => browser.close());
+
+/** Checks what axe can see of WCAG 2.2 A and AA, and of good practice. */
+async function sound(page, where) {
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const lines = violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
+  assert.deepEqual(lines, [], where);
+}
+
+const basket = link([["USDC", "20000"]], [["WETH", 6_000], ["WBTC", 4_000]]);
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1280, 320]) {
+    test(`every view is accessible, ${colorScheme}, ${width} pixels wide`, async () => {
+      const { page, faults, close } = await open(browser, { hash: basket, with: wallet(), colorScheme, viewport: { width, height: 800 } });
+      await page.waitForFunction(() => document.querySelectorAll(".output-amount").length === 2);
+      await sound(page, "a quote");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+      await page.locator(".settings > summary").click();
+      await page.getByRole("checkbox").first().waitFor();
+      await sound(page, "the settings");
+      await page.getByRole("button", { name: /Token to sell/ }).click();
+      await page.getByRole("listbox").getByRole("option").first().waitFor();
+      await sound(page, "choosing a token");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Connect a wallet" }).click();
+      await sound(page, "choosing a wallet");
+      await page.keyboard.press("Escape");
+      await connect(page);
+      await page.getByText("How the proxy gets your tokens").waitFor();
+      await sound(page, "a connected wallet");
+      await page.getByRole("textbox", { name: "Amount to sell" }).fill("x");
+      await page.locator(".flaw").first().waitFor();
+      await sound(page, "a wrong amount");
+      await page.getByRole("button", { name: "Status" }).click();
+      await page.getByRole("heading", { name: "Pools by protocol" }).waitFor();
+      await page.locator(".bars li").first().waitFor();
+      await sound(page, "the status");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+      assert.deepEqual(faults, []);
+      await close();
+    });
+  }
+}
+
+test("a token is chosen and a step read with the keyboard alone", async () => {
+  const { page, close } = await open(browser);
+  await quoted(page);
+  await page.getByRole("button", { name: /Token to get/ }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("listbox").getByRole("option").first().waitFor();
+  await page.keyboard.type("wbtc");
+  await page.waitForFunction(() => document.querySelector('[aria-selected="true"]')?.textContent.includes("WBTC"));
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  // the focus is back where the dialog was opened
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /Token to get: .*WBTC/);
+  await page.waitForFunction(() => document.querySelector("#outputs-title ~ ul")?.textContent.includes("WBTC"));
+  for (let step = 0; step < 60; step += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement.classList.contains("ribbon"))) break;
+  }
+  assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), /^Step \d+: .* ETH to .*, pool 0x/);
+  assert.match(await page.locator(".route-detail").innerText(), /Share[\s\S]*Price impact[\s\S]*Gas/);
+  await close();
+});
+
+test("the colours are the system's until somebody chooses, and the choice is kept", async () => {
+  const { page, close } = await open(browser, { colorScheme: "dark" });
+  const dark = () => page.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await dark(), "dark");
+  await page.getByRole("button", { name: "Use light colours" }).click();
+  assert.equal(await dark(), "light");
+  await page.reload();
+  assert.equal(await dark(), "light");
+  await close();
+});

@@ -1,0 +1,149 @@
+// Whole swaps on the local chain: what the page shows as received is what the chain paid, and equals what was quoted.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { connect, launch, link, open, quoted, refusal, rpc, TAKER, timeless, TOKENS, wallet } from "./harness.mjs";
+
+let browser;
+before(async () => void (browser = await launch()));
+after(() => browser.close());
+
+const word = (address) => address.slice(2).toLowerCase().padStart(64, "0");
+const balanceOf = async (token, block) =>
+  token === "ETH" ? BigInt(await rpc("eth_getBalance", [TAKER, block])) : BigInt(await rpc("eth_call", [{ to: TOKENS[token], data: `0x70a08231${word(TAKER)}` }, block]));
+
+async function ready(page, name = "Swap") {
+  const button = page.getByRole("button", { name, exact: true }).and(page.locator(".primary"));
+  await page.waitForFunction(() => document.querySelector(".send .primary")?.getAttribute("aria-disabled") === "false");
+  return button;
+}
+
+/** Waits for the end and compares what the page says with the chain's own balances. */
+async function finished(page, token) {
+  await page.waitForSelector(".paid, .stages ~ .flaw", { timeout: 60_000 });
+  assert.equal(await page.locator("dialog .flaw").count(), 0, await page.locator("dialog").innerText());
+  const [said, got] = [await page.locator("[data-quoted]").getAttribute("data-quoted"), await page.locator("[data-received]").getAttribute("data-received")];
+  const hash = await page.locator("dialog code").innerText();
+  const receipt = await rpc("eth_getTransactionReceipt", [hash]);
+  assert.equal(receipt.status, "0x1");
+  const block = BigInt(receipt.blockNumber);
+  const [later, earlier] = await Promise.all([balanceOf(token, receipt.blockNumber), balanceOf(token, `0x${(block - 1n).toString(16)}`)]);
+  const gas = token === "ETH" ? BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) : 0n;
+  assert.equal(BigInt(got), later - earlier + gas, "the page's figure is not the chain's");
+  return { said: BigInt(said), got: BigInt(got) };
+}
+
+async function swap(sell, buy, { with: own = wallet(), way = null } = {}) {
+  const opened = await open(browser, { hash: link([sell], [[buy, 10_000]]), with: own });
+  const { page } = opened;
+  await quoted(page);
+  await timeless(page);
+  await connect(page);
+  await ready(page);
+  if (way) await page.getByRole("radio", { name: way }).check();
+  await (await ready(page)).click();
+  return { ...opened, own };
+}
+
+test("ether becomes USDC in one transaction, to the wei", async () => {
+  const { page, faults, own, close } = await swap(["ETH", "1.5"], "USDC");
+  const { said, got } = await finished(page, "USDC");
+  assert.equal(got, said);
+  assert.equal(await page.getByText("equal to the wei").count(), 1);
+  assert.equal(own.count("eth_sendTransaction"), 1);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("USDC becomes ether by an approval and a swap, to the wei", async () => {
+  const { page, faults, own, close } = await swap(["USDC", "2500.25"], "ETH", { way: "By approval" });
+  const { said, got } = await finished(page, "ETH");
+  assert.equal(got, said);
+  assert.equal(own.count("eth_sendTransaction"), 2);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("USDC becomes WBTC by a signature, to the wei", async () => {
+  const { page, faults, own, close } = await swap(["USDC", "1000"], "WBTC", { way: "By signature" });
+  const { said, got } = await finished(page, "WBTC");
+  assert.equal(got, said);
+  assert.equal(own.count("eth_signTypedData_v4"), 1);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+const bundling = { wallet_getCapabilities: () => ({ "0x1": { atomic: { status: "ready" } } }) };
+
+test("a wallet that bundles sends approval and swap as one", async () => {
+  const own = wallet(bundling);
+  const { page, faults, close } = await swap(["USDC", "750"], "WETH", { with: own });
+  const { said, got } = await finished(page, "WETH");
+  assert.equal(got, said);
+  assert.equal(own.count("wallet_sendCalls"), 1);
+  const [{ params }] = own.asked.filter(({ method }) => method === "wallet_sendCalls");
+  assert.equal(params[0].atomicRequired, true);
+  assert.equal(params[0].calls.length, 2);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+for (const [code, words] of [[5750, /rejected the account upgrade/], [5760, /cannot send approval and swap as one/]]) {
+  test(`a bundle that is refused with ${code} can go one by one`, async () => {
+    const own = wallet({ ...bundling, wallet_sendCalls: () => Promise.reject(refusal(code)) });
+    const { page, close } = await swap(["USDC", "500"], "WETH", { with: own });
+    await page.getByRole("alert").filter({ hasText: words }).waitFor();
+    assert.equal(own.count("eth_sendTransaction"), 0);
+    await page.getByRole("button", { name: "Send one by one" }).click();
+    const { said, got } = await finished(page, "WETH");
+    assert.equal(got, said);
+    await close();
+  });
+}
+
+test("a rejected signature sends nothing and says so", async () => {
+  // the allowance of Permit2 first, so that the signature alone is missing
+  await rpc("eth_sendTransaction", [{ from: TAKER, to: TOKENS.USDC, data: `0x095ea7b3${word("0x000000000022D473030F116dDEE9F6B43aC78BA3")}${"f".repeat(64)}` }]);
+  const own = wallet({ eth_signTypedData_v4: () => Promise.reject(refusal(4001, "User rejected the request.")) });
+  const { page, close } = await swap(["USDC", "100"], "WETH", { with: own, way: "By signature" });
+  await page.getByRole("alert").filter({ hasText: "You rejected this in your wallet. Nothing was sent." }).waitFor({ timeout: 30_000 });
+  assert.equal(own.count("eth_signTypedData_v4"), 1);
+  // an approval may have gone before it where Permit2's allowance was not mined yet; the swap did not
+  assert.equal(own.asked.filter(({ method, params }) => method === "eth_sendTransaction" && params[0].to.toLowerCase() !== TOKENS.USDC.toLowerCase()).length, 0);
+  await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).last().click();
+  await ready(page);
+  await close();
+});
+
+test("a wallet on another chain is asked to change before anything else", async () => {
+  let chain = "0x2105";
+  const own = wallet({ eth_chainId: () => chain, wallet_switchEthereumChain: () => void (chain = "0x1") });
+  const { page, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own });
+  await quoted(page);
+  await connect(page);
+  await page.getByText("Your wallet is on another chain (8453)").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Swap", exact: true }).and(page.locator(".primary")).count(), 0);
+  await page.getByRole("button", { name: "Switch to Ethereum" }).click();
+  await ready(page);
+  await page.evaluate(() => window.testEmit("chainChanged", "0xa"));
+  await page.getByText("Your wallet is on another chain (10)").waitFor();
+  assert.equal(own.count("eth_sendTransaction"), 0);
+  await close();
+});
+
+test("a wallet that refuses to connect, or to change the chain, is told in words", async () => {
+  const own = wallet({ eth_requestAccounts: () => Promise.reject(refusal(4001)) });
+  const { page, close } = await open(browser, { with: own });
+  await page.getByRole("button", { name: "Connect a wallet" }).click();
+  await page.getByRole("button", { name: "Test wallet" }).click();
+  await page.getByRole("dialog").getByRole("alert").filter({ hasText: "You rejected this" }).waitFor();
+  await close();
+});
+
+test("without an API key the swap says what is missing", async () => {
+  const { page, close } = await open(browser, { key: "", with: wallet() });
+  await quoted(page);
+  await connect(page);
+  await page.getByText("Give an API key in the settings").waitFor();
+  assert.equal(await page.locator(".send .primary").getAttribute("aria-disabled"), "true");
+  await close();
+});

@@ -1,0 +1,63 @@
+// Amounts are exact integers, and text about them never says more than they are.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { close, load } from "./load.mjs";
+
+const { atomic, brief, dollars, exact, MOST, parseAmount, partBps, percent } = await load("/src/amounts.ts");
+const { gapText } = await load("/src/quote/certificate.tsx");
+after(close);
+
+test("what is read is what was written, for every number of decimals", () => {
+  let seed = 7n;
+  const next = () => (seed = (seed * 6364136223846793005n + 1442695040888963407n) % 2n ** 64n);
+  for (let round = 0; round < 2_000; round += 1) {
+    const amount = ((next() * next() * next() * next()) >> (next() % 250n)) % MOST || 1n;
+    const decimals = Number(next() % 37n);
+    assert.deepEqual(parseAmount(exact(amount, decimals), decimals), { amount });
+  }
+});
+
+test("the edges of 256 bits, and what no amount is", () => {
+  assert.deepEqual(parseAmount(MOST.toString(), 0), { amount: MOST });
+  for (const [text, decimals] of [[(MOST + 1n).toString(), 0], ["0", 18], ["0.0", 18], ["", 18], [".", 18], ["1.5", 0], ["1,5", 2], ["1e3", 2], ["-1", 2], ["0x10", 2], ["٣", 2], ["1".repeat(300), 2]]) {
+    assert.ok("problem" in parseAmount(text, decimals), text);
+  }
+  assert.deepEqual(parseAmount("1 000.50", 2), { amount: 100050n });
+  assert.deepEqual(parseAmount(".5", 1), { amount: 5n });
+  assert.deepEqual(parseAmount("1.500000", 1), { amount: 15n });
+});
+
+test("only plain integers of the API count as amounts", () => {
+  assert.equal(atomic("0"), 0n);
+  for (const odd of ["", "-1", "1.0", "0x1", "1".repeat(79), null, undefined]) assert.equal(atomic(odd), null);
+});
+
+test("short text is cut, never rounded up", () => {
+  assert.equal(brief(1999999999999999999n, 18), "1.99999");
+  assert.equal(brief(123456789n, 2), "1,234,567");
+  assert.equal(brief(12345n, 18, 3), "1.234 × 10^−14");
+  assert.equal(brief(5n, 6), "0.000005");
+  assert.equal(brief(0n, 18), "0");
+  assert.equal(brief(MOST, 0), "1.157 × 10^77");
+});
+
+test("dollars have cents, or two digits below one", () => {
+  assert.equal(dollars(10005.221381690004), "$10,005.22");
+  assert.equal(dollars(0.000123456), "$0.00012");
+  assert.equal(dollars(null), null);
+  assert.equal(dollars(NaN), null);
+});
+
+test("a gap is never shown smaller than it is", () => {
+  for (const bps of [0.0000001, 0.00099, 0.0011, 0.4278741322958068, 3.1401, 99.991, 100.2, 12345.6]) {
+    assert.ok(Number(gapText(bps).replace(/[^\d.]/g, "")) >= bps, `${bps}: ${gapText(bps)}`);
+  }
+  assert.equal(gapText(0), "0 bps");
+});
+
+test("parts in basis points", () => {
+  assert.equal(partBps(1n, 3n), 3333);
+  assert.equal(partBps(2n, 3n), 6667);
+  assert.equal(partBps(1n, 0n), 0);
+  assert.equal(percent(3333), "33.33%");
+});

@@ -1,0 +1,51 @@
+// The form's shares and the body that is sent for it.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { close, load } from "./load.mjs";
+
+const { asked, addressProblem, evenly, form, NOBODY, withShare } = await load("/src/form/request.ts");
+after(close);
+
+const outputs = (...shares) => shares.map((bps) => ({ token: null, bps }));
+const sum = (list) => list.reduce((total, { bps }) => total + bps, 0);
+
+test("shares always sum to 10,000 and none is below one basis point", () => {
+  for (const shares of [[5_000, 5_000], [9_998, 1, 1], [3_334, 3_333, 3_333], [1, 1, 1, 1, 1, 9_995], [10_000, 0]]) {
+    for (const asked of [-5, 0, 1, 77, 2_500, 9_999, 10_000, 20_000, 33.4]) {
+      for (let index = 0; index < shares.length; index += 1) {
+        const next = withShare(outputs(...shares), index, asked);
+        assert.equal(sum(next), 10_000, `${shares} ${index} ${asked}`);
+        assert.ok(next.every(({ bps }) => bps >= 1 && Number.isInteger(bps)), JSON.stringify(next));
+      }
+    }
+  }
+  assert.deepEqual(withShare(outputs(5_000, 4_000, 1_000), 0, 7_500).map(({ bps }) => bps), [7_500, 2_000, 500]);
+  for (let count = 1; count <= 6; count += 1) assert.equal(sum(evenly(outputs(...new Array(count).fill(0)))), 10_000);
+});
+
+test("the first form asks for nobody in particular, and for the wallet once there is one", () => {
+  const { body } = asked(form.get(), null);
+  assert.equal(body.taker, NOBODY);
+  assert.equal(body.inputs[0].amount, "1000000000000000000");
+  assert.equal(body.include_permit2, false);
+  const wallet = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+  assert.equal(asked(form.get(), wallet).body.taker, wallet);
+  assert.equal(asked(form.get(), wallet).body.include_permit2, true);
+});
+
+test("every wrong field is told at once", () => {
+  const now = form.get();
+  const [eth] = now.inputs;
+  const wrong = { ...now, inputs: [eth, { ...eth, text: "" }], outputs: [{ ...eth, bps: 10_000 }], recipient: "0x12" };
+  const { body, flaws } = asked(wrong, null);
+  assert.equal(body, null);
+  assert.deepEqual(flaws.inputs, [null, "ETH is listed twice."]);
+  assert.deepEqual(flaws.outputs, ["ETH is sold already."]);
+  assert.ok(flaws.recipient);
+});
+
+test("a mistyped checksum is refused, an address without one is not", () => {
+  assert.equal(addressProblem("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"), null);
+  assert.equal(addressProblem("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), null);
+  assert.match(addressProblem("0xF39fd6e51aad88F6F4ce6aB8827279cffFb92266"), /checksum/);
+});

@@ -1,0 +1,51 @@
+// The route's graph: what flows is kept, and no link leads back.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { close, load } from "./load.mjs";
+
+const { graphOf } = await load("/src/route/graph.ts");
+const { drawn } = await load("/src/route/layout.ts");
+after(close);
+
+const step = (id, token_in, token_out, amount_in, amount_out) => ({ id, after: [], protocol: "uniswap_v3", pool: id, token_in, token_out, amount_in: `${amount_in}`, amount_out: `${amount_out}`, share_bps: 1, fee_bps: null, gas_units: 1, price_impact_bps: null });
+const output = (token, expected_amount, value = "1") => ({ token, expected_amount: `${expected_amount}`, decimals: 0, reference_price: { value } });
+const quote = (inputs, steps, outputs) => ({ inputs: inputs.map((address) => ({ address })), estimated_outputs: outputs, path: { tokens: [], steps } });
+const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
+
+test("a split that merges has the widths of its amounts", () => {
+  const steps = [step("s1", "A", "B", 60, 30), step("s2", "A", "C", 40, 20), step("s3", "B", "C", 30, 60)];
+  const { nodes, links } = graphOf(quote(["A"], steps, [output("C", 80)]));
+  near(links[0].value, 0.75);
+  near(links[1].value, 0.25);
+  near(links[2].value, 0.75);
+  const kinds = Object.fromEntries(nodes.map(({ token, kind }) => [token, kind]));
+  assert.deepEqual(kinds, { A: "input", B: "between", C: "output" });
+  near(nodes.find(({ token }) => token === "A").value, 1);
+});
+
+test("outputs are weighed by their prices, one that is passed through too", () => {
+  const steps = [step("s1", "A", "B", 100, 100), step("s2", "B", "C", 50, 10)];
+  const { links, nodes } = graphOf(quote(["A"], steps, [output("B", 50, "2"), output("C", 10, "10")]));
+  near(links[0].value, 1);
+  near(links[1].value, 0.5);
+  assert.equal(nodes.find(({ token }) => token === "B").kind, "output");
+});
+
+test("a token that the route comes back to has a place for each visit", () => {
+  const steps = [step("s1", "A", "B", 10, 10), step("s2", "B", "A", 5, 5), step("s3", "A", "C", 5, 5)];
+  const { nodes, links } = graphOf(quote(["A"], steps, [output("C", 5)]));
+  assert.equal(nodes.filter(({ token }) => token === "A").length, 2);
+  const order = new Map(nodes.map(({ id }, at) => [id, at]));
+  for (const { from, to } of links) assert.ok(order.get(from) < order.get(to));
+});
+
+test("every width of a box is drawn, within the box", () => {
+  const steps = [step("s1", "A", "B", 60, 30), step("s2", "A", "C", 40, 20), step("s3", "B", "C", 30, 60)];
+  const graph = graphOf(quote(["A"], steps, [output("C", 80)]));
+  for (const width of [280, 400, 700, 1_200]) {
+    const { nodes, links, height, vertical } = drawn(graph, width);
+    assert.equal(vertical, width < 560);
+    for (const node of nodes) assert.ok(node.across >= 0 && node.across + node.length <= (vertical ? width : height) + 1e-6);
+    for (const link of links) assert.ok(!/NaN/.test(link.path) && link.width > 0);
+  }
+});
