@@ -16,11 +16,19 @@ use crate::{FollowerConfig, Node, node::HeadStream};
 /// Poll interval until a block time is known.
 const FIRST_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Bounds of the poll interval.
-const INTERVALS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_millis(1_500));
+/// Poll interval while the next block is about to come.
+const NEAR_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Polls per block.
-const POLLS_PER_BLOCK: u32 = 8;
+/// Bounds of the poll interval between two blocks.
+const INTERVALS: (Duration, Duration) = (NEAR_INTERVAL, Duration::from_secs(3));
+
+/// Polls per block in between.
+const POLLS_PER_BLOCK: u32 = 4;
+
+/// How much sooner than a block time after the last one a block may come, and how much later it is still waited for at the short interval.
+/// Blocks of mainnet are heard of one to four seconds into their slot of twelve.
+const EARLY: Duration = Duration::from_millis(1_200);
+const LATE: Duration = Duration::from_millis(2_500);
 
 /// Blocks whose times are kept.
 const TIMES: usize = 9;
@@ -44,6 +52,8 @@ pub(crate) struct Heads {
     subscribe_at: Instant,
     due_at: Instant,
     times: BlockTimes,
+    /// The newest block's height, and when it was first seen.
+    newest: Option<(u64, Instant)>,
 }
 
 impl Heads {
@@ -58,6 +68,7 @@ impl Heads {
             subscribe_at: now,
             due_at: now,
             times: BlockTimes::default(),
+            newest: None,
         }
     }
 
@@ -117,15 +128,35 @@ impl Heads {
         self.due_at = Instant::now();
     }
 
-    /// Notes the time of a block, to learn how often blocks come.
-    pub(crate) fn saw(&mut self, block: &Block) {
+    /// Notes a block that was heard of at some time, to learn how often blocks come.
+    pub(crate) fn saw(&mut self, block: &Block, at: Instant) {
         self.times.push(block.number, block.timestamp);
+        if self.newest.is_none_or(|(height, _)| height != block.number) {
+            self.newest = Some((block.number, at));
+        }
     }
 
     fn interval(&self) -> Duration {
-        let learnt = || self.times.median().map(|time| (time / POLLS_PER_BLOCK).clamp(INTERVALS.0, INTERVALS.1));
+        let learnt = || {
+            let (block_time, (_, seen_at)) = (self.times.median()?, self.newest?);
+            Some(next_poll(seen_at.elapsed(), block_time))
+        };
         self.fixed_interval.or_else(learnt).unwrap_or(FIRST_INTERVAL)
     }
+}
+
+/// How long to wait before the node is asked again, so long after the newest block was first seen: seldom between two blocks, often about
+/// the time of the next, and of those after it where slots stay empty.
+fn next_poll(since_seen: Duration, block_time: Duration) -> Duration {
+    let between = (block_time / POLLS_PER_BLOCK).clamp(INTERVALS.0, INTERVALS.1);
+    if block_time <= EARLY + LATE {
+        return between;
+    }
+    let (since, time) = (since_seen.as_millis(), block_time.as_millis());
+    let after_slot = Duration::from_millis(u64::try_from(since % time).unwrap_or_default());
+    let until_window = (block_time - EARLY).saturating_sub(after_slot);
+    let is_late = since >= time && after_slot < LATE;
+    if is_late || until_window.is_zero() { NEAR_INTERVAL } else { between.min(until_window) }
 }
 
 /// Heights and times of the newest blocks.
@@ -155,6 +186,25 @@ impl BlockTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_is_looked_for_seldom_until_it_is_about_to_come_and_often_then() {
+        let [slot, millis] = [Duration::from_secs(12), Duration::from_millis(1)];
+        let polls = |from: u64, to: u64| {
+            let (mut at, mut polls, mut longest) = (Duration::from_millis(from), 0, Duration::ZERO);
+            while at < Duration::from_millis(to) {
+                let pause = next_poll(at, slot);
+                (at, polls, longest) = (at + pause, polls + 1, longest.max(pause));
+            }
+            (polls, longest)
+        };
+        assert_eq!(polls(0, 10_800), (4, 3_000 * millis));
+        assert_eq!(polls(10_800, 14_500), (15, NEAR_INTERVAL), "it may come sooner or later");
+        assert_eq!(polls(14_500, 22_800).1, 3_000 * millis, "an empty slot");
+        assert_eq!(polls(22_800, 26_000).1, NEAR_INTERVAL);
+        assert_eq!(next_poll(Duration::ZERO, Duration::from_secs(2)), 500 * millis, "blocks too frequent to wait for");
+        assert_eq!(next_poll(Duration::MAX, Duration::ZERO), NEAR_INTERVAL);
+    }
 
     #[test]
     fn one_jump_of_the_clock_does_not_change_the_pace() {

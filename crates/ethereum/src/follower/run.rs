@@ -172,7 +172,7 @@ impl Runner {
 
     fn publish(&mut self, received_at: Instant) {
         let (Some(market), Some(fees)) = (self.sync.tip().cloned(), self.sync.fees()) else { return };
-        self.heads.saw(market.block());
+        self.heads.saw(market.block(), received_at.into());
         self.status.send_modify(|status| {
             status.market_block = Some(market.block().number);
             status.pools = market.pools().len();
