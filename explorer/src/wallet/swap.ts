@@ -5,7 +5,7 @@ import { ETHER, type Approval, type Build, type Quote } from "../api/types";
 import { atomic } from "../amounts";
 import { hold } from "../quote/live";
 import { store } from "../store";
-import { account, clientOf, type Account } from "./account";
+import { account, clientOf, readBalances, type Account } from "./account";
 import { said, bundleRefused } from "./errors";
 
 /** How the proxy gets the inputs. */
@@ -104,10 +104,10 @@ async function settled(client: Client, hash: Hex): Promise<TransactionReceipt> {
 }
 
 /** Asks the service for the transaction and refuses to go on where its simulation reverts. */
-async function built(quote: Quote, signature: Hex | null, expectRevert: boolean): Promise<Build> {
+async function built(quote: Quote, signature: Hex | null, lacksApprovals: boolean): Promise<Build> {
   const build = await api.build(quote.quote_id, signature);
   const { simulation } = build;
-  if (simulation?.status === "reverted" && !expectRevert) {
+  if (simulation?.status === "reverted" && !lacksApprovals) {
     throw new Error(`The simulation reverts, so nothing was sent: ${simulation.revert?.message ?? "no reason is known"}.`);
   }
   const lacking = build.issues.balance[0];
@@ -163,7 +163,7 @@ async function paidOf(client: Client, quote: Quote, build: Build, receipt: Trans
 
 async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{ build: Build; receipt: TransactionReceipt }> {
   if (way === "bundle") {
-    // without the approvals, which the bundle carries, the simulation grants what is missing
+    // this simulation lacks the approvals that the bundle carries; the quote's own granted them, and decides
     const build = await walk.stage(() => built(quote, null, true));
     const { hash } = await walk.stage(() => sendBundle(client, build));
     return { build, receipt: await walk.stage(() => settled(client, hash)) };
@@ -201,4 +201,5 @@ export async function start(quote: Quote, way: Way): Promise<void> {
 export function close(): void {
   swap.set(null);
   hold(false);
+  void readBalances(Object.keys(account.get().balances));
 }
