@@ -69,7 +69,7 @@ pub(crate) fn tokens(args: &TokensArgs) -> Result<()> {
             row["tags"] = json!(entry.tags(token.address));
             row
         });
-        return print_json(&rows.collect());
+        return print_json(&rows.collect::<Vec<_>>());
     }
     for (entry, token) in rows {
         let (symbol, name, address) = (plain(&token.symbol), plain(&token.name), token.address.to_checksum(None));
@@ -90,7 +90,7 @@ pub(crate) fn pools(args: &PoolsArgs) -> Result<()> {
             let coins: Vec<Value> = coins(&market, pool).map(named).collect();
             json!({"protocol": pool.product.id(), "pool": pool.key.to_string(), "fee_bps": fee_bps(pool), "tokens": coins})
         };
-        return print_json(&found.iter().map(row).collect());
+        return print_json(&found.iter().map(row).collect::<Vec<_>>());
     }
     for pool in &found {
         let coins: Vec<String> = coins(&market, pool).map(|token| plain(&token.symbol)).collect();
@@ -119,7 +119,7 @@ pub(crate) fn prices(args: &PricesArgs) -> Result<()> {
             row["price_usd"] = json!(usd);
             row
         };
-        return print_json(&rows.iter().map(row).collect());
+        return print_json(&rows.iter().map(row).collect::<Vec<_>>());
     }
     for (token, ether, usd) in rows {
         let ether = ether.map_or_else(|| "no price".into(), |price| format!("{price} ETH"));
@@ -141,6 +141,6 @@ fn named(token: &Token) -> Value {
     json!({"address": token.address.to_checksum(None), "symbol": token.symbol, "name": token.name, "decimals": token.decimals})
 }
 
-fn print_json(rows: &Vec<Value>) -> Result<()> {
+fn print_json(rows: &[Value]) -> Result<()> {
     out::line(serde_json::to_string_pretty(rows)?)
 }
