@@ -117,18 +117,33 @@ async function built(quote: Quote, signature: Hex | null, lacksApprovals: boolea
   return build;
 }
 
+/** Waits until the service knows a block: before, it would simulate without the approval that was mined there. */
+async function known(block: bigint): Promise<void> {
+  for (let tries = 0; block > 0n && tries < PATIENCE; tries += 1) {
+    const ready = await api.ready().catch(() => null);
+    if (BigInt(ready?.block?.number ?? 0) >= block) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** How often the service is asked whether it knows a block, twice a second. */
+const PATIENCE = 60;
+
 async function sendOne(client: Client, build: Build): Promise<Hex> {
   const { to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = build.rpc_transaction;
   const [limit, most, tip] = [BigInt(gas), BigInt(maxFeePerGas), BigInt(maxPriorityFeePerGas)];
   return client.sendTransaction({ ...callOf({ to, data, value }), gas: limit, maxFeePerGas: most, maxPriorityFeePerGas: tip });
 }
 
-async function approveAll(walk: Walk, client: Client, approvals: Approval[]): Promise<void> {
+/** Sends what is missing; the block of the last of it, if anything was. */
+async function approveAll(walk: Walk, client: Client, approvals: Approval[]): Promise<bigint> {
+  let block = 0n;
   for (const { transactions } of missing(approvals)) {
     await walk.stage(async () => {
-      for (const call of transactions) await settled(client, await client.sendTransaction(callOf(call)));
+      for (const call of transactions) block = (await settled(client, await client.sendTransaction(callOf(call)))).blockNumber;
     });
   }
+  return block;
 }
 
 async function sendBundle(client: Client, build: Build): Promise<{ hash: Hex; block: bigint }> {
@@ -168,14 +183,14 @@ async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{
     const { hash } = await walk.stage(() => sendBundle(client, build));
     return { build, receipt: await walk.stage(() => settled(client, hash)) };
   }
-  await approveAll(walk, client, way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
+  const approved = await approveAll(walk, client, way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
   let signature: Hex | null = null;
   if (way === "permit2") {
     const { provider } = account.get().wallet!;
     const params: [Address, string] = [quote.taker as Address, JSON.stringify(quote.permit2!.eip712)];
     signature = await walk.stage(() => provider.request({ method: "eth_signTypedData_v4", params }));
   }
-  const build = await walk.stage(() => built(quote, signature, false));
+  const build = await walk.stage(() => known(approved).then(() => built(quote, signature, false)));
   const hash = await walk.stage(() => sendOne(client, build));
   swap.set((now) => now && { ...now, hash });
   return { build, receipt: await walk.stage(() => settled(client, hash)) };
