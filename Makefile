@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: browser help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -26,7 +26,7 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 
 # the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
 # fewer features that they have without the tests' own
-test: test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+test: browser test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
 	scripts/test-api.sh
 
 test-contracts: tools $(NPM)
@@ -42,7 +42,7 @@ test-rust: tools $(NPM)
 	@scripts/check-tools.sh python3
 	cargo test --workspace
 
-test-api: tools $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the example clients, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
+test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the example clients, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
 	cargo build --bins -p braid -p braid-devnet
 	scripts/test-api.sh
 
@@ -79,6 +79,9 @@ deny: ## Checks licences, sources and bans of the dependency tree
 
 fmt: tools ## Formats the Rust code
 	cargo fmt --all
+
+browser:
+	@scripts/check-tools.sh chromium
 
 tools:
 	@scripts/check-tools.sh cargo cc node npm

@@ -16,6 +16,10 @@ for tool in "$@"; do
         node) need node "install Node.js 20 or later, on Debian with \`apt-get install nodejs\`" ;;
         python3) need python3 "install Python 3, on Debian with \`apt-get install python3\`" ;;
         npm) need npm "install npm, on Debian with \`apt-get install npm\`" ;;
+        chromium)
+            [ -n "${CHROMIUM:-}" ] || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 ||
+                need chromium "install it, on Debian with \`apt-get install chromium\`, or name another one in CHROMIUM"
+            ;;
         *) need "$tool" "install it" ;;
     esac
 done

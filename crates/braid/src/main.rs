@@ -1,20 +1,24 @@
-//! The service's binary: `braid serve`, `braid sync`, `braid quote`, `braid keys`, `braid proxy`, `braid market`.
+//! The service's binary: `braid serve`, `braid sync`, `braid quote`, `braid tokens`, `braid pools`, `braid prices`, `braid doctor`, `braid keys`, `braid proxy`, `braid market`.
 
 mod config_file;
 mod data;
 mod descriptors;
 mod diff;
+mod doctor;
 mod keys;
 mod logging;
+mod look;
 mod moved;
 mod nodes;
 mod offline;
 mod out;
 mod paths;
 mod proxy;
+mod quote;
 mod rules;
 mod serve;
 mod snapshot;
+mod source;
 mod sync;
 mod units;
 
@@ -43,9 +47,17 @@ enum Command {
     /// Search the chain for pools and keep what is found, with a progress bar.
     Sync(Box<sync::Args>),
     /// Work out one quote and print it for a person.
-    Quote(offline::QuoteArgs),
+    Quote(quote::Args),
+    /// List tokens of a market, the best known first.
+    Tokens(look::TokensArgs),
+    /// List the pools of a token, or of a pair.
+    Pools(look::PoolsArgs),
+    /// Say what tokens are worth, in ether and dollars.
+    Prices(look::PricesArgs),
     /// Make, list, rotate and revoke API keys, while the server runs or not.
     Keys(keys::Args),
+    /// Check what a service needs: node, clock, proxy, data directory; say what to mend.
+    Doctor(doctor::Args),
     /// Say where the execution proxy is, check that it is there, deploy it.
     Proxy(proxy::Args),
     /// Look at and keep markets.
@@ -82,8 +94,12 @@ fn main() -> ExitCode {
     let outcome = match parsed().command {
         Command::Serve(args) => serve::run(&args),
         Command::Sync(args) => sync::run(&args),
-        Command::Quote(args) => offline::quote(&args),
+        Command::Quote(args) => quote::run(&args),
+        Command::Tokens(args) => look::tokens(&args),
+        Command::Pools(args) => look::pools(&args),
+        Command::Prices(args) => look::prices(&args),
         Command::Keys(args) => keys::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Proxy(args) => proxy::run(&args),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),

@@ -62,6 +62,20 @@ fn a_node_of_another_chain_is_refused() {
 }
 
 #[test]
+fn a_doctor_says_what_is_amiss_and_ends_with_a_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("plain-file");
+    std::fs::write(&file, "").unwrap();
+    let node = FakeNode::start("0xa");
+    let output = braid(&["doctor", "--rpc-url", &node.url(), "--data", file.to_str().unwrap()]).output().unwrap();
+    assert_eq!(fails(&output), "2 of 2 checks failed");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("bad   node ") && lines[0].contains("serves chain 10"), "{text}");
+    assert!(lines[1].starts_with("bad   store ") && lines[1].contains("plain-file"), "{text}");
+}
+
+#[test]
 fn a_port_in_use_is_named_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

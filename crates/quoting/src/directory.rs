@@ -98,8 +98,8 @@ fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
 fn has_tags(own: &[String], asked: &[&str]) -> bool {
     let kind = |tag: &str| tag.split_once(':').map_or("", |(kind, _)| kind).to_owned();
     asked.iter().all(|tag| {
-        let same_kind = asked.iter().filter(|other| kind(other) == kind(tag));
-        same_kind.into_iter().any(|other| own.iter().any(|own| own == other))
+        let mut same_kind = asked.iter().filter(|other| kind(other) == kind(tag));
+        same_kind.any(|other| own.iter().any(|own| own == other))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use braid_market::Market;
 use braid_primitives::{Address, TokenId, U256, address};
-use braid_routing::Route;
+use braid_routing::{Prepared, Route};
 
 use crate::feed::Published;
 
@@ -31,9 +31,15 @@ fn decimals(market: &Market, token: TokenId) -> Option<u8> {
 
 /// Dollars per ether: the median of what the market's stablecoins say.
 pub fn dollars_per_ether(published: &Published) -> Option<f64> {
-    let tokens = published.head.market.tokens();
+    dollars_per_ether_in(&published.prepared)
+}
+
+/// As [`dollars_per_ether`], of a market that nobody published.
+pub fn dollars_per_ether_in(prepared: &Prepared) -> Option<f64> {
+    let tokens = prepared.market().tokens();
     let known = DOLLARS.iter().filter_map(|dollar| tokens.id(*dollar));
-    let mut rates: Vec<f64> = known.filter_map(|id| ether_per_token(published, id)).map(f64::recip).collect();
+    let prices = known.filter_map(|id| prepared.reference_price(id).filter(|price| price.is_finite() && *price > 0.0));
+    let mut rates: Vec<f64> = prices.map(f64::recip).collect();
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len().saturating_sub(1) / 2).copied()
 }

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::response::Response;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use crate::http::static_text::StaticText;
@@ -13,13 +13,6 @@ use crate::http::static_text::StaticText;
 /// to it as data.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// Headers of each file beside its own.
-const GUARDS: [(HeaderName, HeaderValue); 3] = [
-    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-];
 
 /// The built files: where each is served, its media type, its bytes.
 const FILES: [(&str, &str, &[u8]); 4] = [
@@ -41,7 +34,10 @@ pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 }
 
 async fn file(index: usize, headers: HeaderMap) -> Response {
-    let mut response = TEXTS[index].answer(&headers).await;
-    response.headers_mut().extend(GUARDS);
-    response
+    let guards = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (guards, TEXTS[index].answer(&headers).await).into_response()
 }

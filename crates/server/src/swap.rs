@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use braid_quoting::model::{BuildAnswer, QuoteAnswer};
 use braid_quoting::request::{BuildRequest, QuoteRequest, parse_quote_id};
@@ -60,15 +60,14 @@ pub async fn route_picture(
 ) -> Result<Response, Refusal> {
     let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
     let picture = picture::svg(stored.open(id).await?.answer.get())?;
-    Ok((PICTURE, picture).into_response())
+    // a browser that opens it by itself runs nothing and loads nothing
+    let headers = [
+        (header::CONTENT_TYPE, "image/svg+xml"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, picture).into_response())
 }
-
-/// Headers of a picture: a browser that opens it by itself runs nothing and loads nothing.
-const PICTURE: [(HeaderName, HeaderValue); 3] = [
-    (header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),
-    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'")),
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-];
 
 /// Turns a quote into a transaction.
 ///

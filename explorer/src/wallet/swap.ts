@@ -5,7 +5,7 @@ import { ETHER, type Approval, type Build, type Quote } from "../api/types";
 import { atomic } from "../amounts";
 import { hold } from "../quote/live";
 import { store } from "../store";
-import { account, clientOf, type Account } from "./account";
+import { account, clientOf, readBalances, type Account } from "./account";
 import { said, bundleRefused } from "./errors";
 
 /** How the proxy gets the inputs. */
@@ -104,10 +104,10 @@ async function settled(client: Client, hash: Hex): Promise<TransactionReceipt> {
 }
 
 /** Asks the service for the transaction and refuses to go on where its simulation reverts. */
-async function built(quote: Quote, signature: Hex | null, expectRevert: boolean): Promise<Build> {
+async function built(quote: Quote, signature: Hex | null, lacksApprovals: boolean): Promise<Build> {
   const build = await api.build(quote.quote_id, signature);
   const { simulation } = build;
-  if (simulation?.status === "reverted" && !expectRevert) {
+  if (simulation?.status === "reverted" && !lacksApprovals) {
     throw new Error(`The simulation reverts, so nothing was sent: ${simulation.revert?.message ?? "no reason is known"}.`);
   }
   const lacking = build.issues.balance[0];
@@ -117,18 +117,33 @@ async function built(quote: Quote, signature: Hex | null, expectRevert: boolean)
   return build;
 }
 
+/** Waits until the service knows a block: before, it would simulate without the approval that was mined there. */
+async function known(block: bigint): Promise<void> {
+  for (let tries = 0; block > 0n && tries < PATIENCE; tries += 1) {
+    const ready = await api.ready().catch(() => null);
+    if (BigInt(ready?.block?.number ?? 0) >= block) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** How often the service is asked whether it knows a block, twice a second. */
+const PATIENCE = 60;
+
 async function sendOne(client: Client, build: Build): Promise<Hex> {
   const { to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = build.rpc_transaction;
   const [limit, most, tip] = [BigInt(gas), BigInt(maxFeePerGas), BigInt(maxPriorityFeePerGas)];
   return client.sendTransaction({ ...callOf({ to, data, value }), gas: limit, maxFeePerGas: most, maxPriorityFeePerGas: tip });
 }
 
-async function approveAll(walk: Walk, client: Client, approvals: Approval[]): Promise<void> {
+/** Sends what is missing; the block of the last of it, if anything was. */
+async function approveAll(walk: Walk, client: Client, approvals: Approval[]): Promise<bigint> {
+  let block = 0n;
   for (const { transactions } of missing(approvals)) {
     await walk.stage(async () => {
-      for (const call of transactions) await settled(client, await client.sendTransaction(callOf(call)));
+      for (const call of transactions) block = (await settled(client, await client.sendTransaction(callOf(call)))).blockNumber;
     });
   }
+  return block;
 }
 
 async function sendBundle(client: Client, build: Build): Promise<{ hash: Hex; block: bigint }> {
@@ -163,19 +178,19 @@ async function paidOf(client: Client, quote: Quote, build: Build, receipt: Trans
 
 async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{ build: Build; receipt: TransactionReceipt }> {
   if (way === "bundle") {
-    // without the approvals, which the bundle carries, the simulation grants what is missing
+    // this simulation lacks the approvals that the bundle carries; the quote's own granted them, and decides
     const build = await walk.stage(() => built(quote, null, true));
     const { hash } = await walk.stage(() => sendBundle(client, build));
     return { build, receipt: await walk.stage(() => settled(client, hash)) };
   }
-  await approveAll(walk, client, way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
+  const approved = await approveAll(walk, client, way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
   let signature: Hex | null = null;
   if (way === "permit2") {
     const { provider } = account.get().wallet!;
     const params: [Address, string] = [quote.taker as Address, JSON.stringify(quote.permit2!.eip712)];
     signature = await walk.stage(() => provider.request({ method: "eth_signTypedData_v4", params }));
   }
-  const build = await walk.stage(() => built(quote, signature, false));
+  const build = await walk.stage(() => known(approved).then(() => built(quote, signature, false)));
   const hash = await walk.stage(() => sendOne(client, build));
   swap.set((now) => now && { ...now, hash });
   return { build, receipt: await walk.stage(() => settled(client, hash)) };
@@ -201,4 +216,5 @@ export async function start(quote: Quote, way: Way): Promise<void> {
 export function close(): void {
   swap.set(null);
   hold(false);
+  void readBalances(Object.keys(account.get().balances));
 }

@@ -1,7 +1,7 @@
 // Whole swaps on the local chain: what the page shows as received is what the chain paid, and equals what was quoted.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { connect, launch, link, open, quoted, refusal, rpc, TAKER, timeless, TOKENS, wallet } from "./harness.mjs";
+import { connect, instead, launch, link, open, quoted, refusal, rpc, TAKER, timeless, TOKENS, wallet } from "./harness.mjs";
 
 let browser;
 before(async () => void (browser = await launch()));
@@ -32,8 +32,8 @@ async function finished(page, token) {
   return { said: BigInt(said), got: BigInt(got) };
 }
 
-async function swap(sell, buy, { with: own = wallet(), way = null } = {}) {
-  const opened = await open(browser, { hash: link([sell], [[buy, 10_000]]), with: own });
+async function swap(sell, buy, { with: own = wallet(), way = null, before = null } = {}) {
+  const opened = await open(browser, { hash: link([sell], [[buy, 10_000]]), with: own, before });
   const { page } = opened;
   await quoted(page);
   await timeless(page);
@@ -72,6 +72,40 @@ test("USDC becomes WBTC by a signature, to the wei", async () => {
   await close();
 });
 
+test("the swap is built only when the service knows the block of the approval", async () => {
+  const seen = [];
+  let [height, approval] = [0, null];
+  const own = wallet({
+    eth_sendTransaction: async (params) => {
+      height ||= Number(await rpc("eth_blockNumber"));
+      const hash = await rpc("eth_sendTransaction", params);
+      approval ??= hash;
+      return hash;
+    },
+  });
+  let late = 3;
+  const lag = async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    if (approval && late > 0) {
+      late -= 1;
+      body.block.number = height;
+    }
+    seen.push(body.block.number);
+    await route.fulfill({ response: answer, body: JSON.stringify(body) });
+  };
+  const before = async (page) => {
+    await instead(page, "/ready", lag);
+    page.on("request", (request) => request.url().endsWith("/v1/build") && seen.push("build"));
+  };
+  const { page, close } = await swap(["USDC", "320"], "WETH", { with: own, way: "By approval", before });
+  const { said, got } = await finished(page, "WETH");
+  assert.equal(got, said);
+  const mined = Number((await rpc("eth_getTransactionReceipt", [approval])).blockNumber);
+  assert.ok(Math.max(...seen.slice(0, seen.indexOf("build"))) >= mined, `${seen} with the approval in block ${mined}`);
+  await close();
+});
+
 const bundling = { wallet_getCapabilities: () => ({ "0x1": { atomic: { status: "ready" } } }) };
 
 test("a wallet that bundles sends approval and swap as one", async () => {
@@ -101,14 +135,14 @@ for (const [code, words] of [[5750, /rejected the account upgrade/], [5760, /can
 }
 
 test("a rejected signature sends nothing and says so", async () => {
-  // the allowance of Permit2 first, so that the signature alone is missing
-  await rpc("eth_sendTransaction", [{ from: TAKER, to: TOKENS.USDC, data: `0x095ea7b3${word("0x000000000022D473030F116dDEE9F6B43aC78BA3")}${"f".repeat(64)}` }]);
+  // a token of its own: what other tests left allowed changes nothing; Permit2 is allowed first, so that the signature alone is missing
+  await rpc("eth_sendTransaction", [{ from: TAKER, to: TOKENS.DAI, data: `0x095ea7b3${word("0x000000000022D473030F116dDEE9F6B43aC78BA3")}${"f".repeat(64)}` }]);
   const own = wallet({ eth_signTypedData_v4: () => Promise.reject(refusal(4001, "User rejected the request.")) });
-  const { page, close } = await swap(["USDC", "100"], "WETH", { with: own, way: "By signature" });
+  const { page, close } = await swap(["DAI", "100"], "WETH", { with: own, way: "By signature" });
   await page.getByRole("alert").filter({ hasText: "You rejected this in your wallet. Nothing was sent." }).waitFor({ timeout: 30_000 });
   assert.equal(own.count("eth_signTypedData_v4"), 1);
   // an approval may have gone before it where Permit2's allowance was not mined yet; the swap did not
-  assert.equal(own.asked.filter(({ method, params }) => method === "eth_sendTransaction" && params[0].to.toLowerCase() !== TOKENS.USDC.toLowerCase()).length, 0);
+  assert.equal(own.asked.filter(({ method, params }) => method === "eth_sendTransaction" && params[0].to.toLowerCase() !== TOKENS.DAI.toLowerCase()).length, 0);
   await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).last().click();
   await ready(page);
   await close();

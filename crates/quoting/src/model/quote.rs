@@ -45,7 +45,8 @@ pub struct QuoteAnswer {
     pub protocols_used: Vec<&'static str>,
     /// Fees.
     pub fee_config: FeeConfig,
-    /// One entry per ERC-20 input, in order, satisfied or not.
+    /// One entry per ERC-20 input, in order, satisfied or not; where the request says `check_allowances: true`, those that are not known to be
+    /// satisfied.
     pub approvals: Vec<Approval>,
     /// What to sign instead of approving the proxy.
     pub permit2: Option<Permit2>,

@@ -10,6 +10,8 @@ mod view;
 
 use crate::problem::Problem;
 
+pub use text::clean;
+
 /// Draws the route of a quote's answer.
 ///
 /// # Errors

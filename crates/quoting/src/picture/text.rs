@@ -21,8 +21,8 @@ fn is_accent(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// One short line of any text, not yet escaped.
-pub(super) fn clean(text: &str, most: usize) -> String {
+/// One short line of any text, not yet escaped: no controls, no marks of direction, no stacks of accents, at most so many characters.
+pub fn clean(text: &str, most: usize) -> String {
     let mut accents = 0;
     let mut line = String::new();
     // a text of any length costs no more than a long one

@@ -1,0 +1,162 @@
+//! `braid doctor`: what a service needs, checked one by one, and what to do where something is amiss.
+
+use std::path::{Path, PathBuf};
+
+use alloy::primitives::keccak256;
+use braid_ethereum::{Node, NodeError};
+use braid_execution::proxy;
+use braid_primitives::Block;
+use braid_quoting::{Clock as _, SystemClock};
+use eyre::{Result, eyre};
+
+use crate::out;
+
+/// Age of the newest block from which a node lags, or this machine's clock is ahead, in seconds.
+const OLD_S: u64 = 60;
+
+/// How far a block may be ahead of this machine's clock, in seconds.
+const AHEAD_S: u64 = 15;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: braid doctor --rpc-url http://127.0.0.1:8545 --data /var/lib/braid
+
+Ends with 1 where something must be mended before `braid serve` works.")]
+pub(crate) struct Args {
+    /// The node that the service is to follow
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
+    rpc_url: String,
+    /// The service's data directory
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// The service works, and less well.
+    Weak,
+    Bad,
+}
+
+/// A check, how it ended, and what to know or do.
+#[derive(Debug)]
+struct Finding(&'static str, Verdict, String);
+
+/// `braid doctor`.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut findings = runtime.block_on(of_node(&args.rpc_url));
+    findings.extend(args.data.as_deref().map(of_data));
+    for Finding(what, verdict, text) in &findings {
+        let mark = match verdict {
+            Verdict::Good => "ok",
+            Verdict::Weak => "note",
+            Verdict::Bad => "bad",
+        };
+        out::line(format_args!("{mark:<5} {what:<8} {text}"))?;
+    }
+    let bad = findings.iter().filter(|finding| finding.1 == Verdict::Bad).count();
+    if bad == 0 { Ok(()) } else { Err(eyre!("{bad} of {} checks failed", findings.len())) }
+}
+
+async fn of_node(url: &str) -> Vec<Finding> {
+    let node = match connected(url).await {
+        Ok(node) => node,
+        Err(error) => return vec![Finding("node", Verdict::Bad, error.to_string())],
+    };
+    let block = match node.latest_block().await {
+        Ok(block) => block,
+        Err(error) => return vec![Finding("node", Verdict::Bad, format!("it serves chain 1, and no block: {error}"))],
+    };
+    let height = Finding("node", Verdict::Good, format!("it serves chain 1, block {}", block.number));
+    vec![height, of_clock(&block, SystemClock.now_s()), of_market(&node, &block).await, of_proxy(&node, &block).await]
+}
+
+async fn connected(url: &str) -> Result<Node, NodeError> {
+    let node = Node::connect(url).await?;
+    node.check_chain().await?;
+    Ok(node)
+}
+
+fn of_clock(block: &Block, now_s: u64) -> Finding {
+    let age_s = now_s.saturating_sub(block.timestamp);
+    let ahead_s = block.timestamp.saturating_sub(now_s);
+    if ahead_s > AHEAD_S {
+        let text = format!("the newest block is {ahead_s} s ahead of this machine's clock: set the clock");
+        return Finding("clock", Verdict::Bad, text);
+    }
+    if age_s > OLD_S {
+        let text = format!(
+            "the newest block is {age_s} s old: the node is not synchronised, or this machine's clock is ahead"
+        );
+        return Finding("clock", Verdict::Bad, text);
+    }
+    Finding("clock", Verdict::Good, format!("the newest block is {age_s} s old"))
+}
+
+/// Whether the node runs calls with code that it is lent, by which the market is read.
+async fn of_market(node: &Node, block: &Block) -> Finding {
+    match node.lends_code(block.hash).await {
+        Ok(true) => Finding("market", Verdict::Good, "the node runs lent code: many values are read at once".into()),
+        Ok(false) => {
+            let text = "the node does not run lent code (state overrides of eth_call): reading takes more calls";
+            Finding("market", Verdict::Weak, text.into())
+        }
+        Err(error) => Finding("market", Verdict::Bad, format!("the node runs no calls: {error}")),
+    }
+}
+
+async fn of_proxy(node: &Node, block: &Block) -> Finding {
+    let address = proxy::address();
+    match node.code(block.hash, address).await {
+        Ok(code) if code.is_empty() => {
+            let text = format!("nothing is at {address}: quotes work, swaps do not until `braid proxy deploy`");
+            Finding("proxy", Verdict::Weak, text)
+        }
+        Ok(code) if keccak256(&code) == proxy::code_hash() => {
+            Finding("proxy", Verdict::Good, format!("it is at {address}"))
+        }
+        Ok(_) => Finding("proxy", Verdict::Bad, format!("other code is at {address}: swaps through it are not safe")),
+        Err(error) => Finding("proxy", Verdict::Bad, format!("its code cannot be read: {error}")),
+    }
+}
+
+fn of_data(dir: &Path) -> Finding {
+    if !dir.exists() {
+        let text = format!("{} is not there yet: `braid serve` makes it", dir.display());
+        return Finding("store", Verdict::Good, text);
+    }
+    if let Err(error) = braid_store::prepare_dir(dir).map_err(crate::data::cannot_store) {
+        return Finding("store", Verdict::Bad, error.to_string());
+    }
+    match braid_store::quarantine::load(dir).map_err(crate::data::cannot_store) {
+        Ok(pools) => {
+            let text = format!("{} can be written, {} pools in quarantine", dir.display(), pools.len());
+            Finding("store", Verdict::Good, text)
+        }
+        Err(error) => Finding("store", Verdict::Bad, error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use braid_primitives::B256;
+
+    #[test]
+    fn a_clock_that_is_off_is_told_from_a_block_in_time() {
+        let block = Block {
+            number: 1,
+            hash: B256::ZERO,
+            parent_hash: B256::ZERO,
+            timestamp: 1_000_000,
+            base_fee_per_gas_wei: 0,
+            gas_used: 0,
+            gas_limit: 0,
+        };
+        let verdict = |now_s| of_clock(&block, now_s).1;
+        assert_eq!([1_000_000, 1_000_060, 999_985].map(verdict), [Verdict::Good; 3]);
+        assert_eq!([1_000_061, 999_984, 0].map(verdict), [Verdict::Bad; 3]);
+    }
+}

@@ -1,0 +1,53 @@
+//! A quote for machines, in the names of the HTTP API.
+
+use braid_primitives::{TokenId, U256};
+use eyre::Result;
+use serde_json::{Value, json};
+
+use super::Quoted;
+
+/// The quote as JSON on several lines.
+pub(super) fn text(quoted: &Quoted<'_>) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&value(quoted))?)
+}
+
+fn value(quoted: &Quoted<'_>) -> Value {
+    let Quoted { market, request, solution } = quoted;
+    let block = market.block();
+    let route = &solution.route;
+    let address = |id: TokenId| market.tokens().get(id).map(|token| token.address.to_checksum(None));
+    let steps = route.steps.iter().enumerate().map(|(index, step)| {
+        let pool = market.pool(step.pool);
+        json!({
+            "id": format!("s{}", index + 1),
+            "protocol": pool.map(|pool| pool.product.id()),
+            "pool": pool.map(|pool| pool.key.to_string()),
+            "token_in": address(step.token_in),
+            "token_out": address(step.token_out),
+            "amount_in": step.amount_in.to_string(),
+            "amount_out": step.amount_out.to_string(),
+            "gas_units": step.gas_units,
+        })
+    });
+    let side = |id: TokenId, name: &str, amount: U256| {
+        let token = market.tokens().get(id);
+        json!({
+            "token": address(id), "symbol": token.map(|token| &token.symbol), "decimals": token.map(|token| token.decimals),
+            name: amount.to_string(),
+        })
+    };
+    json!({
+        "block": {"number": block.number, "hash": block.hash, "timestamp": block.timestamp},
+        "inputs": request.inputs.iter().map(|(id, amount)| side(*id, "amount", *amount)).collect::<Vec<_>>(),
+        "estimated_outputs": quoted.received().map(|(id, amount)| side(id, "expected_amount", amount)).collect::<Vec<_>>(),
+        "gas_units": route.gas_units(),
+        "gas_price_wei": request.gas_price_wei,
+        "steps": steps.collect::<Vec<_>>(),
+        "certificate": solution.certificate.as_ref().ok().map(|certificate| json!({
+            "upper_bound_value_wei": certificate.upper_bound_value_wei.to_string(),
+            "achieved_value_wei": certificate.achieved_value_wei.to_string(),
+            "gap_bps": certificate.gap_bps,
+            "pools_covered": certificate.pools_covered,
+        })),
+    })
+}

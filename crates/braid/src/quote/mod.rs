@@ -1,0 +1,164 @@
+//! `braid quote`: one quote, worked out here, for a person or a machine.
+
+mod json;
+mod tree;
+mod words;
+
+use std::sync::Arc;
+
+use braid_market::Market;
+use braid_primitives::{PoolId, Token, TokenId, U256};
+use braid_routing::{PoolFilter, Prepared, Request, Solution, solve};
+use eyre::{Result, eyre};
+
+use crate::out;
+use crate::source::{Source, find, plain};
+use crate::units::{format_units, parse_units};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  braid quote --market now.market 1.5 ETH USDC
+  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares of the value in per cent)
+  braid quote --market now.market --json 1000 USDC WETH")]
+pub(crate) struct Args {
+    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address
+    #[arg(value_name = "AMOUNT TOKEN", conflicts_with = "sell", required_unless_present = "sell")]
+    words: Vec<String>,
+    /// What to sell: symbol or address, and how many whole tokens
+    #[arg(long, value_name = "TOKEN:AMOUNT", requires = "buy")]
+    sell: Option<String>,
+    /// What to buy: symbol or address
+    #[arg(long, value_name = "TOKEN", requires = "sell")]
+    buy: Option<String>,
+    #[command(flatten)]
+    source: Source,
+    /// Longest chain of steps
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
+    max_hops: u8,
+    /// What a unit of gas costs, in gwei. By default the next block's base fee
+    #[arg(long, value_name = "GWEI")]
+    gas_price_gwei: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A quote with the names of what it moves.
+struct Quoted<'a> {
+    market: &'a Market,
+    request: &'a Request,
+    solution: &'a Solution,
+}
+
+/// `braid quote`.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let asked = match (&args.sell, &args.buy) {
+        (Some(sell), Some(buy)) => words::from_options(sell, buy)?,
+        _ => words::parse(&args.words)?,
+    };
+    let market = Arc::new(args.source.market()?);
+    let gas_price_wei = args
+        .gas_price_gwei
+        .map_or_else(|| market.block().next_base_fee_per_gas_wei(), |gwei| gwei.saturating_mul(1_000_000_000));
+    let (inputs, outputs) = found(&market, &asked)?;
+    let request = Request {
+        inputs,
+        outputs,
+        max_hops: args.max_hops,
+        filter: proven(&market),
+        gas_price_wei,
+        max_steps: 64,
+        at: market.block().next(),
+    };
+    let prepared = Prepared::new(Arc::clone(&market));
+    let solution = solve(&prepared, &request).map_err(|error| eyre!("no quote: {error}"))?;
+    let quoted = Quoted { market: &market, request: &request, solution: &solution };
+    if args.json { out::line(json::text(&quoted)?) } else { print(&quoted) }
+}
+
+type Sides = (Vec<(TokenId, U256)>, Vec<(TokenId, u16)>);
+
+/// The tokens and amounts that words name, in a market.
+fn found(market: &Market, asked: &words::Asked) -> Result<Sides> {
+    let mut seen: Vec<TokenId> = Vec::new();
+    let mut once = |id: TokenId, token: &Token| {
+        if seen.contains(&id) {
+            return Err(eyre!("{} is named twice", plain(&token.symbol)));
+        }
+        seen.push(id);
+        Ok(id)
+    };
+    let mut inputs = Vec::new();
+    for (amount, name) in &asked.inputs {
+        let (id, token) = find(market, name)?;
+        let units = parse_units(amount, token.decimals).filter(|units| !units.is_zero()).ok_or_else(|| {
+            eyre!(
+                "{amount:?} is no amount of {}: a decimal number with at most {} places",
+                plain(&token.symbol),
+                token.decimals
+            )
+        })?;
+        inputs.push((once(id, token)?, units));
+    }
+    let mut outputs = Vec::new();
+    for (name, share_bps) in &asked.outputs {
+        let (id, token) = find(market, name)?;
+        outputs.push((once(id, token)?, *share_bps));
+    }
+    Ok((inputs, outputs))
+}
+
+/// Leaves out pools of which only their own answers told what they are: nothing checks them here.
+fn proven(market: &Market) -> PoolFilter {
+    let mut filter = PoolFilter::default();
+    for (id, pool) in (0..).map(PoolId).zip(market.pools()) {
+        if pool.product.guessed_as(pool).is_some() {
+            filter.exclude_pool(id);
+        }
+    }
+    filter
+}
+
+impl Quoted<'_> {
+    /// An amount of a token, with its symbol.
+    fn amount(&self, id: TokenId, amount: U256) -> String {
+        match self.market.tokens().get(id) {
+            Some(token) => format!("{} {}", format_units(amount, token.decimals), plain(&token.symbol)),
+            None => amount.to_string(),
+        }
+    }
+
+    /// What the route pays of each output.
+    fn received(&self) -> impl Iterator<Item = (TokenId, U256)> {
+        let outputs = self.request.outputs.iter().map(|(id, _)| *id);
+        outputs.zip(self.solution.route.amounts_out.iter().copied())
+    }
+}
+
+fn print(quoted: &Quoted<'_>) -> Result<()> {
+    let Quoted { market, request, solution } = quoted;
+    let sold: Vec<String> = request.inputs.iter().map(|(id, amount)| quoted.amount(*id, *amount)).collect();
+    let bought: Vec<String> = quoted.received().map(|(id, amount)| quoted.amount(id, amount)).collect();
+    out::line(format_args!("{}  →  {}", sold.join(" + "), bought.join(" + ")))?;
+    out::line("")?;
+    for line in tree::lines(quoted) {
+        out::line(line)?;
+    }
+    out::line("")?;
+    let route = &solution.route;
+    let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));
+    out::line(format_args!(
+        "block {}, {} gas units in {} steps, {} ETH",
+        market.block().number,
+        route.gas_units(),
+        route.steps.len(),
+        format_units(cost_wei, 18)
+    ))?;
+    match &solution.certificate {
+        Ok(certificate) => {
+            let covered = certificate.pools_covered;
+            out::line(format_args!("at most {:.4} bps below the best that {covered} pools allow", certificate.gap_bps))
+        }
+        Err(why) => out::line(format_args!("no certificate: {why}")),
+    }
+}

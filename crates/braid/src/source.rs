@@ -1,0 +1,60 @@
+//! Where commands for people take their market from: a node or a file.
+
+use std::path::PathBuf;
+
+use braid_ethereum::{Follower, FollowerConfig, Node};
+use braid_market::Market;
+use braid_primitives::{Token, TokenId};
+use eyre::{Result, eyre};
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Source {
+    /// Read the market from this node
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
+    rpc_url: Option<String>,
+    /// Read the market from this file, offline
+    #[arg(long, value_name = "FILE")]
+    market: Option<PathBuf>,
+}
+
+impl Source {
+    /// The market.
+    pub(crate) fn market(&self) -> Result<Market> {
+        match (&self.market, &self.rpc_url) {
+            (Some(file), _) => Ok(Market::load(file)?),
+            (None, Some(url)) => follow_once(url),
+            (None, None) => Err(eyre!("name a market: --rpc-url URL or --market FILE")),
+        }
+    }
+}
+
+/// The market of a node's newest block.
+pub(crate) fn follow_once(url: &str) -> Result<Market> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let node = Node::connect(url).await?;
+        let mut follower = Follower::spawn(node, FollowerConfig::default());
+        let head = follower.heads.wait_for(Option::is_some).await.map_err(|_| eyre!("the follower ended"))?.clone();
+        follower.shutdown().await;
+        let head = head.ok_or_else(|| eyre!("the follower gave no market"))?;
+        Ok(head.market.as_ref().clone())
+    })
+}
+
+/// A token by address, or by symbol: the one with the most pools where several share it.
+pub(crate) fn find<'a>(market: &'a Market, name: &str) -> Result<(TokenId, &'a Token)> {
+    let tokens = market.tokens();
+    let by_address = name.parse().ok().and_then(|address| tokens.id(address));
+    let by_symbol = || {
+        let same = tokens.iter().filter(|(_, token)| token.symbol.eq_ignore_ascii_case(name));
+        same.max_by_key(|(id, _)| (market.pools_of(*id).len(), std::cmp::Reverse(*id))).map(|(id, _)| id)
+    };
+    let found = by_address.or_else(by_symbol).and_then(|id| Some((id, tokens.get(id)?)));
+    found.ok_or_else(|| eyre!("the market has no token {name:?}"))
+}
+
+/// Text that a token's maker chose, on one line of a terminal: control characters would move its cursor.
+pub(crate) fn plain(text: &str) -> String {
+    braid_quoting::picture::clean(text, 40)
+}
