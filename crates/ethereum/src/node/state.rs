@@ -234,7 +234,8 @@ impl Member {
     }
 
     fn reads_no_words(&self) -> NodeError {
-        if !self.reads_words.get_or_init(|| false) {
+        // several readings may find out at once
+        if self.reads_words.set(false).is_ok() {
             tracing::info!(
                 node = self.name,
                 "a node lends code to some addresses only: from it state is read value by value"
