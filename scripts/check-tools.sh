@@ -26,7 +26,7 @@ done
 
 if command -v node >/dev/null 2>&1; then
     major=$(node -p 'process.versions.node.split(".")[0]')
-    if [ "$major" -lt 18 ]; then
+    if [ "$major" -lt 20 ]; then
         echo "error: node $major is too old: install Node.js 20 or later." >&2
         missing=1
     fi
