@@ -18,11 +18,13 @@ pub enum SimplePlan {
     Grid,
     /// Twenty equal parts, one after the other, over at most four chains; pools are shared honestly.
     Chunks,
+    /// A hundred equal parts, over as many chains as pay their gas.
+    FineChunks,
 }
 
 impl SimplePlan {
     /// Every simple plan.
-    pub const ALL: [Self; 3] = [Self::SinglePath, Self::Grid, Self::Chunks];
+    pub const ALL: [Self; 4] = [Self::SinglePath, Self::Grid, Self::Chunks, Self::FineChunks];
 
     pub(crate) fn flows(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
         match self {
@@ -40,6 +42,11 @@ impl SimplePlan {
                     chains: Tuning::SIMPLE_CHUNK_CHAINS,
                     quotes: usize::MAX,
                 },
+            )),
+            Self::FineChunks => Some(chunked(
+                problem,
+                potentials,
+                Cut { chunks: Tuning::FINE_CHUNKS, pools: usize::MAX, chains: usize::MAX, quotes: usize::MAX },
             )),
         }
     }

@@ -124,26 +124,39 @@ impl Solver<'_> {
     }
 
     /// The first plans again in parts, for amounts beyond the market's liquidity; whether that is better.
-    pub(super) fn offer_parts(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> bool {
+    pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
         let before = best.as_ref().map(|found| found.net);
         if self.problem.is_pair() {
-            let potentials = Potentials::new(universe, if self.is_below_gas { 0.0 } else { 1.0 });
             let pools = plan::most_pools(self.prepared, self.request);
             let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, chains: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
-            self.offer(best, &chunks::chunked(universe, &potentials, cut));
+            self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
             self.offer_plans(&plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS), best);
         }
         best.as_ref().map(|found| found.net) > before
     }
 
-    /// What simple plans make of a pair over all open pools: a floor under the answer where the bound is far, or where pools
-    /// that were set aside earn more than the gap.
-    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>) {
+    /// What simple plans make of a pair: a floor under the answer where the bound says little.
+    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan]) {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
-        for plan in SimplePlan::ALL.into_iter().filter(|plan| !searched || *plan != SimplePlan::SinglePath) {
+        for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
             self.offer(best, &plan.flows(&self.problem, &self.potentials).unwrap_or_default());
+        }
+    }
+
+    /// Better flows over the tokens of the best route, each sought from the one before on, until one brings nothing more.
+    pub(super) fn offer_refined(&self, best: &mut Option<Candidate>) {
+        let start = self.potentials.start_prices(&self.problem);
+        for _ in 0..Tuning::REFINEMENTS {
+            let Some(net) = best.as_ref().map(|found| found.net) else { return };
+            let chain = self.flows_of(best.as_ref());
+            let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]);
+            let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &chain);
+            self.offer(best, &flows);
+            if best.as_ref().is_none_or(|found| found.net <= net) {
+                return;
+            }
         }
     }
 
