@@ -118,8 +118,12 @@ impl Tuning {
     /// Gap above which simple plans are tried, the finest of them, and a route from the best one on. A hundredth of a basis point is what
     /// counts as better; of 8,000 trades on disturbed markets the finest plan paid more in none below the second.
     pub(crate) const SIMPLE_GAP: f64 = 1e-6;
-    pub(crate) const FINE_GAP: f64 = 2e-4;
+    pub(crate) const FINE_GAP: f64 = 1e-5;
     pub(crate) const REFINED_GAP: f64 = 5e-5;
+    /// Gap above which a route is sought over the pools that are in line, and the share of a swap's gas above which what a pool earned when
+    /// prices were settled without it puts it out of line. No record.
+    pub(crate) const IN_LINE_GAP: f64 = 2e-4;
+    pub(crate) const IN_LINE_GAS_SHARE: f64 = 0.02;
     /// Most times that a route is sought from the one before on. No record.
     pub(crate) const REFINEMENTS: usize = 3;
     /// Parts of the simple grid, and most chains at once: what simple routers are known to do.

@@ -10,6 +10,7 @@ use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{self, Path};
 use crate::plan;
+use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -142,6 +143,22 @@ impl Solver<'_> {
         let searched = self.problem.active.is_none();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
             self.offer(best, &plan.flows(&self.problem, &self.potentials).unwrap_or_default());
+        }
+    }
+
+    /// The best flow over the pools that are in line with the market: where prices stand apart, what the dual earns by that leads a search
+    /// astray.
+    pub(super) fn offer_in_line(&self, best: &mut Option<Candidate>) {
+        let standing = self.prepared.standing();
+        let is_out = |pair: u32| {
+            let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
+            standing.out_of_line(pair as usize) > gas * Tuning::IN_LINE_GAS_SHARE
+        };
+        let pairs = 0..index32(self.prepared.pair_count());
+        let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || is_out(pair)).collect();
+        let problem = Problem { closed, recorder: None, ..self.problem.clone() };
+        if problem.open_pools() < self.problem.open_pools() {
+            self.split(&problem, best);
         }
     }
 

@@ -113,6 +113,10 @@ impl<'a> Solver<'a> {
         if self.is_far(bound, best.as_ref()) && self.offer_parts(&mut best) && !self.problem.is_pair() {
             bound = self.split_all(&mut best);
         }
+        let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
+        if best.as_ref().is_none_or(is_in_doubt) {
+            self.offer_in_line(&mut best);
+        }
         if self.problem.is_pair() {
             self.offer_last(bound, &mut best);
         }
