@@ -149,10 +149,13 @@ fn no_route(error: &SolveError, tokens: &Tokens) -> Problem {
         SolveError::NoRoute(id) => {
             let (pointer, detail) = match input(*id) {
                 Some(at) => {
-                    let detail = "no chain of allowed pools, within max_hops and max_steps, leads from this input to an output";
+                    let detail =
+                        "no chain of allowed pools, within max_hops and max_steps, leads from this input to an output";
                     (format!("/inputs/{at}/address"), detail)
                 }
-                None => (pointer(*id), "no chain of allowed pools, within max_hops and max_steps, leads to this output"),
+                None => {
+                    (pointer(*id), "no chain of allowed pools, within max_hops and max_steps, leads to this output")
+                }
             };
             Problem::field(Code::NoRouteFound, FieldError::new(pointer, FieldCode::NoRouteFound, detail))
         }

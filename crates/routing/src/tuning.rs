@@ -115,10 +115,12 @@ impl Tuning {
     /// Gap above which the bound says nothing, and simple plans are tried. Drains of 10,000 generated pools: the grid paid more than the
     /// answer in 12 of 54, since then in none.
     pub(crate) const LOST_GAP: f64 = 5e-2;
-    /// Gap above which simple plans are tried, the finest of them, and a route from the best one on. A hundredth of a basis point is what
-    /// counts as better; of 8,000 trades on disturbed markets the finest plan paid more in none below the second.
-    pub(crate) const SIMPLE_GAP: f64 = 1e-6;
-    pub(crate) const FINE_GAP: f64 = 1e-5;
+    /// Gaps above which simple plans are tried, and the finest of them: a hundredth of a basis point is what counts as better. In a large
+    /// market, and beside a route of so many steps, they take longer and bring less. No record.
+    pub(crate) const SIMPLE_GAPS: [f64; 2] = [1e-6, 1e-5];
+    pub(crate) const SIMPLE_GAPS_OF_LARGE: [f64; 2] = [2e-4, 5e-2];
+    pub(crate) const LONG_ROUTE_STEPS: usize = 16;
+    /// Gap above which a route is sought from the best one on. No record.
     pub(crate) const REFINED_GAP: f64 = 5e-5;
     /// Gap above which a route is sought over the pools that are in line, and the share of a swap's gas above which what a pool earned when
     /// prices were settled without it puts it out of line. No record.
@@ -135,6 +137,8 @@ impl Tuning {
     /// Parts of the simple split by chunks, and most chains: what simple routers are known to do.
     pub(crate) const SIMPLE_CHUNKS: u16 = 20;
     pub(crate) const SIMPLE_CHUNK_CHAINS: usize = 4;
+    /// Most pools priced for one part where such a split is tried for an answer. No record.
+    pub(crate) const SIMPLE_QUOTES: usize = 1_000;
     /// Parts of the finest simple plan.
     pub(crate) const FINE_CHUNKS: u16 = 100;
     /// Gap, and amount in atomic units, from which exact chains are walked one by one: floating point is a poor guide there. No record.

@@ -142,7 +142,7 @@ impl Solver<'_> {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
-            self.offer(best, &plan.flows(&self.problem, &self.potentials).unwrap_or_default());
+            self.offer(best, &plan.flows(&self.problem, &self.potentials, Tuning::SIMPLE_QUOTES).unwrap_or_default());
         }
     }
 

@@ -22,7 +22,7 @@ use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
 use crate::path;
 use crate::plan;
-use crate::prepare::active::ActiveTokens;
+use crate::prepare::active::{ActiveTokens, is_large};
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -162,10 +162,13 @@ impl<'a> Solver<'a> {
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
         let before = best.as_ref().map(|found| found.net);
-        if lost || is_off(best, Tuning::SIMPLE_GAP) {
+        let is_long = best.as_ref().is_some_and(|found| found.route.steps.len() > Tuning::LONG_ROUTE_STEPS);
+        let [simple, fine] =
+            if is_long || is_large(self.prepared) { Tuning::SIMPLE_GAPS_OF_LARGE } else { Tuning::SIMPLE_GAPS };
+        if lost || is_off(best, simple) {
             self.offer_simple(best, &[SimplePlan::SinglePath, SimplePlan::Grid, SimplePlan::Chunks]);
         }
-        if lost || is_off(best, Tuning::FINE_GAP) {
+        if lost || is_off(best, fine) {
             self.offer_simple(best, &[SimplePlan::FineChunks]);
         }
         if is_off(best, Tuning::REFINED_GAP) || best.as_ref().map(|found| found.net) > before {
