@@ -119,6 +119,7 @@ impl Tuning {
     /// market, and beside a route of so many steps, they take longer and bring less. No record.
     pub(crate) const SIMPLE_GAPS: [f64; 2] = [1e-6, 1e-5];
     pub(crate) const SIMPLE_GAPS_OF_LARGE: [f64; 2] = [2e-4, 5e-2];
+    pub(crate) const SIMPLE_GAPS_OF_LONG: [f64; 2] = [2e-5, 1e-4];
     pub(crate) const LONG_ROUTE_STEPS: usize = 16;
     /// Gap above which a route is sought from the best one on. No record.
     pub(crate) const REFINED_GAP: f64 = 5e-5;
@@ -327,6 +328,10 @@ impl Tuning {
     /// A share counts as at least this, and a factor's answer is learnt where its logarithm moved by more than the second. No record.
     pub(crate) const LEAST_SHARE: f64 = 1e-12;
     pub(crate) const LEAST_SHARE_MOVE: f64 = 1e-9;
+    /// Steps that together bring less than this share of what arrives are left out: a hundredth of a basis point, with room for what
+    /// rounding adds. And how many may bring more before no others are tried. No record.
+    pub(crate) const STEP_GAIN_SHARE: f64 = 9e-7;
+    pub(crate) const STEPS_LEFT_OUT_TRIED: usize = 4;
     /// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step. No record.
     pub(crate) const ETHER_LEFT_SHARE: f64 = 1e-6;
     /// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more. No record.

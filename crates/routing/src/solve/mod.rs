@@ -9,6 +9,7 @@
 mod first;
 mod held;
 mod offer;
+mod simpler;
 mod split;
 
 use std::cell::Cell;
@@ -123,6 +124,7 @@ impl<'a> Solver<'a> {
         if self.too_much_gas.get() {
             self.save_gas(bound, &mut best);
         }
+        self.simplify(&mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
         let certificate = self.certificate(bound, &found);
         Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
@@ -162,9 +164,11 @@ impl<'a> Solver<'a> {
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
         let before = best.as_ref().map(|found| found.net);
-        let is_long = best.as_ref().is_some_and(|found| found.route.steps.len() > Tuning::LONG_ROUTE_STEPS);
-        let [simple, fine] =
-            if is_long || is_large(self.prepared) { Tuning::SIMPLE_GAPS_OF_LARGE } else { Tuning::SIMPLE_GAPS };
+        let [simple, fine] = match best.as_ref() {
+            _ if is_large(self.prepared) => Tuning::SIMPLE_GAPS_OF_LARGE,
+            Some(found) if found.route.steps.len() > Tuning::LONG_ROUTE_STEPS => Tuning::SIMPLE_GAPS_OF_LONG,
+            _ => Tuning::SIMPLE_GAPS,
+        };
         if lost || is_off(best, simple) {
             self.offer_simple(best, &[SimplePlan::SinglePath, SimplePlan::Grid, SimplePlan::Chunks]);
         }
