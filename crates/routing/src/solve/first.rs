@@ -115,7 +115,7 @@ impl Solver<'_> {
     }
 
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
-    /// of the question now. It may be better than a flow of many pools too, by one that was set aside in the place of several.
+    /// of the question now. It may be better than a flow of many pools too, by one that stands apart in the place of several.
     pub(super) fn offer_missed_chain(&self, best: &mut Option<Candidate>) {
         let is_cut = self.problem.active.is_some() && self.problem.is_pair();
         let Some(net) = best.as_ref().map(|found| found.net).filter(|_| is_cut) else { return };

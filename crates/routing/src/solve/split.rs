@@ -119,7 +119,7 @@ impl Solver<'_> {
             return Split { bound: first, potentials, rest: None };
         }
         self.tighten(problem, &mut potentials, net);
-        // Beside several ends a token may be met only by way of pools that were set aside: it needs a price for these to be judged.
+        // Beside several ends a token may be met only by way of pools that a search leaves out: it needs a price for these to be judged.
         let alive = reachable(if is_pair { problem } else { &self.problem });
         let mut start = potentials.start_prices(problem);
         let mut board = PriceBoard::new(start.len());
