@@ -28,7 +28,6 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
     let mut chains = 0;
     for _ in 0..cut.chunks {
         // Others are looked for only where the best one does not fit.
-        // Others are looked for only where the best one does not fit.
         let grown = [1, Tuning::CHUNK_CHAINS].into_iter().find_map(|keep| {
             let paths = best_paths_within(problem, potentials, part, &support, keep, cut.quotes);
             paths.into_iter().find_map(|path| {

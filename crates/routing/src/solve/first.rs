@@ -138,11 +138,11 @@ impl Solver<'_> {
     }
 
     /// What simple plans make of a pair: a floor under the answer where the bound says little.
-    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan]) {
+    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan], quotes: usize) {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
-            self.offer(best, &plan.flows(&self.problem, &self.potentials, Tuning::SIMPLE_QUOTES).unwrap_or_default());
+            self.offer(best, &plan.flows(&self.problem, &self.potentials, quotes).unwrap_or_default());
         }
     }
 

@@ -169,11 +169,14 @@ impl<'a> Solver<'a> {
             Some(found) if found.route.steps.len() > Tuning::LONG_ROUTE_STEPS => Tuning::SIMPLE_GAPS_OF_LONG,
             _ => Tuning::SIMPLE_GAPS,
         };
+        // Beyond the market's liquidity a part's best chain is far from what rates promise.
+        let is_beyond = lost || is_off(best, Tuning::CHUNK_GAP);
+        let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
         if lost || is_off(best, simple) {
-            self.offer_simple(best, &[SimplePlan::SinglePath, SimplePlan::Grid, SimplePlan::Chunks]);
+            self.offer_simple(best, &[SimplePlan::SinglePath, SimplePlan::Grid, SimplePlan::Chunks], quotes);
         }
         if lost || is_off(best, fine) {
-            self.offer_simple(best, &[SimplePlan::FineChunks]);
+            self.offer_simple(best, &[SimplePlan::FineChunks], quotes);
         }
         if is_off(best, Tuning::REFINED_GAP) || best.as_ref().map(|found| found.net) > before {
             self.offer_refined(best);
