@@ -218,7 +218,7 @@ fn certificate(draft: &Draft, left_out: usize) -> Result<model::Certificate, Unc
         pools_covered,
         excluded: model::Excluded {
             quarantined: left_out + set_aside as usize,
-            standing_arbitrage: excluded.standing_arbitrage,
+            standing_arbitrage: 0,
             // the router is told of both as one
             filtered: excluded.filtered.saturating_sub(set_aside),
             max_hops: excluded.max_hops,

@@ -69,7 +69,7 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
         max_hops: request.max_hops,
         filter,
         gas_price_wei: fees.expected_per_gas(),
-        max_steps,
+        max_steps: request.max_steps.map_or(max_steps, |asked| asked.min(max_steps)),
         at: market.block().next(),
     };
     let solved = if request.explain {
@@ -157,10 +157,13 @@ fn no_route(error: &SolveError, tokens: &Tokens) -> Problem {
         SolveError::NoRoute(id) => {
             let (pointer, detail) = match input(*id) {
                 Some(at) => {
-                    let detail = "no chain of allowed pools, within max_hops, leads from this input to an output";
+                    let detail =
+                        "no chain of allowed pools, within max_hops and max_steps, leads from this input to an output";
                     (format!("/inputs/{at}/address"), detail)
                 }
-                None => (pointer(*id), "no chain of allowed pools, within max_hops, leads to this output"),
+                None => {
+                    (pointer(*id), "no chain of allowed pools, within max_hops and max_steps, leads to this output")
+                }
             };
             Problem::field(Code::NoRouteFound, FieldError::new(pointer, FieldCode::NoRouteFound, detail))
         }

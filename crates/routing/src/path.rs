@@ -103,7 +103,6 @@ pub(crate) fn narrowest_paths(problem: &Problem<'_>, potentials: &Potentials, ke
 struct Search<'a, 'p> {
     problem: &'a Problem<'p>,
     potentials: &'a Potentials,
-    worth: &'a [f64],
     amount: f64,
     used: &'a Support,
     /// Whether pools in use meet at each token; empty where none is in use.
@@ -136,7 +135,6 @@ impl<'a, 'p> Search<'a, 'p> {
         Self {
             problem,
             potentials,
-            worth: &potentials.worth,
             amount,
             used,
             is_used,
@@ -172,18 +170,19 @@ impl<'a, 'p> Search<'a, 'p> {
                 let token = self.labels[at as usize].token as usize;
                 // The output first: what it yields prunes the rest.
                 for arrow in graph.between(token, target) {
-                    self.extend(at, &arrow, &mut next);
+                    self.extend(at, &arrow, problem.hops - hop, &mut next);
                 }
                 if hop == problem.hops {
                     continue;
                 }
                 // Most arrows promise too little, at one look.
                 let (label, floor) = (self.labels[at as usize], self.floor());
+                let worth = self.potentials.within(problem.hops - hop);
                 for arrow in self.problem.ways(token) {
                     let to = arrow.to as usize;
-                    let promise = label.amount * arrow.spot * self.worth[to] - label.gas;
-                    if promise > floor && to != target && self.potentials.leads_on(to, problem.hops - hop) {
-                        self.extend(at, arrow, &mut next);
+                    let promise = label.amount * arrow.spot * worth[to] - label.gas;
+                    if promise > floor && to != target {
+                        self.extend(at, arrow, problem.hops - hop, &mut next);
                     }
                 }
             }
@@ -206,10 +205,11 @@ impl<'a, 'p> Search<'a, 'p> {
         }
     }
 
-    fn extend(&mut self, at: u32, arrow: &Arrow, next: &mut Vec<u32>) {
+    /// Adds an arrow to a chain after which at most `pools` may follow.
+    fn extend(&mut self, at: u32, arrow: &Arrow, pools: usize, next: &mut Vec<u32>) {
         let problem = self.problem;
         let (label, to) = (self.labels[at as usize], arrow.to as usize);
-        let worth = self.worth[to];
+        let worth = self.potentials.within(pools)[to];
         let floor = self.floor();
         if self.left == 0 || worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
             return;

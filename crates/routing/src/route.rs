@@ -59,8 +59,6 @@ pub struct Certificate {
 /// What a bound leaves out: routes through these pools, and longer ones, may be worth more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excluded {
-    /// Pools that stand out of line with the market by more than this trade's gas: stale, paused, poisoned or dust.
-    pub standing_arbitrage: u32,
     /// Pools that the request leaves out.
     pub filtered: u32,
     /// Longest chain of pools that the bound allows for.
@@ -73,21 +71,12 @@ pub enum Uncertified {
     /// Without a reference price of the output, gas cannot be weighed against it.
     #[error("the output has no reference price")]
     NoReferencePrice,
-    /// The bound is so loose that it says nothing; the gap is in basis points of the gross output value.
-    #[error("the bound is {gap_bps:.0} basis points above the route")]
-    Loose {
-        /// The gap that a certificate would have had.
-        gap_bps: f64,
-    },
     /// The bound cannot be told: prices or amounts are beyond what floating point holds.
     #[error("the bound is not a number")]
     NoBound,
 }
 
 impl Certificate {
-    /// A gap above this many basis points says nothing: see [`Uncertified::Loose`].
-    pub const LOOSEST_GAP_BPS: f64 = 1_000.0;
-
     /// From values in wei; what floating point may have rounded is rounded outwards, and nothing is below zero.
     pub(crate) fn new(
         bound: f64,
@@ -101,8 +90,8 @@ impl Certificate {
         }
         let bound = (bound + 1e-12 * bound.abs()).max(achieved);
         let gap_bps = if gross > 0.0 { (bound - achieved) / gross * 1e4 } else { f64::INFINITY };
-        if gap_bps > Self::LOOSEST_GAP_BPS {
-            return Err(Uncertified::Loose { gap_bps });
+        if !gap_bps.is_finite() {
+            return Err(Uncertified::NoBound);
         }
         let wei = |value: f64| U256::try_from(value.max(0.0)).unwrap_or(U256::MAX);
         Ok(Self {

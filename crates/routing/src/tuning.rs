@@ -50,10 +50,6 @@ impl Tuning {
     /// While only profits above a level count, neighbours answer a change of the root of the level's share of this: a price that is off
     /// by `x` makes a pool of depth `d` earn about `d·x²`. Measured with the one before.
     pub(crate) const SETTLE_DEPTH_WEI: f64 = 1e22;
-    /// Share of the deepest pool's depth from which a pool is never set aside for a token that is an end of the trade. No record.
-    pub(crate) const DEEP_POOL_SHARE: f64 = 0.02;
-    /// The move of a price by which those depths are compared. No record.
-    pub(crate) const DEEP_POOL_MOVE: f64 = 0.005;
     /// The deepest tokens, always in the core that searches of a large market pass through. No record.
     pub(crate) const CORE_DEEPEST_TOKENS: usize = 64;
     /// A token is cheap to pass through where both fees, less what its pools are apart, are below this share of the value. No record.
@@ -119,6 +115,20 @@ impl Tuning {
     /// Gap above which the bound says nothing, and simple plans are tried. Drains of 10,000 generated pools: the grid paid more than the
     /// answer in 12 of 54, since then in none.
     pub(crate) const LOST_GAP: f64 = 5e-2;
+    /// Gaps above which simple plans are tried, and the finest of them: a hundredth of a basis point is what counts as better. In a large
+    /// market, and beside a route of so many steps, they take longer and bring less. No record.
+    pub(crate) const SIMPLE_GAPS: [f64; 2] = [1e-6, 1e-5];
+    pub(crate) const SIMPLE_GAPS_OF_LARGE: [f64; 2] = [2e-4, 5e-2];
+    pub(crate) const SIMPLE_GAPS_OF_LONG: [f64; 2] = [2e-5, 1e-4];
+    pub(crate) const LONG_ROUTE_STEPS: usize = 16;
+    /// Gap above which a route is sought from the best one on. No record.
+    pub(crate) const REFINED_GAP: f64 = 5e-5;
+    /// Gap above which a route is sought over the pools that are in line, and the share of a swap's gas above which what a pool earned when
+    /// prices were settled without it puts it out of line. No record.
+    pub(crate) const IN_LINE_GAP: f64 = 2e-4;
+    pub(crate) const IN_LINE_GAS_SHARE: f64 = 0.02;
+    /// Most times that a route is sought from the one before on. No record.
+    pub(crate) const REFINEMENTS: usize = 3;
     /// Parts of the simple grid, and most chains at once: what simple routers are known to do.
     pub(crate) const GRID_PARTS: usize = 20;
     pub(crate) const GRID_CHAINS: usize = 7;
@@ -128,6 +138,10 @@ impl Tuning {
     /// Parts of the simple split by chunks, and most chains: what simple routers are known to do.
     pub(crate) const SIMPLE_CHUNKS: u16 = 20;
     pub(crate) const SIMPLE_CHUNK_CHAINS: usize = 4;
+    /// Most pools priced for one part where such a split is tried for an answer. No record.
+    pub(crate) const SIMPLE_QUOTES: usize = 1_000;
+    /// Parts of the finest simple plan.
+    pub(crate) const FINE_CHUNKS: u16 = 100;
     /// Gap, and amount in atomic units, from which exact chains are walked one by one: floating point is a poor guide there. No record.
     pub(crate) const WALK_GAP: f64 = 1e-4;
     pub(crate) const WALK_DUST_UNITS: f64 = 1e6;
@@ -141,16 +155,8 @@ impl Tuning {
     pub(crate) const SPARE_STEPS: usize = 4;
 }
 
-/// The universe: which pools a bound covers.
+/// How much value a route can hold.
 impl Tuning {
-    /// Share of a swap's gas, and of the trade's value, above which a pool's standing arbitrage sets it aside: lower tightens bounds, and
-    /// leaves out pools that a route might use. No record.
-    pub(crate) const SET_ASIDE_GAS_SHARE: f64 = 0.02;
-    pub(crate) const SET_ASIDE_TRADE_SHARE: f64 = 3e-6;
-    /// The same as a share of what a trade loses, and the share of its value from which that counts: a trade that drains the market needs
-    /// every pool there is. No record.
-    pub(crate) const SET_ASIDE_LOSS_SHARE: f64 = 1e-3;
-    pub(crate) const DRAIN_LOSS_SHARE: f64 = 0.5;
     /// Up to this share of its gas a pool's arbitrage leaves something to pay: above, it counts as free value on the way. No record.
     pub(crate) const LEAN_GAS_SHARE: f64 = 0.95;
     /// How often the value that a route can hold is narrowed down. With it the gap of September 2023 fell from 0.0172 to 0.0168 bps at the
@@ -158,17 +164,6 @@ impl Tuning {
     pub(crate) const HELD_NARROWINGS: usize = 4;
     /// The share of the value before above which it has settled. No record.
     pub(crate) const HELD_SETTLED_SHARE: f64 = 0.99;
-    /// What pools that were set aside have to promise before they are looked at again: a share of the trade, and of the gap. Looking only
-    /// at those that pay their way took two fifths off a recorded market's median time.
-    pub(crate) const REOPEN_TRADE_SHARE: f64 = 1e-6;
-    pub(crate) const REOPEN_GAP_SHARE: f64 = 0.05;
-    /// Most such pools that a basket looks at again. No record.
-    pub(crate) const REOPENED_OF_SEVERAL: usize = 24;
-    /// Share of the trade that they have to promise, in a market that is not large, for simple plans to be tried as well. Trials of a chain
-    /// alone left eleven routes of a grid beyond the certificate in September 2023.
-    pub(crate) const REOPEN_SIMPLE_SHARE: f64 = 2e-4;
-    /// Least gas of the swap that leads on from such a pool. No record.
-    pub(crate) const LEAD_ON_GAS_UNITS: f64 = 60_000.0;
 }
 
 /// Bounds: where the solver stops, and what it tries before.
@@ -183,8 +178,6 @@ impl Tuning {
     pub(crate) const LOOSE_GAP: f64 = 5e-3;
     /// Gap from which pools are counted once more at the prices of the flow. No record.
     pub(crate) const UNCLEAR_GAP: f64 = 1e-4;
-    /// The same where the number of pools is what limits a flow: another one costs as much as the first, and hardly pays more. No record.
-    pub(crate) const UNCLEAR_GAP_WHEN_FULL: f64 = 1e-3;
     /// Gas of a few swaps: where a gap is of its order, or this share of the gap, counting pools closes it. No record.
     pub(crate) const COUNTING_GAS_UNITS: f64 = 210_000.0;
     pub(crate) const COUNTING_GAP_SHARE: f64 = 0.2;
@@ -335,6 +328,10 @@ impl Tuning {
     /// A share counts as at least this, and a factor's answer is learnt where its logarithm moved by more than the second. No record.
     pub(crate) const LEAST_SHARE: f64 = 1e-12;
     pub(crate) const LEAST_SHARE_MOVE: f64 = 1e-9;
+    /// Steps that together bring less than this share of what arrives are left out: a hundredth of a basis point, with room for what
+    /// rounding adds. And how many may bring more before no others are tried. No record.
+    pub(crate) const STEP_GAIN_SHARE: f64 = 9e-7;
+    pub(crate) const STEPS_LEFT_OUT_TRIED: usize = 4;
     /// Share of all ether that is left in the form that it has: to wrap or unwrap it costs a step. No record.
     pub(crate) const ETHER_LEFT_SHARE: f64 = 1e-6;
     /// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more. No record.

@@ -19,7 +19,7 @@ pub struct Witness {
     pub tokens: Vec<TokenPrice>,
     /// The bound at these prices, wei.
     pub bound_value_wei: f64,
-    /// Pools that the bound does not cover: filtered by the request, or out of line with the rest of the market.
+    /// Pools that the bound does not cover: filtered by the request.
     pub left_out: Vec<PoolId>,
 }
 
@@ -69,10 +69,14 @@ impl Recorder {
 }
 
 impl Witness {
+    /// A plain bound with a gap above this many basis points, and twice the certificate's, says nothing.
+    const LOOSEST_GAP_BPS: f64 = 1_000.0;
+
     /// Whether the bound is near enough to what was achieved to be called one.
     pub(crate) fn says_something(&self, certificate: &Certificate) -> bool {
         let achieved = f64::from(certificate.achieved_value_wei);
-        self.bound_value_wei - achieved <= Certificate::LOOSEST_GAP_BPS / 1e4 * self.bound_value_wei
+        let loosest = Self::LOOSEST_GAP_BPS.max(2.0 * certificate.gap_bps) / 1e4;
+        self.bound_value_wei - achieved <= loosest * self.bound_value_wei
     }
 
     /// A token's price and cap; ether's are those of wrapped ether.

@@ -132,9 +132,6 @@ proptest! {
         let request = Request { max_hops: 3, ..request(token(0), amount, token(to), gas) };
         let Ok(solution) = solve(&prepared, &request) else { return Ok(()) };
         let Ok(certificate) = &solution.certificate else { return Ok(()) };
-        if certificate.excluded.standing_arbitrage > 0 {
-            return Ok(());
-        }
         let bound = f64::from(certificate.upper_bound_value_wei);
         let slack = 2.0 + bound * 1e-12;
         if let Some(split) = best_split(&market, &prepared, &request) {
@@ -161,9 +158,6 @@ proptest! {
         let request = request(token(0), amount, token(to), gas);
         let (Ok(before), Ok(after)) = (solve(&fewer, &request), solve(&more, &request)) else { return Ok(()) };
         let Ok(certificate) = &after.certificate else { return Ok(()) };
-        if certificate.excluded.standing_arbitrage > 0 {
-            return Ok(());
-        }
         // Both valued at the prices of the larger market.
         let (before, bound) = (net_of(&more, &request, &before), f64::from(certificate.upper_bound_value_wei));
         prop_assert!(before <= bound + 2.0 + bound * 1e-12, "{before} without the pool, at most {bound} with it");
@@ -181,9 +175,6 @@ proptest! {
         let request = request(token(0), amount, token(to), 0);
         let (Ok(one), Ok(two)) = (solve(&whole, &request), solve(&halves, &request)) else { return Ok(()) };
         let (Ok(a), Ok(b)) = (&one.certificate, &two.certificate) else { return Ok(()) };
-        if a.excluded.standing_arbitrage + b.excluded.standing_arbitrage > 0 {
-            return Ok(());
-        }
         let (first, second) = (net_of(&whole, &request, &one), net_of(&whole, &request, &two));
         let bound = f64::from(a.upper_bound_value_wei);
         prop_assert!(second <= bound * (1.0 + 1e-9) + 100.0, "the halves give {second}, the whole at most {bound}");
@@ -209,9 +200,6 @@ proptest! {
         // The same route is there in both markets; each is valued at the prices of the market whose certificate judges it.
         for (prepared, other, solution) in [(&fewer, &with, &without), (&whole, &without, &with)] {
             let Ok(certificate) = &solution.certificate else { continue };
-            if certificate.excluded.standing_arbitrage > 0 {
-                continue;
-            }
             let (value, own) = (net_of(prepared, &request, other), net_of(prepared, &request, solution));
             let gap = f64::from(certificate.upper_bound_value_wei) - own + 2.0 + own.abs() * 1e-12;
             prop_assert!(value - own <= gap, "{value} without the pool or with it, {own} here, a gap of {gap} wei");
@@ -237,8 +225,7 @@ proptest! {
             let (a, b) = (net_of(&plain, &request, first), net_of(&finer, &request, second));
             let gap = |solution: &Solution| {
                 let bound = |c: &braid_routing::Certificate| f64::from(c.upper_bound_value_wei);
-                let sound = solution.certificate.as_ref().ok().filter(|c| c.excluded.standing_arbitrage == 0);
-                sound.map(|certificate| bound(certificate) + grain + a.abs() * 1e-11)
+                solution.certificate.as_ref().ok().map(|certificate| bound(certificate) + grain + a.abs() * 1e-11)
             };
             prop_assert!(gap(first).is_none_or(|bound| b <= bound), "{a}, in finer units {b}");
             prop_assert!(gap(second).is_none_or(|bound| a <= bound), "{a}, in finer units {b}");

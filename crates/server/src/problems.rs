@@ -189,7 +189,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
             quote,
             "/outputs/0/address",
             FieldCode::NoRouteFound,
-            "no chain of allowed pools, within max_hops, leads to this output",
+            "no chain of allowed pools, within max_hops and max_steps, leads to this output",
         ),
         Code::InsufficientLiquidity => plain(quote, "the market cannot take the whole amount"),
         Code::AmountTooSmall => plain(quote, "the amount is so small that an output would round to zero"),

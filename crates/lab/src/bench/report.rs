@@ -109,7 +109,6 @@ pub(crate) fn table(
 fn uncertified(solved: &[(&Row, &Answer)]) -> Vec<(&'static str, usize)> {
     let why = |reason: Uncertified| match reason {
         Uncertified::NoReferencePrice => "no reference price",
-        Uncertified::Loose { .. } => "looser than 1000 bps",
         Uncertified::NoBound => "not a number",
     };
     let mut counts: Vec<(&str, usize)> = Vec::new();

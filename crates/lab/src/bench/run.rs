@@ -10,10 +10,11 @@ use super::requests::Asked;
 use super::witness;
 
 /// What simpler routers would answer on the same pools: the names that tables use, and the plans that stand for them.
-pub(crate) const BASELINES: [(&str, SimplePlan); 3] = [
+pub(crate) const BASELINES: [(&str, SimplePlan); 4] = [
     ("best single path", SimplePlan::SinglePath),
     ("5% grid, disjoint", SimplePlan::Grid),
     ("20 chunks, 4 paths", SimplePlan::Chunks),
+    ("100 chunks", SimplePlan::FineChunks),
 ];
 
 /// What all requests of a run share.

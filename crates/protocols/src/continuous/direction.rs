@@ -284,7 +284,9 @@ impl Direction {
             let (a, c) = (l / knot.root - knot.taken, knot.paid + l * knot.root - owed);
             met.then(|| if c > 0.0 { (l + (l * l - a * c).max(0.0).sqrt()) / c } else { f64::INFINITY })
         });
-        (price_out * self.quote(amount_in).0 - gas) / amount_in
+        // Beside what the pool holds the best amount may be lost in rounding: its gas is next to nothing then.
+        let rate = (price_out * self.quote(amount_in).0 - gas) / amount_in;
+        if amount_in > 0.0 { rate } else { price_out * self.spot }
     }
 
     /// The infimum over `0 < x ≤ cap` of `(price_in·x + gas)/f(x)`: the output price below which a trade of at most `cap`
@@ -301,7 +303,8 @@ impl Direction {
             let (a, c) = (knot.paid + l * knot.root, l / knot.root - knot.taken - owed);
             met.then(|| (l + (l * l - a * c).max(0.0).sqrt()) / a)
         });
-        (price_in * amount_in + gas) / self.quote(amount_in).0
+        let cost = (price_in * amount_in + gas) / self.quote(amount_in).0;
+        if amount_in > 0.0 { cost } else { price_in / self.spot }
     }
 
     /// The input, at most `cap`, at which an average stops improving. `inverse_root` gives `1/z` of that point when it lies

@@ -379,7 +379,7 @@ pub struct Certificate {
 pub struct Excluded {
     /// Known pools that no quote uses, as in `/ready`.
     pub quarantined: usize,
-    /// Pools whose prices are further from the market's than this trade's gas explains: stale, paused, poisoned or dust.
+    /// Pools whose prices are far from the market's: always 0, the bound covers them too.
     pub standing_arbitrage: u32,
     /// Pools that the request leaves out.
     pub filtered: u32,

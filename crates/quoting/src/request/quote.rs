@@ -42,6 +42,8 @@ request! {
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
         /// Longest chain of steps from an input to an output. Default 4.
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
+        /// Most steps in the route, wrapping ether included. Default, and at most: what the service allows, 40 as it comes.
+        pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
         /// Ids or family names of protocols to leave out; unknown ones are told in `issues`.
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
         /// Ids or family names of the only protocols to use; unknown ones are told in `issues`, and are an error where there is no route without them.

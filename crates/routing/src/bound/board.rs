@@ -25,11 +25,6 @@ impl PriceBoard {
         *known = price;
     }
 
-    /// The tokens whose prices were given.
-    pub(crate) fn given(&self) -> &[usize] {
-        &self.given
-    }
-
     /// The open pools that may earn something at these prices, each once: a token and the place of its arrow. No other pool
     /// between tokens with prices would trade, but for rounding.
     pub(crate) fn may_earn(&self) -> &[(usize, u32)] {

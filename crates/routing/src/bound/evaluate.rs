@@ -152,34 +152,6 @@ pub(crate) fn terms(
     Some((used.max(0.0), used))
 }
 
-/// Open pairs of `all` that `universe` leaves out and that earn more than their gas at a board's prices, with what they
-/// earn.
-pub(crate) fn earning_outside(
-    all: &Problem<'_>,
-    universe: &Problem<'_>,
-    caps: &[f64],
-    price: &[f64],
-) -> Vec<(f64, u32)> {
-    let graph = all.prepared.graph();
-    let pools = all.prepared.standing().removed().iter().copied();
-    let outside =
-        pools.filter(|pair| !universe.is_open(*pair) && all.is_open(*pair) && graph.ends(*pair)[0] != u32::MAX);
-    let earns = |pair: u32| {
-        let (ends, curve) = (graph.ends(pair), all.curve(pair)?);
-        let open = all.open_ways(ends);
-        let gas = curve.gas_units * all.gas_price;
-        let side = |side: usize| {
-            let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
-            let direction =
-                curve.directions[side].as_ref().filter(|_| open[side] && price[from] > 0.0 && price[to] > 0.0)?;
-            Some(direction.most_earned(price[from], price[to], caps[from], gas, all.gas_price))
-        };
-        let earned = [side(0), side(1)].into_iter().flatten().fold(0.0, f64::max);
-        (earned > 0.0).then_some((earned, pair))
-    };
-    outside.filter_map(earns).collect()
-}
-
 struct Sum<'a, 'p> {
     problem: &'a Problem<'p>,
     caps: &'a [f64],

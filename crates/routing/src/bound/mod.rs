@@ -5,3 +5,4 @@ pub(crate) mod evaluate;
 pub(crate) mod few;
 mod forced;
 mod noise;
+pub(crate) mod passing;

@@ -27,13 +27,15 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
     let mut support = Support::default();
     let mut chains = 0;
     for _ in 0..cut.chunks {
-        let grown = best_paths_within(problem, potentials, part, &support, Tuning::CHUNK_CHAINS, cut.quotes)
-            .into_iter()
-            .find_map(|path| {
+        // Others are looked for only where the best one does not fit.
+        let grown = [1, Tuning::CHUNK_CHAINS].into_iter().find_map(|keep| {
+            let paths = best_paths_within(problem, potentials, part, &support, keep, cut.quotes);
+            paths.into_iter().find_map(|path| {
                 let next = support.with(&path.flows, problem.hops)?;
                 let fresh = usize::from(next.len() > support.len());
                 (next.len() <= cut.pools && chains + fresh <= cut.chains).then_some((next, fresh))
-            });
+            })
+        });
         // Where nothing takes another part, the rest follows the proportions reached so far.
         let Some((next, fresh)) = grown else { break };
         support = next;

@@ -18,13 +18,16 @@ pub enum SimplePlan {
     Grid,
     /// Twenty equal parts, one after the other, over at most four chains; pools are shared honestly.
     Chunks,
+    /// A hundred equal parts, over as many chains as pay their gas.
+    FineChunks,
 }
 
 impl SimplePlan {
     /// Every simple plan.
-    pub const ALL: [Self; 3] = [Self::SinglePath, Self::Grid, Self::Chunks];
+    pub const ALL: [Self; 4] = [Self::SinglePath, Self::Grid, Self::Chunks, Self::FineChunks];
 
-    pub(crate) fn flows(self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
+    /// What the plan plans, with at most so many pools priced for each part.
+    pub(crate) fn flows(self, problem: &Problem<'_>, potentials: &Potentials, quotes: usize) -> Option<Vec<Flow>> {
         match self {
             Self::SinglePath => {
                 let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);
@@ -34,12 +37,12 @@ impl SimplePlan {
             Self::Chunks => Some(chunked(
                 problem,
                 potentials,
-                Cut {
-                    chunks: Tuning::SIMPLE_CHUNKS,
-                    pools: usize::MAX,
-                    chains: Tuning::SIMPLE_CHUNK_CHAINS,
-                    quotes: usize::MAX,
-                },
+                Cut { chunks: Tuning::SIMPLE_CHUNKS, pools: usize::MAX, chains: Tuning::SIMPLE_CHUNK_CHAINS, quotes },
+            )),
+            Self::FineChunks => Some(chunked(
+                problem,
+                potentials,
+                Cut { chunks: Tuning::FINE_CHUNKS, pools: usize::MAX, chains: usize::MAX, quotes },
             )),
         }
     }

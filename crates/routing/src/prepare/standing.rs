@@ -1,19 +1,18 @@
 //! Prices that leave the least arbitrage, and the pools that are out of line with them.
 //!
-//! Arbitrage that stands in a market (stale, paused, poisoned or dust pools) would be collected by every bound though no
-//! route can collect it all, so pools out of line are set aside from the bound and from splits: those that would earn more
-//! than a share of what a swap's gas costs the request. Each pool's figure is what it earned when it was the worst of its
-//! token, with all worse ones already removed.
+//! Pools out of line (stale, paused, poisoned or dust) have no say in these prices: those that a search starts from, and by which the
+//! value that a route can hold is bounded. Each such pool's figure is what it earned when it was the worst of its token, with all worse
+//! ones already removed. Routes and bounds use all pools.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
+use super::Graph;
 use super::marks::Marks;
 use super::node::WETH;
 use super::prices::Prices;
-use super::{Graph, index32};
 use crate::tuning::Tuning;
 
 /// See the module's text. Values are wei of ether.
@@ -25,11 +24,8 @@ pub(crate) struct Standing {
     profit: Vec<f64>,
     /// What it earned when it was removed; zero for a pool that never was.
     out_of_line: Vec<f64>,
-    /// What the deepest pool of each token pays of it for a move of the price by half a percent.
-    deepest: Vec<f64>,
-    /// The pairs that earn something, and those that were removed; rising.
+    /// The pairs that earn something; rising.
     earning: Vec<u32>,
-    removed: Vec<u32>,
 }
 
 impl Standing {
@@ -41,13 +37,8 @@ impl Standing {
     ) -> Self {
         let count = graph.token_count();
         let prices = (0..count).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
-        let mut state = Self {
-            prices,
-            profit: vec![0.0; curves.len()],
-            out_of_line: vec![0.0; curves.len()],
-            deepest: vec![0.0; count],
-            ..Self::default()
-        };
+        let mut state =
+            Self { prices, profit: vec![0.0; curves.len()], out_of_line: vec![0.0; curves.len()], ..Self::default() };
         let mut settle = Settle::new(graph, curves, reference, deepest_first);
         for level in Tuning::ARBITRAGE_LEVELS_WEI {
             settle.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
@@ -62,21 +53,9 @@ impl Standing {
         settle.stale = Marks::all(settle.queue.len());
         settle.run(&mut state);
         state.measure(&mut settle);
-        let above_zero =
-            |values: &[f64]| (0_u32..).zip(values).filter(|(_, v)| **v > 0.0).map(|(pair, _)| pair).collect();
-        (state.earning, state.removed) = (above_zero(&state.profit), above_zero(&state.out_of_line));
-        for (pair, curve) in curves.iter().enumerate().filter(|(pair, _)| graph.ends(index32(*pair))[0] != u32::MAX) {
-            for (side, token) in graph.ends(index32(pair)).into_iter().enumerate() {
-                let deepest = &mut state.deepest[token as usize];
-                *deepest = deepest.max(curve.as_deref().map_or(0.0, |curve| pays(curve, side)));
-            }
-        }
+        let earns = (0_u32..).zip(&state.profit).filter(|(_, profit)| **profit > 0.0);
+        state.earning = earns.map(|(pair, _)| pair).collect();
         state
-    }
-
-    /// Whether a pool counts among the deepest of one of its tokens.
-    pub(crate) fn matters_to(&self, curve: &PairCurve, side: usize, token: usize) -> bool {
-        pays(curve, side) >= Tuning::DEEP_POOL_SHARE * self.deepest[token]
     }
 
     /// The price of a token that leaves the least arbitrage, wei per atomic unit; zero without one.
@@ -102,11 +81,6 @@ impl Standing {
     /// The pairs that earn something at those prices.
     pub(crate) fn earning(&self) -> &[u32] {
         &self.earning
-    }
-
-    /// The pairs that are out of line.
-    pub(crate) fn removed(&self) -> &[u32] {
-        &self.removed
     }
 
     /// Measures again what the pools of tokens earn whose prices moved since this was last done.
@@ -146,13 +120,6 @@ impl Standing {
         }
         !worst.is_empty()
     }
-}
-
-/// What a pool pays of the coin at `side` for a move of the price by half a percent, about.
-fn pays(curve: &PairCurve, side: usize) -> f64 {
-    curve.directions[1 - side]
-        .as_ref()
-        .map_or(0.0, |direction| (Tuning::DEEP_POOL_MOVE * direction.depth()).min(direction.capacity_out()))
 }
 
 /// Coordinate descent on the sum of profits: each token's price goes to where what pools pay of it balances what they take.

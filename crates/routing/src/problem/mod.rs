@@ -118,7 +118,8 @@ impl<'a> Problem<'a> {
             terms,
             // Without a price gas cannot be weighed against the output: it counts as free.
             gas_price: if priced { gas_price } else { 0.0 },
-            hops: usize::from(request.max_hops),
+            // A chain has no more pools than a route has steps.
+            hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
             closed: closed_pairs(prepared, &request.filter),
             active: None,
             recorder: None,

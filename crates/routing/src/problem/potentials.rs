@@ -21,8 +21,8 @@ pub(crate) struct Potentials {
     pub(crate) worth: Vec<f64>,
     /// What a unit of each token is worth at each of several outputs; empty for a pair, where `worth` says it.
     towards: Vec<Vec<f64>>,
-    /// Fewest pools from each token to the output, of those that are worth something; empty where that is not known.
-    hops_left: Vec<u16>,
+    /// What a unit of each token is worth where at most so many pools are still to come, by that number; empty where that is not known.
+    layers: Vec<Vec<f64>>,
     gas_share: f64,
 }
 
@@ -34,8 +34,8 @@ impl Potentials {
             return Self::of_several(problem);
         }
         let cap = caps(problem, problem.source, problem.amount, Through::Active);
-        let (worth, hops_left) = worths(problem, &cap, gas_share);
-        Self { cap, worth, towards: Vec::new(), hops_left, gas_share }
+        let (worth, layers) = worths(problem, &cap, gas_share, true);
+        Self { cap, worth, towards: Vec::new(), layers, gas_share }
     }
 
     fn of_several(problem: &Problem<'_>) -> Self {
@@ -49,7 +49,7 @@ impl Potentials {
             outputs.map(|output| worths_at(problem, output as usize, problem.reference(output), problem.hops));
         let towards: Vec<Vec<f64>> = towards.collect();
         let worth = (0..cap.len()).map(|token| towards.iter().map(|worth| worth[token]).fold(0.0, f64::max)).collect();
-        Self { cap, worth, towards, hops_left: Vec::new(), gas_share: 0.0 }
+        Self { cap, worth, towards, layers: Vec::new(), gas_share: 0.0 }
     }
 
     /// What a unit of each token is worth at an output, by its position among the weights.
@@ -59,13 +59,13 @@ impl Potentials {
 
     /// Of caps and worths worked out elsewhere, the latter without gas.
     pub(crate) fn of_parts(cap: Vec<f64>, worth: Vec<f64>) -> Self {
-        Self { cap, worth, towards: Vec::new(), hops_left: Vec::new(), gas_share: 0.0 }
+        Self { cap, worth, towards: Vec::new(), layers: Vec::new(), gas_share: 0.0 }
     }
 
-    /// Whether a token can lead to the output by at most so many pools.
+    /// What a unit of each token is worth where at most so many pools are still to come.
     #[inline]
-    pub(crate) fn leads_on(&self, token: usize, pools: usize) -> bool {
-        self.hops_left.get(token).is_none_or(|left| usize::from(*left) <= pools)
+    pub(crate) fn within(&self, pools: usize) -> &[f64] {
+        self.layers.get(pools).unwrap_or(&self.worth)
     }
 
     /// The share of the gas that the worths leave out.
@@ -82,8 +82,8 @@ impl Potentials {
     pub(crate) fn with_first_slippage(problem: &Problem<'_>) -> Self {
         let mut cap = caps(problem, problem.source, effective_amount(problem), Through::All);
         cap[problem.source] = problem.amount * Tuning::OUTWARD;
-        let (worth, hops_left) = worths(problem, &cap, 1.0);
-        Self { cap, worth, towards: Vec::new(), hops_left, gas_share: 1.0 }
+        let (worth, layers) = worths(problem, &cap, 1.0, false);
+        Self { cap, worth, towards: Vec::new(), layers, gas_share: 1.0 }
     }
 
     /// Tightens the caps to a value that no route better than the one known can hold, at the given prices; then the worths.
@@ -101,7 +101,7 @@ impl Potentials {
             }
         }
         if tighter && problem.is_pair() {
-            (self.worth, self.hops_left) = worths(problem, &self.cap, self.gas_share);
+            (self.worth, self.layers) = worths(problem, &self.cap, self.gas_share, false);
         }
         tighter
     }
@@ -147,8 +147,8 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> V
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
     cap[input] = amount * Tuning::OUTWARD;
     let way = Way { start: input, ends: &problem.terms.weights, lone: problem.target };
-    sweep(problem, through, problem.hops, way, |x, arrow| {
-        let reached = cap[x] * arrow.spot * Tuning::OUTWARD;
+    sweep(problem, through, problem.hops, way, false, &mut cap, |before, cap, x, arrow| {
+        let reached = before[x] * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
             cap[arrow.to as usize] = reached;
@@ -190,8 +190,8 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
     let way = Way { start: source, ends: &problem.terms.weights, lone: target };
-    sweep(problem, Through::Active, problem.hops, way, |x, arrow| {
-        let (here, to) = (cost[x], arrow.to as usize);
+    sweep(problem, Through::Active, problem.hops, way, false, &mut cost, |before, cost, x, arrow| {
+        let (here, to) = (before[x], arrow.to as usize);
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
         }
@@ -213,35 +213,39 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     cost
 }
 
-/// The most that a unit of each token is worth at the output, and the fewest pools by which it is worth something.
-fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64) -> (Vec<f64>, Vec<u16>) {
+/// The most that a unit of each token is worth at the output, in all and by how many pools are still to come at most.
+fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (source, target) = (problem.source, problem.target);
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
     let way = Way { start: target, ends: &problem.terms.supplies, lone: source };
-    let rounds = sweep(problem, Through::Active, problem.hops, way, |x, arrow| {
-        let (here, from) = (worth[x], arrow.to as usize);
-        if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
-            return false;
-        }
-        if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
-            return false;
-        }
-        let rate = if let Some(plain) = arrow.plain_back() {
-            plain.average_rate(here, cap[from], gas_price)
-        } else {
-            let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
-            direction.average_rate(here, cap[from], curve.gas_units * gas_price)
-        };
-        let rate = rate * Tuning::OUTWARD;
-        let better = rate > worth[from];
-        if better {
-            worth[from] = rate;
-        }
-        better
-    });
-    (worth, rounds)
+    let mut layers =
+        sweep(problem, Through::Active, problem.hops, way, is_kept, &mut worth, |before, worth, x, arrow| {
+            let (here, from) = (before[x], arrow.to as usize);
+            if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
+                return false;
+            }
+            if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
+                return false;
+            }
+            let rate = if let Some(plain) = arrow.plain_back() {
+                plain.average_rate(here, cap[from], gas_price)
+            } else {
+                let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
+                direction.average_rate(here, cap[from], curve.gas_units * gas_price)
+            };
+            let rate = rate * Tuning::OUTWARD;
+            let better = rate > worth[from];
+            if better {
+                worth[from] = rate;
+            }
+            better
+        });
+    if is_kept {
+        layers.push(worth.clone());
+    }
+    (worth, layers)
 }
 
 /// What a unit of each token is worth at a token of value `price`, at marginal rates.
@@ -249,9 +253,9 @@ pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: 
     let mut worth = vec![0.0; problem.prepared.graph().token_count()];
     worth[output] = price;
     let way = Way { start: output, ends: &problem.terms.supplies, lone: problem.source };
-    sweep(problem, Through::Active, hops, way, |x, arrow| {
+    sweep(problem, Through::Active, hops, way, false, &mut worth, |before, worth, x, arrow| {
         let from = arrow.to as usize;
-        let rate = worth[x] * arrow.back * Tuning::OUTWARD;
+        let rate = before[x] * arrow.back * Tuning::OUTWARD;
         let better = rate > worth[from] && from != output && from != problem.target && problem.is_open(arrow.pair);
         if better {
             worth[from] = rate;
@@ -277,30 +281,36 @@ struct Way<'a> {
     lone: usize,
 }
 
-/// Relaxes arrows round by round from the first token, through inner tokens, to the ends. `relax` says whether the token at the
-/// arrow's other side improved. The last round of a pair leads to its end only: from any other token none is left to go on.
-/// Gives the round in which each token on the way improved first, counted from one.
+/// Relaxes arrows round by round from the first token, through inner tokens, to the ends. `relax` works a value out from those before the
+/// round, and says whether the token at the arrow's other side improved. The last round of a pair leads to its end only: from any other
+/// token none is left to go on. Gives the values before each round where they are to be kept.
 fn sweep(
     problem: &Problem<'_>,
     through: Through,
     hops: usize,
     way: Way<'_>,
-    mut relax: impl FnMut(usize, &Arrow) -> bool,
-) -> Vec<u16> {
+    is_kept: bool,
+    values: &mut [f64],
+    mut relax: impl FnMut(&[f64], &mut [f64], usize, &Arrow) -> bool,
+) -> Vec<Vec<f64>> {
     let graph = problem.prepared.graph();
     // The round before which each token improved last.
     let mut fresh = vec![usize::MAX; graph.token_count()];
     fresh[way.start] = 0;
-    let mut first = vec![u16::MAX; fresh.len()];
+    let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { hops + 1 } else { 0 });
+    let mut before = vec![0.0; values.len()];
     let (mut frontier, mut next) = (vec![way.start], Vec::new());
-    for (number, round) in (1_u16..).zip(0..hops) {
+    for round in 0..hops {
+        before.copy_from_slice(values);
+        if is_kept {
+            layers.push(before.clone());
+        }
         let is_last = problem.is_pair() && round + 1 == hops;
         for &x in frontier.iter().filter(|_| !is_last) {
             let mut relax = |arrow: &Arrow| {
                 let to = arrow.to as usize;
-                if relax(x, arrow) && to != way.lone && fresh[to] != round + 1 {
+                if relax(&before, values, x, arrow) && to != way.lone && fresh[to] != round + 1 {
                     fresh[to] = round + 1;
-                    first[to] = first[to].min(number);
                     next.push(to);
                 }
             };
@@ -314,7 +324,8 @@ fn sweep(
             for arrow in graph.arrows(end) {
                 let x = arrow.to as usize;
                 let is_fresh = fresh[x] == round || (fresh[x] == round + 1 && frontier.contains(&x));
-                if is_fresh && relax(x, &arrow.reversed(end)) && end != way.lone && fresh[end] != round + 1 {
+                let arrow = arrow.reversed(end);
+                if is_fresh && relax(&before, values, x, &arrow) && end != way.lone && fresh[end] != round + 1 {
                     fresh[end] = round + 1;
                     next.push(end);
                 }
@@ -326,7 +337,7 @@ fn sweep(
             break;
         }
     }
-    first
+    layers
 }
 
 #[cfg(test)]
@@ -351,9 +362,9 @@ mod tests {
         let potentials = Potentials::new(&problem, 0.0);
         for (position, left) in [(3, 1), (2, 2), (0, 3)] {
             let at = token(position).index();
-            assert!(potentials.leads_on(at, left) && !potentials.leads_on(at, left - 1), "{position}");
+            assert!(potentials.within(left)[at] > 0.0 && potentials.within(left - 1)[at] == 0.0, "{position}");
         }
-        assert!(!potentials.leads_on(token(5).index(), 3));
+        assert_eq!(potentials.within(3)[token(5).index()], 0.0);
         // Of four hundred pools the four on the way are priced.
         let found = path::best_paths_within(&problem, &potentials, 1e18, &Support::default(), 1, 4);
         assert_eq!(found.first().map(|path| path.flows.len()), Some(4));

@@ -36,10 +36,19 @@ pub(crate) fn round<'p>(
     })
 }
 
+/// A change of a set of pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Move {
+    Add(u32),
+    Drop(u32),
+    /// What the first pool takes goes to the second, which pays a token; pools that only the first led to are left out.
+    Replace(u32, u32, u32),
+}
+
 struct Rounding<'a, 'p> {
     trials: usize,
-    /// Moves already tried: pool, and whether it was added.
-    tried: Vec<(u32, bool)>,
+    /// Moves already tried.
+    tried: Vec<Move>,
     sub: &'a Subproblem<'p>,
     relaxed: &'a [f64],
     dear: Option<&'a (Subproblem<'p>, Vec<f64>)>,
@@ -107,26 +116,39 @@ impl<'p> Rounding<'_, 'p> {
         let gains = self.sub.members.iter().filter(|member| used.contains(&member.pair));
         let gains = gains.map(|member| (member.gain(&prices), member.pair));
         let weakest = gains.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap_or((f64::INFINITY, u32::MAX));
-        let mut moves: Vec<(f64, u32, bool)> = Vec::new();
+        let mut moves: Vec<(f64, Move)> = Vec::new();
         for member in &self.sub.members {
             let gain = member.gain(&prices);
             let add = !used.contains(&member.pair);
             // Where there is no more room, the pool that earns least makes some.
             let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
-            if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&(member.pair, add)) {
-                moves.push((better, member.pair, add));
+            let change = if add { Move::Add(member.pair) } else { Move::Drop(member.pair) };
+            if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&change) {
+                moves.push((better, change));
             }
         }
-        moves.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        moves.extend(self.replacements(search, best, &prices));
+        moves.sort_by(|a, b| b.0.total_cmp(&a.0));
         let most = if full { Tuning::SETS_TRIED_WHEN_FULL } else { Tuning::SETS_TRIED };
-        for (_, pair, add) in moves {
+        for (_, change) in moves {
             if self.trials >= most || search.newton.is_spent(Tuning::WORK) {
                 return None;
             }
             self.trials += 1;
-            self.tried.push((pair, add));
-            let kept = if add && full { without(&used, weakest.1) } else { used.clone() };
-            let set = if add { self.with(search, &kept, best, pair) } else { without(&used, pair) };
+            self.tried.push(change);
+            let set = match change {
+                Move::Add(pair) if full => self.with(search, &without(&used, weakest.1), best, pair),
+                Move::Add(pair) => self.with(search, &used, best, pair),
+                Move::Drop(pair) => without(&used, pair),
+                Move::Replace(pair, other, to) => {
+                    let left = led_to(best, pair, to);
+                    let mut set: Vec<u32> = used.iter().copied().filter(|pair| !left.contains(pair)).collect();
+                    if !set.contains(&other) {
+                        set.push(other);
+                    }
+                    set
+                }
+            };
             let guesses: Vec<f64> = prices.clone();
             let tokens = &self.sub.tokens;
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
@@ -138,6 +160,38 @@ impl<'p> Rounding<'_, 'p> {
             }
         }
         None
+    }
+
+    /// Replacements of one pool by another that save more gas than they lose at a set's prices, best first.
+    fn replacements(&self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>, prices: &[f64]) -> Vec<(f64, Move)> {
+        let gas_of =
+            |pair: u32| search.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * search.problem.gas_price;
+        let mut found = Vec::new();
+        for flow in &best.flows {
+            for member in self.sub.members.iter().filter(|member| member.pair != flow.pair) {
+                let ends = member.ends.map(|end| self.sub.tokens[end as usize]);
+                let Some(side) = ends.iter().position(|end| *end == flow.from) else { continue };
+                let to = ends[1 - side];
+                if member.spot[side] <= 0.0 || !best.sub.tokens.contains(&to) || leads(best, to, flow.from) {
+                    continue;
+                }
+                let left = led_to(best, flow.pair, to);
+                let saved: f64 = left.iter().map(|pair| gas_of(*pair)).sum();
+                let Some(direction) = member.curve.directions[side].as_ref() else { continue };
+                let known = best.flows.iter().find(|known| known.pair == member.pair);
+                let before = known.map_or(0.0, |known| known.amount_in);
+                let paid = direction.quote(before + flow.amount_in).0 - direction.quote(before).0;
+                let [here, there] = [side, 1 - side].map(|end| prices[member.ends[end] as usize]);
+                let gas = if known.is_some() { 0.0 } else { member.gas };
+                let better = saved - gas - (flow.amount_in * here - paid * there);
+                let change = Move::Replace(flow.pair, member.pair, to);
+                if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&change) {
+                    found.push((better, change));
+                }
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found
     }
 
     /// A set with one more pool, and with the pools that connect its new tokens to the rest.
@@ -189,6 +243,43 @@ impl<'p> Rounding<'_, 'p> {
         }
         prices
     }
+}
+
+/// A pool of a flow, and those that nothing else leads to, where something else leads to `kept`.
+fn led_to(best: &Fixed<'_>, pair: u32, kept: u32) -> Vec<u32> {
+    let mut left = vec![pair];
+    let mut next = 0;
+    while next < left.len() {
+        let Some(flow) = best.flows.iter().find(|flow| flow.pair == left[next]) else { return left };
+        next += 1;
+        let is_fed =
+            flow.to == kept || best.flows.iter().any(|other| other.to == flow.to && !left.contains(&other.pair));
+        if !is_fed {
+            let leaving = best.flows.iter().filter(|other| other.from == flow.to).map(|other| other.pair);
+            let fresh: Vec<u32> = leaving.filter(|pair| !left.contains(pair)).collect();
+            left.extend(fresh);
+        }
+    }
+    left
+}
+
+/// Whether a flow leads from one token to another.
+fn leads(best: &Fixed<'_>, from: u32, to: u32) -> bool {
+    let mut met = vec![from];
+    let mut next = 0;
+    while next < met.len() {
+        let here = met[next];
+        next += 1;
+        for flow in
+            best.flows.iter().filter(|flow| flow.from == here && !met.contains(&flow.to)).copied().collect::<Vec<_>>()
+        {
+            if flow.to == to {
+                return true;
+            }
+            met.push(flow.to);
+        }
+    }
+    from == to
 }
 
 fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fixed<'p>> {

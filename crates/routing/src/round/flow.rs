@@ -11,8 +11,6 @@ use crate::tuning::Tuning;
 pub(crate) struct Found<'p> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) bound: f64,
-    /// Prices of all tokens at the flow found.
-    pub(crate) prices: Vec<f64>,
     /// The least value of the dual over the whole market, and the prices of all tokens at which it has it.
     pub(crate) tightest: (f64, PriceBoard),
     /// The relaxed problem to ask about pools of; none where the number of pools is what limits the flow.
@@ -26,35 +24,11 @@ pub(crate) struct Relaxed<'p> {
     pub(crate) at: Judged,
 }
 
-/// A flow among few tokens, the relaxed problem there and its prices.
-pub(crate) struct Among<'p> {
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) sub: Subproblem<'p>,
-    pub(crate) prices: Vec<f64>,
-    /// Whether the number of pools is what limits the flow.
-    pub(crate) is_full: bool,
-}
-
 impl<'p> FlowSearch<'_, 'p> {
     /// From the start prices, among the tokens that promise most. `chain` is the best single chain, whose value net of gas is
     /// `net`; `bound` is the least bound known.
     pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found<'p> {
-        let members = self.first_tokens(chain, net, bound);
-        self.run_among(members, true, chain, bound)
-    }
-
-    /// From prices at which a problem with fewer pools has its least value, among the tokens that mattered there, those of
-    /// the best route known, and the ends.
-    pub(crate) fn run_again(&mut self, tokens: &[usize], chain: &[Flow]) -> Found<'p> {
-        let mut members = vec![false; self.local.len()];
-        let met = chain.iter().flat_map(|flow| [flow.from as usize, flow.to as usize]);
-        for token in tokens.iter().copied().chain(met).chain(self.problem.terms.ends()) {
-            members[token] = true;
-        }
-        self.run_among(members, false, chain, f64::INFINITY)
-    }
-
-    fn run_among(&mut self, mut members: Vec<bool>, from_afar: bool, chain: &[Flow], bound: f64) -> Found<'p> {
+        let mut members = self.first_tokens(chain, net, bound);
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
         let mut tightest = (f64::INFINITY, PriceBoard::new(0));
@@ -64,7 +38,7 @@ impl<'p> FlowSearch<'_, 'p> {
             let pools = self.pools_among(&members);
             sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
             let mut local: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
-            self.relax(&sub, &mut local, from_afar && round == 0);
+            self.relax(&sub, &mut local, round == 0);
             for (token, price) in sub.tokens.iter().zip(&local) {
                 prices[*token as usize] = *price;
             }
@@ -90,7 +64,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
         let Some(fixed) = rounded else {
-            return Found { flows: Vec::new(), bound: least, prices, tightest, relaxed: None };
+            return Found { flows: Vec::new(), bound: least, tightest, relaxed: None };
         };
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
@@ -103,11 +77,11 @@ impl<'p> FlowSearch<'_, 'p> {
             tightest = (last.bound, board.clone());
         }
         let relaxed = dear.is_none().then_some(Relaxed { sub, prices: relaxed, at });
-        Found { flows: fixed.flows, bound: least, prices: board.price, tightest, relaxed }
+        Found { flows: fixed.flows, bound: least, tightest, relaxed }
     }
 
     /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
-    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Among<'p> {
+    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Vec<Flow> {
         let mut members = vec![false; self.local.len()];
         for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {
             members[token] = true;
@@ -118,7 +92,6 @@ impl<'p> FlowSearch<'_, 'p> {
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
-        let flows = rounded.map_or_else(Vec::new, |fixed| fixed.flows);
-        Among { flows, sub, prices: relaxed, is_full: dear.is_some() }
+        rounded.map_or_else(Vec::new, |fixed| fixed.flows)
     }
 }

@@ -5,4 +5,4 @@ mod choose;
 mod fixed;
 mod flow;
 
-pub(crate) use flow::{Among, Found, Relaxed};
+pub(crate) use flow::{Found, Relaxed};

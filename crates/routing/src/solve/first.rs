@@ -10,6 +10,7 @@ use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{self, Path};
 use crate::plan;
+use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -114,7 +115,7 @@ impl Solver<'_> {
     }
 
     /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
-    /// of the question now. It may be better than a flow of many pools too, by one that was set aside in the place of several.
+    /// of the question now. It may be better than a flow of many pools too, by one that stands apart in the place of several.
     pub(super) fn offer_missed_chain(&self, best: &mut Option<Candidate>) {
         let is_cut = self.problem.active.is_some() && self.problem.is_pair();
         let Some(net) = best.as_ref().map(|found| found.net).filter(|_| is_cut) else { return };
@@ -124,26 +125,55 @@ impl Solver<'_> {
     }
 
     /// The first plans again in parts, for amounts beyond the market's liquidity; whether that is better.
-    pub(super) fn offer_parts(&self, universe: &Problem<'_>, best: &mut Option<Candidate>) -> bool {
+    pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
         let before = best.as_ref().map(|found| found.net);
         if self.problem.is_pair() {
-            let potentials = Potentials::new(universe, if self.is_below_gas { 0.0 } else { 1.0 });
             let pools = plan::most_pools(self.prepared, self.request);
             let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, chains: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
-            self.offer(best, &chunks::chunked(universe, &potentials, cut));
+            self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
             self.offer_plans(&plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS), best);
         }
         best.as_ref().map(|found| found.net) > before
     }
 
-    /// What simple plans make of a pair over all open pools: a floor under the answer where the bound is far, or where pools
-    /// that were set aside earn more than the gap.
-    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>) {
+    /// What simple plans make of a pair: a floor under the answer where the bound says little.
+    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan], quotes: usize) {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
-        for plan in SimplePlan::ALL.into_iter().filter(|plan| !searched || *plan != SimplePlan::SinglePath) {
-            self.offer(best, &plan.flows(&self.problem, &self.potentials).unwrap_or_default());
+        for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
+            self.offer(best, &plan.flows(&self.problem, &self.potentials, quotes).unwrap_or_default());
+        }
+    }
+
+    /// The best flow over the pools that are in line with the market: where prices stand apart, what the dual earns by that leads a search
+    /// astray.
+    pub(super) fn offer_in_line(&self, best: &mut Option<Candidate>) {
+        let standing = self.prepared.standing();
+        let is_out = |pair: u32| {
+            let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
+            standing.out_of_line(pair as usize) > gas * Tuning::IN_LINE_GAS_SHARE
+        };
+        let pairs = 0..index32(self.prepared.pair_count());
+        let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || is_out(pair)).collect();
+        let problem = Problem { closed, recorder: None, ..self.problem.clone() };
+        if problem.open_pools() < self.problem.open_pools() {
+            self.split(&problem, best);
+        }
+    }
+
+    /// Better flows over the tokens of the best route, each sought from the one before on, until one brings nothing more.
+    pub(super) fn offer_refined(&self, best: &mut Option<Candidate>) {
+        let start = self.potentials.start_prices(&self.problem);
+        for _ in 0..Tuning::REFINEMENTS {
+            let Some(net) = best.as_ref().map(|found| found.net) else { return };
+            let chain = self.flows_of(best.as_ref());
+            let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]);
+            let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &chain);
+            self.offer(best, &flows);
+            if best.as_ref().is_none_or(|found| found.net <= net) {
+                return;
+            }
         }
     }
 

@@ -7,23 +7,23 @@ use crate::tuning::Tuning;
 
 impl Solver<'_> {
     /// Tightens the caps by what a route better than `net` can hold.
-    pub(super) fn tighten(&self, universe: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
+    pub(super) fn tighten(&self, problem: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
         let standing = self.prepared.standing();
-        let held = self.held_value(universe, &potentials.cap, net);
-        held.is_some_and(|held| potentials.tighten(universe, held, |token| standing.price(token)))
+        let held = self.held_value(problem, &potentials.cap, net);
+        held.is_some_and(|held| potentials.tighten(problem, held, |token| standing.price(token)))
     }
 
     /// The most value, at prices without arbitrage, that a route better than `net` can hold at any point: what it collects
     /// in arbitrage on its way has to leave room for the gas that it pays. A pool yields no more than what can reach it buys,
     /// which a first bound on the value held narrows down for the next.
-    fn held_value(&self, universe: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
+    fn held_value(&self, problem: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
         let standing = self.prepared.standing();
-        let is_priced = universe.terms.ends().into_iter().all(|end| standing.price(end) > 0.0);
-        if !is_priced || universe.gas_price <= 0.0 {
+        let is_priced = problem.terms.ends().into_iter().all(|end| standing.price(end) > 0.0);
+        if !is_priced || problem.gas_price <= 0.0 {
             return None;
         }
-        let scale = universe.unit_price(standing.prices());
-        let value_in = universe.terms.supplied_value(standing.prices());
+        let scale = problem.unit_price(standing.prices());
+        let value_in = problem.terms.supplied_value(standing.prices());
         let slack = (value_in - net * scale).max(0.0);
         let mut held = f64::INFINITY;
         let (mut ratio, mut profits) = (0.0_f64, 0.0);
@@ -31,13 +31,13 @@ impl Solver<'_> {
         let mut rich: Vec<(u32, [usize; 2], f64)> = Vec::new();
         for &pair in standing.earning() {
             let profit = standing.profit(pair as usize);
-            let Some(ends) = universe.is_open(pair).then(|| self.earning_way(universe, pair)).flatten() else {
+            let Some(ends) = problem.is_open(pair).then(|| self.earning_way(problem, pair)).flatten() else {
                 continue;
             };
-            let gas = universe.curve(pair).map_or(0.0, |curve| curve.gas_units) * universe.gas_price * scale;
+            let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price * scale;
             if profit < Tuning::LEAN_GAS_SHARE * gas {
                 ratio = ratio.max(profit / (gas - profit));
-            } else if !universe.is_pair() {
+            } else if !problem.is_pair() {
                 profits += profit;
             } else {
                 rich.push((pair, ends, gas));
@@ -47,7 +47,7 @@ impl Solver<'_> {
             let (mut free, mut ratio) = (profits, ratio);
             for (pair, [from, to], gas) in &rich {
                 let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
-                let Some((_, direction)) = universe.direction(*pair, side) else { continue };
+                let Some((_, direction)) = problem.direction(*pair, side) else { continue };
                 let (price_in, price_out) = (standing.price(*from), standing.price(*to));
                 let cap = caps[*from].min(held / price_in);
                 let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * Tuning::FAR_OUTWARD;
@@ -68,15 +68,15 @@ impl Solver<'_> {
     }
 
     /// From which token to which a pair earns at prices without arbitrage, if a route may go that way.
-    fn earning_way(&self, universe: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
+    fn earning_way(&self, problem: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
         let standing = self.prepared.standing();
         let ends = self.prepared.graph().ends(pair);
         let side = (0_u8..2).find(|side| {
             let (from, to) = (ends[usize::from(*side)] as usize, ends[1 - usize::from(*side)] as usize);
-            let rate = universe.direction(pair, *side).map_or(0.0, |(_, direction)| direction.spot());
+            let rate = problem.direction(pair, *side).map_or(0.0, |(_, direction)| direction.spot());
             standing.price(from) < rate * standing.price(to)
         })?;
         let [from, to] = [usize::from(side), 1 - usize::from(side)].map(|at| ends[at] as usize);
-        universe.open_ways(ends)[usize::from(side)].then_some([from, to])
+        problem.open_ways(ends)[usize::from(side)].then_some([from, to])
     }
 }

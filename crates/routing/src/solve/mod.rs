@@ -9,21 +9,21 @@
 mod first;
 mod held;
 mod offer;
-mod reopen;
+mod simpler;
 mod split;
-mod universe;
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use braid_primitives::U256;
 
+use crate::candidates::simple::SimplePlan;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
 use crate::path;
 use crate::plan;
-use crate::prepare::active::ActiveTokens;
+use crate::prepare::active::{ActiveTokens, is_large};
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -99,50 +99,48 @@ struct Solver<'a> {
     is_below_gas: bool,
     /// Whether a flow was turned down because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
-    /// Whether pools that were set aside would earn more than the gap at the prices found.
-    excluded_would_pay: Cell<bool>,
 }
 
 impl<'a> Solver<'a> {
     fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
-        let (too_much_gas, excluded_would_pay) = (Cell::new(false), Cell::new(false));
         let potentials = Potentials::new(&problem, 1.0);
-        Self { prepared, request, problem, potentials, is_below_gas: false, too_much_gas, excluded_would_pay }
+        Self { prepared, request, problem, potentials, is_below_gas: false, too_much_gas: Cell::new(false) }
     }
 
     fn solve(mut self) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
         self.first(&mut best)?;
-        let (mut universe, mut bound) = self.split_all(&mut best);
-        if self.is_far(bound, best.as_ref()) && self.offer_parts(&universe, &mut best) && !self.problem.is_pair() {
-            (universe, bound) = self.split_all(&mut best);
+        let mut bound = self.split_all(&mut best);
+        if self.is_far(bound, best.as_ref()) && self.offer_parts(&mut best) && !self.problem.is_pair() {
+            bound = self.split_all(&mut best);
+        }
+        let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
+        if best.as_ref().is_none_or(is_in_doubt) {
+            self.offer_in_line(&mut best);
         }
         if self.problem.is_pair() {
             self.offer_last(bound, &mut best);
-            (universe, bound) = self.covered(universe, bound, &mut best);
         }
         if self.too_much_gas.get() {
-            self.save_gas(&universe, bound, &mut best);
+            self.save_gas(bound, &mut best);
         }
+        self.simplify(&mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
-        let pools_visited = self.visited(&universe);
-        let certificate = self.certificate(&universe, bound, &found);
-        Ok(Solution { route: found.route, certificate, pools_visited })
+        let certificate = self.certificate(bound, &found);
+        Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
     }
 
-    /// Splits over the pools that a bound covers. Gives them, with all that the best route needs, and the bound.
-    fn split_all(&self, best: &mut Option<Candidate>) -> (Problem<'_>, f64) {
+    /// Splits over all open pools. Gives a bound on every route over them.
+    fn split_all(&self, best: &mut Option<Candidate>) -> f64 {
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
-        let universe = self.universe(best.as_ref());
         if self.is_below_gas {
-            let bound = self.below_gas(&universe, best.as_ref());
-            return (universe, bound);
+            return self.below_gas(best.as_ref());
         }
-        let (universe, bound) = self.split_and_reopen(universe, best);
+        let mut split = self.split(&self.problem, best);
         self.offer_missed_chain(best);
-        self.covered(universe, bound, best)
+        self.narrowed(&mut split, best.as_ref())
     }
 
     /// Whether the bound is so far that amounts may be beyond the market's liquidity.
@@ -161,16 +159,32 @@ impl<'a> Solver<'a> {
 
     /// What else is tried for a pair where the bound says little.
     fn offer_last(&self, bound: f64, best: &mut Option<Candidate>) {
-        let excluded_would_pay = self.excluded_would_pay.get();
         let lost = best.as_ref().is_none_or(|found| bound - found.net > Tuning::LOST_GAP * bound.abs());
         let unsure = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::WALK_GAP));
-        if lost || excluded_would_pay {
-            self.offer_simple(best);
+        let is_off =
+            |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
+        let before = best.as_ref().map(|found| found.net);
+        let [simple, fine] = match best.as_ref() {
+            _ if is_large(self.prepared) => Tuning::SIMPLE_GAPS_OF_LARGE,
+            Some(found) if found.route.steps.len() > Tuning::LONG_ROUTE_STEPS => Tuning::SIMPLE_GAPS_OF_LONG,
+            _ => Tuning::SIMPLE_GAPS,
+        };
+        // Beyond the market's liquidity a part's best chain is far from what rates promise.
+        let is_beyond = lost || is_off(best, Tuning::CHUNK_GAP);
+        let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
+        if lost || is_off(best, simple) {
+            self.offer_simple(best, &[SimplePlan::SinglePath, SimplePlan::Grid, SimplePlan::Chunks], quotes);
+        }
+        if lost || is_off(best, fine) {
+            self.offer_simple(best, &[SimplePlan::FineChunks], quotes);
+        }
+        if is_off(best, Tuning::REFINED_GAP) || best.as_ref().map(|found| found.net) > before {
+            self.offer_refined(best);
         }
         if best.is_none() {
             self.offer_narrowest(best);
         }
-        if unsure || excluded_would_pay || self.problem.amount < Tuning::WALK_DUST_UNITS {
+        if unsure || self.problem.amount < Tuning::WALK_DUST_UNITS {
             self.offer_walk(best);
         }
     }
@@ -216,26 +230,21 @@ impl<'a> Solver<'a> {
             .any(|part| walk::best_chain(&self.problem, self.request, part).is_some())
     }
 
-    fn certificate(&self, universe: &Problem<'_>, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {
+    fn certificate(&self, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {
         let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route);
         let gross = gross.ok_or(Uncertified::NoReferencePrice)?;
         // What integers left over beyond the shares is worth something to the taker: it counts on both sides.
         let surplus = found.gross - found.gas - found.net;
-        let [covered, open] = [universe, &self.problem].map(Problem::open_pools);
-        let all = self.prepared.pool_count();
-        let excluded = Excluded {
-            standing_arbitrage: open.saturating_sub(covered),
-            filtered: all.saturating_sub(open),
-            max_hops: self.request.max_hops,
-        };
+        let (covered, all) = (self.problem.open_pools(), self.prepared.pool_count());
+        let excluded = Excluded { filtered: all.saturating_sub(covered), max_hops: self.request.max_hops };
         Certificate::new(bound + surplus, found.net + surplus, gross, covered, excluded)
     }
 
     /// How many open pools lie between tokens from which an output can be reached.
-    fn visited(&self, universe: &Problem<'_>) -> u32 {
+    fn visited(&self) -> u32 {
         let graph = self.prepared.graph();
         let leads_on = |end: &u32| self.potentials.worth.get(*end as usize).is_some_and(|worth| *worth > 0.0);
         let pairs = self.prepared.pairs();
-        pairs.count_pools(|pair| universe.is_open(pair) && graph.ends(pair).iter().all(leads_on))
+        pairs.count_pools(|pair| self.problem.is_open(pair) && graph.ends(pair).iter().all(leads_on))
     }
 }

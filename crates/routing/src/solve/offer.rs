@@ -31,11 +31,11 @@ impl Solver<'_> {
     }
 
     /// Looks again as if gas were dearer, until a route keeps within the gas that a transaction may use.
-    pub(super) fn save_gas(&self, universe: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) {
-        for universe in dearer(universe, bound) {
+    pub(super) fn save_gas(&self, bound: f64, best: &mut Option<Candidate>) {
+        for dear in dearer(&self.problem, bound) {
             self.too_much_gas.set(false);
-            self.offer_chains(&universe, best);
-            self.split(&universe, best);
+            self.offer_chains(&dear, best);
+            self.split(&dear, best);
             if !self.too_much_gas.get() {
                 return;
             }

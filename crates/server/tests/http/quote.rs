@@ -259,6 +259,18 @@ async fn a_certificate_counts_what_it_leaves_out() {
 }
 
 #[tokio::test]
+async fn a_route_has_no_more_steps_than_the_request_allows() {
+    let service = Service::start().await;
+    let mut body = request();
+    for most in [1, 2, 64] {
+        body["max_steps"] = json!(most);
+        let quote = service.quote(&body).await;
+        let steps = quote["path"]["steps"].as_array().unwrap().len();
+        assert!((1..=most).contains(&steps), "{steps} steps where {most} are allowed");
+    }
+}
+
+#[tokio::test]
 async fn where_there_is_no_certificate_the_reason_is_told() {
     let service = Service::start().await;
     service.publish(market_with_island());

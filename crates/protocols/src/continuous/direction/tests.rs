@@ -124,3 +124,14 @@ fn a_side_that_pays_nothing_is_no_direction() {
     assert!(Direction::new(0.997, 1.0, &[Stretch { end: 0.5, liquidity: 0.0, gas_units: 0.0 }]).is_none());
     assert!(Direction::new(0.997, f64::NAN, &[Stretch { end: 0.5, liquidity: 1.0, gas_units: 0.0 }]).is_none());
 }
+
+#[test]
+fn where_gas_is_lost_beside_the_price_the_average_is_the_marginal_rate() {
+    let stretches = [0.9, 0.5].map(|end| Stretch { end, liquidity: 1e20, gas_units: 1.0 });
+    let d = Direction::new(0.997, 1.0, &stretches).unwrap();
+    for price in [1e10, 1e20, 1e40] {
+        let (rate, cost) = (d.average_rate(price, 1e12, 1e3) / price, d.average_cost(price, 1e12, 1e3) / price);
+        assert!((rate / d.spot() - 1.0).abs() < 1e-6, "at {price} not {rate}");
+        assert!((cost * d.spot() - 1.0).abs() < 1e-6, "at {price} not {cost}");
+    }
+}

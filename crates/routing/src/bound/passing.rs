@@ -1,0 +1,89 @@
+//! Gas that every route pays at a token that it passes: one pool leads to it, and another leads on.
+//!
+//! The dual lets a pool that earns more than its gas earn by itself. Where it stands apart in price from the other pools of a token that
+//! is no end of the trade, what it earns is to be had only by way of one of those, whose gas is to be paid as well. So of all that a
+//! token's pools earn, what the least unprofitable pool of the missing direction lacks comes off the bound, up to all that they earn: a
+//! route either passes the token, and pays for both, or it does not, and gets nothing. Each pool counts for one of its tokens.
+
+use super::noise::noise;
+use crate::problem::Problem;
+
+/// What comes off the dual at the prices of all tokens, where these pools earn more than their gas.
+pub(crate) fn passing(
+    problem: &Problem<'_>,
+    alive: &[bool],
+    caps: &[f64],
+    price: &[f64],
+    earning: &[(f64, u32)],
+) -> f64 {
+    let graph = problem.prepared.graph();
+    let ends = problem.terms.ends();
+    let mut tokens: Vec<u32> = earning.iter().flat_map(|(_, pair)| graph.ends(*pair)).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens.retain(|token| !ends.contains(&(*token as usize)) && alive[*token as usize]);
+    let none: &[u32] = &[];
+    let token_saves = |token: u32, counted: &[u32]| saved(problem, alive, caps, price, token, earning, counted);
+    let mut order: Vec<(f64, u32)> = tokens.iter().map(|token| (token_saves(*token, none), *token)).collect();
+    order.retain(|(saves, _)| *saves > 0.0);
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut counted: Vec<u32> = Vec::new();
+    let mut sum = 0.0;
+    for (_, token) in order {
+        let saves = token_saves(token, &counted);
+        if saves > 0.0 {
+            sum += saves;
+            counted.extend(graph.arrows(token as usize).iter().map(|arrow| arrow.pair));
+        }
+    }
+    sum
+}
+
+/// What comes off the bound at one token, of pools that do not count for another.
+fn saved(
+    problem: &Problem<'_>,
+    alive: &[bool],
+    caps: &[f64],
+    price: &[f64],
+    token: u32,
+    earning: &[(f64, u32)],
+    counted: &[u32],
+) -> f64 {
+    let graph = problem.prepared.graph();
+    let here = token as usize;
+    let is_here = |pair: u32| graph.ends(pair).contains(&token) && !counted.contains(&pair);
+    let earned: f64 = earning.iter().filter(|(_, pair)| is_here(*pair)).map(|(earned, _)| earned).sum();
+    if earned <= 0.0 {
+        return 0.0;
+    }
+    // The best of the pools that lead to the token, and of those that lead on; nothing is lacking where one counts for another token.
+    let mut best = [f64::NEG_INFINITY; 2];
+    for arrow in graph.arrows(here).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair)) {
+        if best == [0.0; 2] {
+            return 0.0;
+        }
+        let open = problem.open_ways(graph.ends(arrow.pair));
+        let to = arrow.to as usize;
+        let ways = [(1 - arrow.side, to, here), (arrow.side, here, to)];
+        for (best, (side, from, to)) in best.iter_mut().zip(ways).filter(|(_, (side, ..))| open[usize::from(*side)]) {
+            if *best >= 0.0 {
+                continue;
+            }
+            if counted.contains(&arrow.pair) {
+                *best = 0.0;
+                continue;
+            }
+            let Some((curve, direction)) = problem.direction(arrow.pair, side) else { continue };
+            let gas = curve.gas_units * problem.gas_price;
+            let term = if price[from] >= direction.spot() * price[to] {
+                -gas
+            } else {
+                let earned = direction.most_earned(price[from], price[to], caps[from], 0.0, 0.0);
+                earned + noise(direction, price[from], price[to], caps[from]) - gas
+            };
+            *best = best.max(term.min(0.0));
+        }
+    }
+    let lacking: f64 = best.iter().map(|best| -best.min(0.0)).sum();
+    lacking.min(earned)
+}
