@@ -196,6 +196,23 @@ contract PathsTest is Signing {
         proxy.swap(order, bytes.concat(Program.BUY, _poolHop(500)));
     }
 
+    /// A pool whose liquidity lies in a narrow range gives all of that for little, and stops.
+    function test_pool_that_gives_less_than_is_bought_is_refused() public {
+        IV3Pool narrow = IV3Pool(v3Factory.createPool(address(dai), address(wbtc), 10_000));
+        narrow.initialize(1 << 96);
+        narrow.mint(address(this), -2_000, 2_000, 1e12, "");
+        dai.transfer(alice, 1e24);
+        vm.startPrank(alice);
+        dai.approve(address(proxy), type(uint256).max);
+        bytes memory path = bytes.concat(Program.BUY, _poolHop(10_000));
+        vm.expectPartialRevert(IExecutionProxy.OutputMissed.selector);
+        proxy.swap(_swap(address(dai), 1e24, address(wbtc), 1e18), path);
+        // what it has, it gives
+        assertGt(proxy.swap(_swap(address(dai), 1e24, address(wbtc), 1e10), path), 1e10);
+        vm.stopPrank();
+        assertEq(wbtc.balanceOf(bob), 1e10);
+    }
+
     /// forge-config: default.fuzz.runs = 500
     /// forge-config: long.fuzz.runs = 20000
     function testFuzz_a_purchase_pays_exactly_and_never_above_the_most(uint256 amount, uint256 most, uint8 shape)
