@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 /// @title The ERC-20 tokens of the local chain
 /// @notice Our own stand-ins for real mainnet tokens: same address, decimals and quirks, none of their code.

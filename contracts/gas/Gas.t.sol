@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
-import {Order, Permit} from "../src/IExecutionProxy.sol";
+import {Order, Permit, Swap} from "../src/IExecutionProxy.sol";
 import {IToken, Market} from "../test/support/Market.sol";
 import {Program} from "../test/support/Program.sol";
 import {IPermit2, Signing} from "../test/support/Signing.sol";
@@ -129,14 +129,7 @@ contract GasTest is Signing {
 
     function test_one_v2_hop() public {
         uint256 least = _v2Out(v2UsdcWeth, address(usdc), SELL) * 99 / 100;
-        _ours(
-            "one V2 hop",
-            address(usdc),
-            SELL,
-            WETH,
-            least,
-            bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth))
-        );
+        _ours("one V2 hop", address(usdc), SELL, WETH, least, _pair());
         vm.prank(alice);
         router02.swapExactTokensForTokens(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "one V2 hop");
@@ -147,14 +140,7 @@ contract GasTest is Signing {
 
     function test_one_v3_hop() public {
         uint256 least = 0.98 ether;
-        _ours(
-            "one V3 hop",
-            address(usdc),
-            SELL,
-            WETH,
-            least,
-            bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth))
-        );
+        _ours("one V3 hop", address(usdc), SELL, WETH, least, _pool());
         vm.prank(alice);
         swapRouter02.exactInputSingle(
             ISwapRouter02.ExactInputSingleParams(address(usdc), WETH, 500, alice, SELL, least, 0)
@@ -165,9 +151,8 @@ contract GasTest is Signing {
 
     function test_two_v3_hops() public {
         uint256 least = 2_900e18;
-        bytes memory program =
-            bytes.concat(Program.tokens(WETH), Program.v3(0, 0, 2, 0, v3UsdcWeth), Program.v3(1, 2, 1, 0, v3WethDai));
-        _ours("two V3 hops", address(usdc), SELL, address(dai), least, program);
+        bytes memory path = bytes.concat(_pool(), abi.encodePacked(WETH), Program.hop(Program.UNISWAP_V3, 3000));
+        _ours("two V3 hops", address(usdc), SELL, address(dai), least, path);
         vm.prank(alice);
         swapRouter02.exactInput(
             ISwapRouter02.ExactInputParams(
@@ -175,7 +160,7 @@ contract GasTest is Signing {
             )
         );
         vm.snapshotGasLastCall("router", "two V3 hops");
-        bytes memory path = bytes.concat(_hop(), abi.encodePacked(uint24(3000), address(dai)));
+        path = bytes.concat(_hop(), abi.encodePacked(uint24(3000), address(dai)));
         _universal("two V3 hops", bytes.concat(V3_SWAP), abi.encode(alice, SELL, least, path, true));
     }
 
@@ -184,7 +169,7 @@ contract GasTest is Signing {
         bytes memory program = bytes.concat(
             Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth), Program.v3(1, 0, 1, 0, v3UsdcWeth)
         );
-        _ours("two-way split", address(usdc), SELL, WETH, least, program);
+        _oursInSteps("two-way split", address(usdc), SELL, WETH, least, program);
         bytes[] memory calls = new bytes[](2);
         calls[0] = abi.encodeCall(
             ISwapRouter02.swapExactTokensForTokens, (SELL / 2, least / 2, _path(address(usdc), WETH), alice)
@@ -204,8 +189,7 @@ contract GasTest is Signing {
 
     function test_ether_in() public {
         uint256 least = 2_900e6;
-        bytes memory program = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth));
-        _ours("ether in, V2", NATIVE, 1 ether, address(usdc), least, program);
+        _ours("ether in, V2", NATIVE, 1 ether, address(usdc), least, _pair());
         vm.prank(alice);
         router02.swapExactETHForTokens{value: 1 ether}(least, _path(WETH, address(usdc)), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "ether in, V2");
@@ -217,8 +201,7 @@ contract GasTest is Signing {
 
     function test_ether_in_v3() public {
         uint256 least = 2_900e6;
-        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
-        _ours("ether in, V3", NATIVE, 1 ether, address(usdc), least, program);
+        _ours("ether in, V3", NATIVE, 1 ether, address(usdc), least, _pool());
         vm.prank(alice);
         swapRouter02.exactInputSingle{value: 1 ether}(
             ISwapRouter02.ExactInputSingleParams(WETH, address(usdc), 500, alice, 1 ether, least, 0)
@@ -232,9 +215,7 @@ contract GasTest is Signing {
 
     function test_ether_out() public {
         uint256 least = 0.98 ether;
-        bytes memory program =
-            bytes.concat(Program.tokens(WETH), Program.v2(0, 0, 2, 0, v2UsdcWeth), Program.unwrap(2, 1));
-        _ours("ether out, V2", address(usdc), SELL, NATIVE, least, program);
+        _ours("ether out, V2", address(usdc), SELL, NATIVE, least, _pair());
         vm.prank(alice);
         router02.swapExactTokensForETH(SELL, least, _path(address(usdc), WETH), alice, block.timestamp);
         vm.snapshotGasLastCall("router", "ether out, V2");
@@ -246,9 +227,7 @@ contract GasTest is Signing {
 
     function test_ether_out_v3() public {
         uint256 least = 0.98 ether;
-        bytes memory program =
-            bytes.concat(Program.tokens(WETH), Program.v3(0, 0, 2, 0, v3UsdcWeth), Program.unwrap(2, 1));
-        _ours("ether out, V3", address(usdc), SELL, NATIVE, least, program);
+        _ours("ether out, V3", address(usdc), SELL, NATIVE, least, _pool());
         bytes[] memory calls = new bytes[](2);
         calls[0] = abi.encodeCall(
             ISwapRouter02.exactInputSingle,
@@ -266,29 +245,25 @@ contract GasTest is Signing {
 
     function test_one_v3_hop_signed() public {
         uint256 least = 0.98 ether;
-        bytes memory program = bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, v3UsdcWeth));
-        _signed("one V3 hop, signed", least, program, V3_SWAP, abi.encode(alice, SELL, least, _hop(), true));
+        _signed("one V3 hop, signed", least, _pool(), V3_SWAP, abi.encode(alice, SELL, least, _hop(), true));
     }
 
     function test_one_v2_hop_signed() public {
         uint256 least = _v2Out(v2UsdcWeth, address(usdc), SELL) * 99 / 100;
-        bytes memory program = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2UsdcWeth));
         bytes memory input = abi.encode(alice, SELL, least, _path(address(usdc), WETH), true);
-        _signed("one V2 hop, signed", least, program, V2_SWAP, input);
+        _signed("one V2 hop, signed", least, _pair(), V2_SWAP, input);
     }
 
     /// A hop that each router pays for with a fresh Permit2 signature over exactly what is sold, usable now and once. Ours binds what
     /// must come back too; the Universal Router's is an allowance.
-    function _signed(string memory name, uint256 least, bytes memory program, bytes1 command, bytes memory input)
-        private
-    {
+    function _signed(string memory name, uint256 least, bytes memory path, bytes1 command, bytes memory input) private {
         Order memory order = _order(address(usdc), SELL, WETH, least);
         order.recipient = alice;
-        Permit memory permit = Permit(owner, 7, block.timestamp);
-        bytes memory signature = _sign(order, program, permit);
+        Permit memory permit = Permit(owner, 7, block.timestamp, alice);
+        bytes memory signature = _sign(order, path, permit);
         uint256 snapshot = vm.snapshotState();
         vm.prank(alice);
-        proxy.executeWithPermit2(order, program, permit, signature);
+        proxy.swapWithPermit2(_flat(order), path, permit, signature);
         vm.snapshotGasLastCall("proxy", name);
         vm.revertToState(snapshot);
 
@@ -338,9 +313,33 @@ contract GasTest is Signing {
     }
 
     /// Runs ours and rolls the pools back, so that the router meets the same state.
-    function _ours(string memory name, address from, uint256 amount, address into, uint256 least, bytes memory program)
+    function _ours(string memory name, address from, uint256 amount, address into, uint256 least, bytes memory path)
         private
     {
+        uint256 snapshot = vm.snapshotState();
+        vm.prank(alice);
+        proxy.swap{value: from == NATIVE ? amount : 0}(Swap(from, amount, into, least, alice, block.timestamp), path);
+        vm.snapshotGasLastCall("proxy", name);
+        vm.revertToState(snapshot);
+    }
+
+    function _pair() private pure returns (bytes memory) {
+        return bytes.concat(Program.SWAP, Program.hop(Program.UNISWAP_V2));
+    }
+
+    function _pool() private pure returns (bytes memory) {
+        return bytes.concat(Program.SWAP, Program.hop(Program.UNISWAP_V3, 500));
+    }
+
+    /// An order that no path says, in steps.
+    function _oursInSteps(
+        string memory name,
+        address from,
+        uint256 amount,
+        address into,
+        uint256 least,
+        bytes memory program
+    ) private {
         Order memory order = _order(from, amount, into, least);
         order.recipient = alice;
         uint256 snapshot = vm.snapshotState();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
+// The one chain on which the addresses below are what they say.
+uint256 constant CHAIN_ID = 1;
 // Native ether's place among token addresses (ERC-7528).
 address constant NATIVE = 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE;
 // Wrapped ether of chain 1.

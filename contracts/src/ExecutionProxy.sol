@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {AMOUNT_LIMIT, NATIVE, PARTNER_FEE_LIMIT_BPS, STETH, TOKEN_LIMIT} from "./Constants.sol";
-import {IExecutionProxy, Input, Order, Output, Permit} from "./IExecutionProxy.sol";
-import {Permit2Payment} from "./Permit2Payment.sol";
 import {Entries} from "./Entries.sol";
+import {IExecutionProxy, Order, Permit} from "./IExecutionProxy.sol";
 import {Account, Accounts} from "./Ledger.sol";
+import {Paths} from "./Paths.sol";
 import {Run, Runs} from "./Run.sol";
 import {Tokens} from "./Tokens.sol";
 import {BalancerV2} from "./steps/BalancerV2.sol";
@@ -14,26 +14,12 @@ import {Curve} from "./steps/Curve.sol";
 import {Erc4626} from "./steps/Erc4626.sol";
 import {Fluid} from "./steps/Fluid.sol";
 import {Lido} from "./steps/Lido.sol";
-import {UniswapV2} from "./steps/UniswapV2.sol";
-import {UniswapV3} from "./steps/UniswapV3.sol";
-import {Wrapping} from "./steps/Wrapping.sol";
+import {TokenPermits} from "./steps/TokenPermits.sol";
 
 /// Swaps exactly the order's inputs along a program of pools and pays the outputs, or reverts.
 /// No owner, no storage, no upgrade, no free call; nothing is held and no allowance is left between calls.
 /// `docs/program.md` is the specification.
-contract ExecutionProxy is
-    IExecutionProxy,
-    Permit2Payment,
-    Wrapping,
-    UniswapV2,
-    UniswapV3,
-    Curve,
-    BalancerV2,
-    BalancerV3,
-    Erc4626,
-    Lido,
-    Fluid
-{
+contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, Fluid, TokenPermits {
     using Runs for Run;
 
     uint256 private constant WHOLE_BPS = 10_000;
@@ -43,7 +29,9 @@ contract ExecutionProxy is
         _lock();
         Run memory run = Runs.open()[0];
         uint256 inputFeeBps = _open(run, order, program, msg.sender);
-        _execute(run, order, inputFeeBps);
+        if (inputFeeBps != 0) _setInputFees(run, inputFeeBps);
+        run.paysFees = true;
+        _execute(run, order);
     }
 
     /// @inheritdoc IExecutionProxy
@@ -54,21 +42,27 @@ contract ExecutionProxy is
         bytes calldata signature
     ) external payable returns (uint256[] memory) {
         _lock();
+        _checkSender(permit);
         Run memory run = Runs.open()[0];
         uint256 inputFeeBps = _open(run, order, program, permit.owner);
-        _payWithPermit2(run, order, program, permit, signature, inputFeeBps == 0);
-        _execute(run, order, inputFeeBps);
+        run.orderHash = _witness(order, program, permit.sender);
+        _payWithPermit2(run, order, permit, signature, inputFeeBps == 0);
+        if (inputFeeBps != 0) _setInputFees(run, inputFeeBps);
+        _execute(run, order);
     }
 
-    /// Fee on the inputs, steps, settlement, minimums. It ends the call itself, with the gains as its answer.
-    function _execute(Run memory run, Order calldata order, uint256 inputFeeBps) private {
-        if (inputFeeBps != 0) _takeInputFees(run, order.partner, inputFeeBps);
+    /// Steps, payment, minimums, and only then the partner. It ends the call itself, with the gains as its answer.
+    function _execute(Run memory run, Order calldata order) private {
         _runProgram(run);
-        _payOut(run, order);
-        (uint256 answer, uint256 size) = _checkMinimums(run);
+        _payOut(run);
+        uint256 lists = _checkMinimums(run, order);
+        if (order.partnerFeeBps != 0) _payPartner(run, order.partner);
         _unlock();
         assembly ("memory-safe") {
-            return(answer, size)
+            // the second list of the event is the call's answer
+            let size := add(mul(mload(lists), 0x20), 0x20)
+            mstore(sub(lists, 0x20), 0x20)
+            return(sub(lists, 0x20), add(size, 0x20))
         }
     }
 
@@ -88,21 +82,19 @@ contract ExecutionProxy is
             if (((inputs - 1) | (outputs - 1)) > TOKEN_LIMIT) _refuseCounts(inputs, outputs);
         }
         (uint256 list, uint256 listed) = Runs.tokenList(program);
-        uint256 accounts;
         // three small numbers, and a place inside the program
         unchecked {
-            accounts = inputs + outputs + listed;
+            run.accounts = inputs + outputs + listed;
             run.at = list + listed * 20;
         }
-        if (accounts > TOKEN_LIMIT) revert TooManyTokens(accounts, TOKEN_LIMIT);
+        if (run.accounts > TOKEN_LIMIT) revert TooManyTokens(run.accounts, TOKEN_LIMIT);
         run.inputs = inputs;
         run.outputs = outputs;
-        run.accounts = accounts;
         run.end = Runs.end(program);
-        Account at = run.first = Accounts.open(accounts);
+        Account at = run.first = Accounts.open(run.accounts);
         at = _openInputs(at, inputsAt, inputs);
         at = _openOutputs(run.first, at, outputsAt, outputs, recipient);
-        _openListed(at, list, listed);
+        _openListed(run.first, at, list, listed);
     }
 
     /// Moves the owner's ERC-20 inputs by his signature: to the proxy, or, where the first step spends the only one of them whole, straight
@@ -111,7 +103,6 @@ contract ExecutionProxy is
     function _payWithPermit2(
         Run memory run,
         Order calldata order,
-        bytes calldata program,
         Permit calldata permit,
         bytes calldata signature,
         bool straight
@@ -120,16 +111,16 @@ contract ExecutionProxy is
         address to = address(this);
         uint256 opcode;
         if (straight && permitted == 1) (opcode, to) = run.firstPool(index);
-        bytes memory data = _permitCall(order, program, permit, signature, permitted, to);
+        bytes memory data = _permitCall(order, run.orderHash, permit, signature, permitted, to);
+        uint256 place;
+        assembly ("memory-safe") {
+            place := data
+        }
         if (opcode == Runs.OPCODE_V3_POOL) {
-            uint256 place;
-            assembly ("memory-safe") {
-                place := data
-            }
             run.permitCall = place;
             return;
         }
-        _callPermit2(data);
+        _callPermit2(place);
         _countInputsAsHeld(run);
         if (opcode == Runs.OPCODE_V2_PAIR) run.prepay(run.first.next(index));
     }
@@ -178,9 +169,9 @@ contract ExecutionProxy is
         return at;
     }
 
-    function _openListed(Account at, uint256 list, uint256 count) private pure {
+    function _openListed(Account first, Account at, uint256 list, uint256 count) private pure {
         for (; count != 0; --count) {
-            at.setToken(address(uint160(Runs.word(list) >> 96)));
+            _add(first, at, address(uint160(Runs.word(list) >> 96)));
             at = at.next(1);
             unchecked {
                 list += 20;
@@ -200,8 +191,7 @@ contract ExecutionProxy is
         returns (uint256 inputFeeBps)
     {
         if (block.timestamp > order.deadline) revert DeadlinePassed(order.deadline, block.timestamp);
-        if (recipient == address(0)) revert InvalidRecipient(recipient);
-        if (recipient == address(this)) revert InvalidRecipient(recipient);
+        _checkRecipient(recipient);
         uint256 feeBps = order.partnerFeeBps;
         if (feeBps == 0) return 0;
         if (feeBps > PARTNER_FEE_LIMIT_BPS) revert PartnerFeeTooHigh(feeBps, PARTNER_FEE_LIMIT_BPS);
@@ -211,7 +201,7 @@ contract ExecutionProxy is
         run.outputFeeBps = feeBps;
     }
 
-    /// Enters one token of the order, which may stand in it only once.
+    /// Enters one token of the order or of the program, which may stand in them only once.
     function _add(Account first, Account at, address token) private pure {
         for (Account other = first; other.isBefore(at); other = other.next(1)) {
             if (other.token() == token) revert DuplicateToken(token);
@@ -219,19 +209,18 @@ contract ExecutionProxy is
         at.setToken(token);
     }
 
-    function _takeInputFees(Run memory run, address partner, uint256 feeBps) private {
+    /// Takes the partner's fee on each input out of what the program can spend. It is paid at the end, from where the input is.
+    function _setInputFees(Run memory run, uint256 feeBps) private pure {
         for (uint256 i; i < run.inputs; ++i) {
             Account input = run.first.next(i);
             uint256 due = input.due();
             uint256 held = input.held();
             uint256 fee = (due + held) * feeBps / WHOLE_BPS;
-            if (fee == 0) continue;
-            if (due != 0) {
-                input.setDue(due - fee);
-                Tokens.transferFrom(run.step, input.token(), run.payer, partner, fee);
-            } else {
-                input.setHeld(held - fee);
-                _pay(run, input.token(), partner, fee);
+            input.setFee(fee);
+            // one of the two is zero, and a fee is at most 3% of the other
+            unchecked {
+                if (due != 0) input.setDue(due - fee);
+                else input.setHeld(held - fee);
             }
         }
     }
@@ -245,6 +234,10 @@ contract ExecutionProxy is
                 run.at = at + Runs.HEAD;
             }
             uint256 head = run.head = Runs.word(at);
+            if (head >> 248 == Runs.OPCODE_PERMIT) {
+                _permit(run);
+                continue;
+            }
             (Account from, Account into) = run.accountsOf(head);
             address tokenIn = from.token();
             if (run.source != Runs.IN_POOL) {
@@ -267,6 +260,12 @@ contract ExecutionProxy is
                     into.setHeld(held);
                     held += into.due();
                     if (held > AMOUNT_LIMIT) revert AmountTooLarge(run.step, held, AMOUNT_LIMIT);
+                }
+            }
+            if (to == Runs.TO_RECIPIENT) {
+                // each is at most 2^128, and there are fewer than 2^64 steps
+                unchecked {
+                    into.setPaid(into.paid() + amountOut);
                 }
             }
             // for a step that this one has paid
@@ -298,9 +297,9 @@ contract ExecutionProxy is
         revert UnknownOpcode(run.step, opcode);
     }
 
-    /// Pays out what is held: an output to the partner and the recipient, an input that no step spent back to the payer,
+    /// Pays out what is held: an output to the recipient but for the partner's fee, an input that no step spent back to the payer,
     /// a token on the way on to the recipient.
-    function _payOut(Run memory run, Order calldata order) private {
+    function _payOut(Run memory run) private {
         Account left = run.first;
         Account outputs = left.next(run.inputs);
         Account end = left.next(run.accounts);
@@ -311,48 +310,93 @@ contract ExecutionProxy is
                 if (left.isOutput()) {
                     if (run.outputFeeBps != 0) {
                         uint256 fee = amount * run.outputFeeBps / WHOLE_BPS;
+                        left.setFee(fee);
                         amount -= fee;
-                        _pay(run, token, order.partner, fee);
                     }
-                    if (token == NATIVE) left.setBase(amount);
+                    left.setPaid(left.paid() + amount);
                 }
                 _pay(run, token, left.isBefore(outputs) ? run.payer : run.recipient, amount);
             }
             // nominal amounts of stETH leave a wei or two of it behind
-            if (token == STETH) _payOutShares(run.step, left.isBefore(outputs) ? run.payer : run.recipient);
+            if (token == STETH) {
+                uint256 most = _payOutShares(run.step, left.isBefore(outputs) ? run.payer : run.recipient);
+                if (amount != 0) left.setPaid(left.paid() + most);
+            }
         }
     }
 
-    /// Compares what the recipient gained of each output with its minimum. Gives the gains as the call's answer, an ABI-coded
-    /// `uint256[]`: its place and size in memory.
-    function _checkMinimums(Run memory run) private view returns (uint256 answer, uint256 size) {
-        uint256 count = run.outputs;
+    /// Compares what the recipient gained of each output with its minimum: what was paid to him, and no more than what his balance
+    /// grew by. Tells the event; gives where the list of gains, its length first, stands in memory, with a word before it to spare.
+    function _checkMinimums(Run memory run, Order calldata order) private returns (uint256 list) {
+        uint256 inputs = run.inputs;
+        uint256 outputs = run.outputs;
+        uint256 place;
         assembly ("memory-safe") {
-            answer := mload(0x40)
-            mstore(answer, 0x20)
-            mstore(add(answer, 0x20), count)
-            size := add(0x40, mul(count, 0x20))
-            mstore(0x40, add(answer, size))
+            place := mload(0x40)
+            // recipient, partner, where the two lists begin, how long each is, and the lists
+            mstore(0x40, add(place, add(0xc0, mul(add(inputs, outputs), 0x20))))
+            mstore(add(place, 0x40), 0x80)
+            mstore(add(place, 0x80), inputs)
+            list := add(place, add(0xa0, mul(inputs, 0x20)))
+            mstore(add(place, 0x60), sub(list, place))
+            mstore(list, outputs)
         }
-        Account output = run.first.next(run.inputs);
-        address recipient = run.recipient;
-        uint256 at = answer;
-        for (uint256 j; j < count; ++j) {
-            address token = output.token();
-            uint256 gain = output.base();
-            if (token != NATIVE) {
-                uint256 balance = Tokens.balanceOf(token, recipient);
-                unchecked {
-                    gain = balance > gain ? balance - gain : 0;
-                }
+        Account account = run.first;
+        (uint256 entry,) = Entries.inputs(order);
+        for (uint256 i; i < inputs; ++i) {
+            (, uint256 amount) = Entries.read(entry);
+            entry = Entries.next(entry);
+            // what was not taken of an input is still due, what came back was held, and may be more than was given
+            uint256 kept = account.due() + account.held();
+            unchecked {
+                amount = amount > kept ? amount - kept : 0;
             }
-            uint256 minimum = output.minimum();
+            assembly ("memory-safe") {
+                mstore(add(place, add(0xa0, mul(i, 0x20))), amount)
+            }
+            account = account.next(1);
+        }
+        address recipient = run.recipient;
+        for (uint256 j; j < outputs; ++j) {
+            address token = account.token();
+            uint256 gain = account.paid();
+            if (token != NATIVE) gain = Runs.lower(gain, account.base(), Tokens.balanceOf(token, recipient));
+            uint256 minimum = account.minimum();
             if (gain < minimum) revert OutputBelowMinimum(j, token, gain, minimum);
             assembly ("memory-safe") {
-                mstore(add(at, 0x40), gain)
-                at := add(at, 0x20)
+                mstore(add(list, add(0x20, mul(j, 0x20))), gain)
             }
-            output = output.next(1);
+            account = account.next(1);
+        }
+        address payer = run.payer;
+        address partner = order.partnerFeeBps == 0 ? address(0) : order.partner;
+        bytes32 hash = run.orderHash;
+        bytes32 topic = Executed.selector;
+        assembly ("memory-safe") {
+            mstore(place, recipient)
+            mstore(add(place, 0x20), partner)
+            log3(place, add(sub(list, place), add(0x20, mul(outputs, 0x20))), topic, hash, payer)
+        }
+    }
+
+    /// Pays the partner its fees, when everything that the order promises is kept: nothing that it does then can change that. One that
+    /// refuses its ether, or wants more gas for it than there is, loses it to the recipient.
+    function _payPartner(Run memory run, address partner) private {
+        Account account = run.first;
+        Account outputs = account.next(run.inputs);
+        Account end = account.next(run.accounts);
+        bool pays = run.paysFees;
+        for (; account.isBefore(end); account = account.next(1)) {
+            uint256 fee = account.fee();
+            if (fee == 0) continue;
+            address token = account.token();
+            if (token == NATIVE) {
+                if (!Tokens.offerEther(partner, fee)) Tokens.sendEther(run.step, run.recipient, fee);
+            } else if (pays && account.isBefore(outputs)) {
+                Tokens.transferFrom(run.step, token, run.payer, partner, fee);
+            } else {
+                Tokens.transfer(run.step, token, partner, fee);
+            }
         }
     }
 

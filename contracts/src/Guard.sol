@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
+import {CHAIN_ID} from "./Constants.sol";
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 
 /// Who may call the proxy back, for what, and once. Each fact has a transient slot of its own;
@@ -13,6 +14,8 @@ abstract contract Guard {
     bytes32 private transient _callback;
     /// The contract that the running step called and that may send ether.
     uint256 private transient _etherSender;
+    /// What the running purchase has paid for its first hop, atomic units.
+    uint256 private transient _sold;
 
     /// Ether comes in only while a step waits for it, from the contract that the step called.
     receive() external payable {
@@ -21,7 +24,9 @@ abstract contract Guard {
         }
     }
 
+    /// Every entry begins here: one order at a time, and only where the contracts that it speaks to are the ones it knows.
     function _lock() internal {
+        if (block.chainid != CHAIN_ID) revert IExecutionProxy.WrongChain(block.chainid, CHAIN_ID);
         if (_running != 0) revert IExecutionProxy.Reentered();
         _running = 1;
     }
@@ -67,6 +72,15 @@ abstract contract Guard {
 
     function _expectNoEther() internal {
         _etherSender = 0;
+    }
+
+    function _setSold(uint256 amount) internal {
+        _sold = amount;
+    }
+
+    function _takeSold() internal returns (uint256 amount) {
+        amount = _sold;
+        _sold = 0;
     }
 
     function _address(uint256 value) private pure returns (address) {

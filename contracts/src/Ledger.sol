@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
-/// What the running order has of one token: the memory place of five words,
-/// the token, `due` (still with the payer) and `held` (at the proxy), atomic units, and for an output `minimum` and `base`.
+/// What the running order has of one token: the memory place of seven words,
+/// the token, `due` (still with the payer) and `held` (at the proxy), atomic units, for an output `minimum`, `base` and `paid`, and
+/// the partner's `fee`.
 type Account is uint256;
 
 using Accounts for Account global;
 
 /// Accounts stand one after another; a value type keeps them from being copied or allocated again.
 library Accounts {
-    uint256 private constant SIZE = 0xa0;
+    uint256 private constant SIZE = 0xe0;
 
     /// Makes room for `count` empty accounts and returns the first.
     function open(uint256 count) internal pure returns (Account first) {
@@ -64,10 +65,24 @@ library Accounts {
         return account.minimum() != 0;
     }
 
-    /// The recipient's balance of an output before the order; for ether, which he may pass on at once, what was sent to him.
+    /// The recipient's balance of an output before the order.
     function base(Account account) internal pure returns (uint256 amount) {
         assembly ("memory-safe") {
             amount := mload(add(account, 0x80))
+        }
+    }
+
+    /// What steps and the proxy have paid to the recipient of an output.
+    function paid(Account account) internal pure returns (uint256 amount) {
+        assembly ("memory-safe") {
+            amount := mload(add(account, 0xa0))
+        }
+    }
+
+    /// The partner's fee in this token, which is no longer in `due` or `held`.
+    function fee(Account account) internal pure returns (uint256 amount) {
+        assembly ("memory-safe") {
+            amount := mload(add(account, 0xc0))
         }
     }
 
@@ -98,6 +113,18 @@ library Accounts {
     function setBase(Account account, uint256 amount) internal pure {
         assembly ("memory-safe") {
             mstore(add(account, 0x80), amount)
+        }
+    }
+
+    function setPaid(Account account, uint256 amount) internal pure {
+        assembly ("memory-safe") {
+            mstore(add(account, 0xa0), amount)
+        }
+    }
+
+    function setFee(Account account, uint256 amount) internal pure {
+        assembly ("memory-safe") {
+            mstore(add(account, 0xc0), amount)
         }
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2} from "./Constants.sol";
 import {Entries} from "./Entries.sol";
-import {IExecutionProxy, Order, Permit} from "./IExecutionProxy.sol";
+import {IExecutionProxy, Order, Permit, Swap} from "./IExecutionProxy.sol";
 
 /// The words of Permit2's calls.
 interface ISignatureTransfer {
@@ -35,34 +35,50 @@ abstract contract Permit2Payment {
     // permitWitnessTransferFrom of a PermitTransferFrom and of a PermitBatchTransferFrom
     bytes4 private constant TRANSFER_ONE = 0x137c29fe;
     bytes4 private constant TRANSFER_SEVERAL = 0xfe8ec1a7;
+    // where a call for one input has its receiver and the amount that is asked for, behind its length: after the selector come the token,
+    // the amount, the nonce and the deadline, a word each
+    uint256 private constant RECEIVER = 0x20 + 0x84;
+    uint256 private constant REQUESTED = 0x20 + 0xa4;
 
     bytes32 private constant INPUT_TYPEHASH = keccak256("Input(address token,uint256 amount)");
     bytes32 private constant OUTPUT_TYPEHASH = keccak256("Output(address token,uint256 minimum)");
     bytes32 private constant ORDER_TYPEHASH = keccak256(
-        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)"
+        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)"
         "Input(address token,uint256 amount)" "Output(address token,uint256 minimum)"
     );
 
     /// What Permit2 appends to its own type: the witness's name, then every type in alphabetical order.
     string private constant WITNESS_TYPE = "BraidOrder witness)"
-        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)"
+        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)"
         "Input(address token,uint256 amount)" "Output(address token,uint256 minimum)"
         "TokenPermissions(address token,uint256 amount)";
 
-    /// The call that moves every ERC-20 input by the owner's signature: where it stands in memory, its length first.
+    /// The call that moves every ERC-20 input of an order by the owner's signature: where it stands in memory, its length first.
     /// One input goes to `to`; several go to the proxy.
     function _permitCall(
         Order calldata order,
-        bytes calldata program,
+        bytes32 witness,
         Permit calldata permit,
         bytes calldata signature,
         uint256 permitted,
         address to
     ) internal view returns (bytes memory data) {
-        bytes32 witness = _hash(order, program);
-        return permitted == 1
-            ? _callForOne(order, permit, to, witness, signature)
-            : _callForSeveral(order, permitted, permit, witness, signature);
+        if (permitted != 1) {
+            return _callForSeveral(order, permitted, permit, witness, signature);
+        }
+        (uint256 entry,) = Entries.inputs(order);
+        (address token, uint256 amount) = Entries.read(entry);
+        while (token == NATIVE) {
+            entry = Entries.next(entry);
+            (token, amount) = Entries.read(entry);
+        }
+        return _callForOne(token, amount, permit, to, witness, signature);
+    }
+
+    /// The signed message may name who sends it; where it names nobody, anyone may.
+    function _checkSender(Permit calldata permit) internal view {
+        address sender = permit.sender;
+        if (sender != address(0) && sender != msg.sender) revert IExecutionProxy.WrongSender(msg.sender, sender);
     }
 
     /// How many inputs are ERC-20s, and the index of the last of them.
@@ -79,30 +95,41 @@ abstract contract Permit2Payment {
         if (permitted == 0) revert IExecutionProxy.NothingToPermit();
     }
 
-    /// Makes the call. Reverts as Permit2 does.
-    function _callPermit2(bytes memory data) internal {
+    /// Writes into a call for one input who is paid.
+    function _writeReceiver(uint256 permitCall, address to) internal pure {
         assembly ("memory-safe") {
-            if iszero(call(gas(), PERMIT2, 0, add(data, 0x20), mload(data), 0, 0)) {
-                let at := mload(0x40)
-                returndatacopy(at, 0, returndatasize())
-                revert(at, returndatasize())
+            mstore(add(permitCall, RECEIVER), to)
+        }
+    }
+
+    /// Makes a call for one input, for this much of what it permits, to this receiver.
+    function _permitTo(uint256 permitCall, address to, uint256 amount) internal {
+        _writeReceiver(permitCall, to);
+        assembly ("memory-safe") {
+            mstore(add(permitCall, REQUESTED), amount)
+        }
+        _callPermit2(permitCall);
+    }
+
+    /// Makes a call whose length stands in memory before it. Reverts as Permit2 does.
+    function _callPermit2(uint256 permitCall) internal {
+        assembly ("memory-safe") {
+            if iszero(call(gas(), PERMIT2, 0, add(permitCall, 0x20), mload(permitCall), 0, 0)) {
+                let place := mload(0x40)
+                returndatacopy(place, 0, returndatasize())
+                revert(place, returndatasize())
             }
         }
     }
 
     function _callForOne(
-        Order calldata order,
+        address token,
+        uint256 amount,
         Permit calldata permit,
         address to,
         bytes32 witness,
         bytes calldata signature
-    ) private pure returns (bytes memory) {
-        (uint256 entry, uint256 inputs) = Entries.inputs(order);
-        (address token, uint256 amount) = Entries.read(entry);
-        for (uint256 i = 1; token == NATIVE && i < inputs; ++i) {
-            entry = Entries.next(entry);
-            (token, amount) = Entries.read(entry);
-        }
+    ) internal pure returns (bytes memory) {
         return abi.encodeWithSelector(
             TRANSFER_ONE,
             ISignatureTransfer.PermitTransferFrom(
@@ -142,13 +169,43 @@ abstract contract Permit2Payment {
         return abi.encodeWithSelector(TRANSFER_SEVERAL, batch, details, permit.owner, witness, WITNESS_TYPE, signature);
     }
 
-    /// The EIP-712 struct hash of BraidOrder: the hashes of the lists, the order's five plain fields as they stand in calldata,
-    /// and the program's hash.
-    function _hash(Order calldata order, bytes calldata program) private pure returns (bytes32 hash) {
+    /// The witness of an order.
+    function _witness(Order calldata order, bytes calldata program, address sender) internal pure returns (bytes32) {
         (uint256 inputsAt, uint256 inputs) = Entries.inputs(order);
         (uint256 outputsAt, uint256 outputs) = Entries.outputs(order);
         bytes32 inputsHash = _hashEntries(INPUT_TYPEHASH, inputsAt, inputs);
         bytes32 outputsHash = _hashEntries(OUTPUT_TYPEHASH, outputsAt, outputs);
+        uint256 terms;
+        assembly ("memory-safe") {
+            terms := add(order, 0x40)
+        }
+        return _hash(inputsHash, outputsHash, terms, 0xa0, sender, program);
+    }
+
+    /// The witness of a swap along a path: that of an order of one input, one output and no partner. Its two entries and the recipient
+    /// and deadline behind them stand in calldata as an order's do.
+    function _witnessOfSwap(Swap calldata order, bytes calldata path, address sender) internal pure returns (bytes32) {
+        uint256 place;
+        assembly ("memory-safe") {
+            place := order
+        }
+        unchecked {
+            bytes32 inputsHash = _hashEntries(INPUT_TYPEHASH, place, 1);
+            bytes32 outputsHash = _hashEntries(OUTPUT_TYPEHASH, place + 0x40, 1);
+            return _hash(inputsHash, outputsHash, place + 0x80, 0x40, sender, path);
+        }
+    }
+
+    /// The EIP-712 struct hash of BraidOrder: the hashes of the lists, the plain fields recipient, deadline, partner, partnerFeeBps and
+    /// partnerFeeOnOutput, of which `size` bytes stand in calldata and the rest is zero, the sender, and the program's hash.
+    function _hash(
+        bytes32 inputsHash,
+        bytes32 outputsHash,
+        uint256 fields,
+        uint256 size,
+        address sender,
+        bytes calldata program
+    ) private pure returns (bytes32 hash) {
         bytes32 orderType = ORDER_TYPEHASH;
         assembly ("memory-safe") {
             let words := mload(0x40)
@@ -157,10 +214,11 @@ abstract contract Permit2Payment {
             mstore(words, orderType)
             mstore(add(words, 0x20), inputsHash)
             mstore(add(words, 0x40), outputsHash)
-            // recipient, deadline, partner, partnerFeeBps, partnerFeeOnOutput
-            calldatacopy(add(words, 0x60), add(order, 0x40), 0xa0)
-            mstore(add(words, 0x100), programHash)
-            hash := keccak256(words, 0x120)
+            calldatacopy(add(words, 0x60), calldatasize(), 0xa0)
+            calldatacopy(add(words, 0x60), fields, size)
+            mstore(add(words, 0x100), sender)
+            mstore(add(words, 0x120), programHash)
+            hash := keccak256(words, 0x140)
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 import {Account, Accounts} from "./Ledger.sol";
@@ -31,6 +31,10 @@ struct Run {
     uint256 source;
     // the call to Permit2 that pays the first step's pool in its callback: a place in memory, or 0
     uint256 permitCall;
+    // what names the order in its event
+    bytes32 orderHash;
+    // whether the partner's fee on an ERC-20 input is still with the payer
+    bool paysFees;
 }
 
 /// The arithmetic and the bounds that all steps share.
@@ -45,12 +49,13 @@ library Runs {
     uint256 internal constant IN_POOL = 2;
 
     /// Bytes of a Run.
-    uint256 private constant SIZE = 17 * 0x20;
+    uint256 private constant SIZE = 19 * 0x20;
 
     /// Bytes of a step before its operands.
     uint256 internal constant HEAD = 8;
     uint256 internal constant OPCODE_V2_PAIR = 0x10;
     uint256 internal constant OPCODE_V3_POOL = 0x11;
+    uint256 internal constant OPCODE_PERMIT = 0x70;
 
     using Runs for Run;
 
@@ -162,13 +167,14 @@ library Runs {
     }
 
     /// Where the step's output goes; the step's operands are taken already, so that the next step is at the cursor.
-    function receiver(Run memory run) internal view returns (address) {
+    /// `counts` says whether what the step's contract pays is known without looking at the recipient's balance, which others can raise.
+    function receiver(Run memory run, bool counts) internal view returns (address) {
         uint256 to = run.destination();
         if (to == TO_PROXY) return address(this);
         // ether is counted where it leaves the proxy, so it has to come by
         if (run.tokenOut != NATIVE) {
             if (to == TO_NEXT_POOL) return run.nextPool();
-            if (to == TO_RECIPIENT) {
+            if (to == TO_RECIPIENT && counts) {
                 if (run.outputFeeBps == 0) {
                     if (run.into.isOutput()) return run.recipient;
                 }
@@ -188,6 +194,10 @@ library Runs {
             revert IExecutionProxy.NotPrepayable(run.step + 1, opcode, share);
         }
         return address(uint160(word(run.at + HEAD) >> 96));
+    }
+
+    function goesToRecipient(Run memory run) internal pure returns (bool) {
+        return run.destination() == TO_RECIPIENT;
     }
 
     function destination(Run memory run) internal pure returns (uint256) {
@@ -253,5 +263,13 @@ library Runs {
     /// Who pays in a callback.
     function payerOrProxy(Run memory run) internal view returns (address) {
         return run.source == WITH_PAYER ? run.payer : address(this);
+    }
+
+    /// A gain: the lower of what was counted and of what a balance grew by.
+    function lower(uint256 counted, uint256 base, uint256 balance) internal pure returns (uint256 gain) {
+        unchecked {
+            gain = balance > base ? balance - base : 0;
+        }
+        if (counted < gain) gain = counted;
     }
 }

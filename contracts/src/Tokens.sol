@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "./Calls.sol";
 import {IExecutionProxy} from "./IExecutionProxy.sol";
@@ -12,6 +12,9 @@ library Tokens {
     bytes4 private constant APPROVE = 0x095ea7b3;
     bytes4 private constant BALANCE_OF = 0x70a08231;
     bytes4 private constant ALLOWANCE = 0xdd62ed3e;
+
+    /// What a receiver of ether that is not trusted may use, gas units.
+    uint256 private constant OFFER_GAS = 30_000;
 
     /// Moves the proxy's own tokens.
     function transfer(uint256 step, address token, address to, uint256 amount) internal {
@@ -34,6 +37,16 @@ library Tokens {
             ok := call(gas(), to, amountWei, 0, 0, 0, 0)
         }
         if (!ok) revert IExecutionProxy.EtherTransferFailed(step, to, amountWei, Calls.reason());
+    }
+
+    /// Sends ether with a bounded amount of gas; tells whether it was taken. With less gas at hand than that it reverts, so that whoever
+    /// sends the transaction cannot starve the receiver.
+    function offerEther(address to, uint256 amountWei) internal returns (bool ok) {
+        // of what is left, a call can pass on 63 parts of 64; the rest is the cost of a call with value
+        if (gasleft() < OFFER_GAS + OFFER_GAS / 63 + 40_000) revert IExecutionProxy.NotEnoughGas();
+        assembly ("memory-safe") {
+            ok := call(OFFER_GAS, to, amountWei, 0, 0, 0, 0)
+        }
     }
 
     /// Lets a pool take exactly `amount`. The allowance before is zero, because no step ends with one.

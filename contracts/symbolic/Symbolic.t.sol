@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Test} from "forge-std/Test.sol";
-import {AMOUNT_LIMIT} from "../src/Constants.sol";
+import {AMOUNT_LIMIT, NATIVE} from "../src/Constants.sol";
 import {ExecutionProxy} from "../src/ExecutionProxy.sol";
+import {Hop, Hops} from "../src/Hops.sol";
 import {Account, Accounts} from "../src/Ledger.sol";
 import {Run, Runs} from "../src/Run.sol";
 
 /// The shared arithmetic, laid bare.
 contract Bare {
+    function lower(uint256 counted, uint256 base, uint256 balance) external pure returns (uint256) {
+        return Runs.lower(counted, base, balance);
+    }
+
     function take(uint256 at, uint256 end, uint256 size) external pure returns (uint256 from, uint256 cursor) {
         Run memory run;
         (run.at, run.end) = (at, end);
@@ -31,6 +36,19 @@ contract Bare {
         from.setHeld(held);
         Runs.spend(run, from, share);
         return (run.amountIn, from.held() + from.due(), run.source == Runs.WITH_PAYER);
+    }
+
+    /// Reads a path of one hop, and says where the hops end.
+    function hop(bytes calldata path, address from, address into)
+        external
+        pure
+        returns (bool buys, uint256 size, bool pair, bool zeroForOne, address tokenIn, address tokenOut)
+    {
+        Hop first;
+        Hop end;
+        (buys, first, end) = Hops.read(path, from, into);
+        size = Hop.unwrap(end) - Hop.unwrap(first);
+        (pair, zeroForOne, tokenIn, tokenOut) = (first.isPair(), first.zeroForOne(), first.tokenIn(), end.tokenIn());
     }
 
     /// Of what is still with the payer.
@@ -71,7 +89,7 @@ contract Symbolic is Test {
         uint256 indexIn = uint8(head >> 232);
         uint256 indexOut = uint8(head >> 224);
         try bare.accounts(count, head) returns (uint256 from, uint256 into) {
-            assert(indexIn < count && indexOut < count && from == indexIn * 160 && into == indexOut * 160);
+            assert(indexIn < count && indexOut < count && from == indexIn * 224 && into == indexOut * 224);
         } catch {
             assert(indexIn >= count || indexOut >= count);
         }
@@ -100,17 +118,49 @@ contract Symbolic is Test {
         }
     }
 
+    /// A path of one hop through a pair or a pool is one hop between the two tokens, and nothing else is.
+    function check_path_of_one_hop(uint8 kind, uint8 factory, uint24 fee, address from, address into) public view {
+        vm.assume(from != NATIVE && into != NATIVE);
+        bool pair = factory < 2;
+        bytes memory path = pair ? abi.encodePacked(kind, factory) : abi.encodePacked(kind, factory, fee);
+        try bare.hop(path, from, into) returns (
+            bool buys, uint256 size, bool isPair, bool zeroForOne, address tokenIn, address tokenOut
+        ) {
+            assert((kind == 0xff && !buys) || (kind == 0xfe && buys));
+            assert(factory < 5 && isPair == pair && size == 64);
+            assert(tokenIn == from && tokenOut == into && zeroForOne == (from < into));
+        } catch {
+            assert((kind != 0xff && kind != 0xfe) || factory >= 5);
+        }
+    }
+
+    /// A path that is cut, or has a byte too many, is none.
+    function check_path_of_a_wrong_length(uint8 factory, uint8 extra, address from, address into) public view {
+        vm.assume(factory < 5 && extra < 20 && from != NATIVE && into != NATIVE);
+        uint256 size = factory < 2 ? 0 : 3;
+        vm.assume(extra != size);
+        try bare.hop(abi.encodePacked(uint8(0xff), factory, new bytes(extra)), from, into) {
+            assert(false);
+        } catch {}
+    }
+
+    /// What is counted of a gain is never more than was paid, nor than arrived.
+    function check_gain_is_the_lower(uint256 counted, uint256 base, uint256 balance) public view {
+        uint256 gain = bare.lower(counted, base, balance);
+        assert(gain <= counted);
+        assert(balance <= base ? gain == 0 : gain <= balance - base);
+        assert(gain == counted || (balance <= base && gain == 0) || gain == balance - base);
+    }
+
     /// While no step waits, no caller's callback does anything but revert.
     function check_idle_callbacks_revert(address caller, int256 a, int256 b, bytes32 x, bytes32 y, bytes32 z) public {
         vm.assume(caller != address(0));
         vm.prank(caller);
-        try proxy.uniswapV3SwapCallback(a, b, abi.encode(x, y, z)) {
-            assert(false);
-        } catch {}
+        (bool answered,) = address(proxy).call(abi.encodeWithSelector(0xfa461e33, a, b, abi.encode(x, y, z)));
+        assert(!answered);
         vm.prank(caller);
-        try proxy.pancakeV3SwapCallback(a, b, abi.encode(x, y, z)) {
-            assert(false);
-        } catch {}
+        (answered,) = address(proxy).call(abi.encodeWithSelector(0x23a69e75, a, b, abi.encode(x, y, z)));
+        assert(!answered);
         vm.prank(caller);
         try proxy.balancerV3UnlockCallback(abi.encode(x, y, z)) {
             assert(false);

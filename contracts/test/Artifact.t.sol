@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Test} from "forge-std/Test.sol";
 
@@ -19,6 +19,7 @@ contract ArtifactTest is Test {
         assertEq(named.code, runtime);
         assertEq(named.codehash, vm.parseJsonBytes32(json, ".codeHash"));
         assertEq(runtime.length, vm.parseJsonUint(json, ".codeSize"));
-        assertLt(runtime.length, 22_000);
+        // the limit of the chain, less a thousand for what is still to come
+        assertLt(runtime.length, 24_576 - 1_024);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Order} from "../src/IExecutionProxy.sol";
@@ -28,11 +28,11 @@ contract HostilePoolsTest is Market {
     }
 
     function _viaV3(address pool) private pure returns (bytes memory) {
-        return bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, pool));
+        return bytes.concat(Program.tokens(), Program.v3(0, 0, 1, 0, pool));
     }
 
     function _viaV2(address pool) private pure returns (bytes memory) {
-        return bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, pool));
+        return bytes.concat(Program.tokens(), Program.v2(0, 0, 1, 0, pool));
     }
 
     /// Runs the order as alice and expects this revert.
@@ -160,17 +160,24 @@ contract HostilePoolsTest is Market {
         hostile.callBack(int256(AMOUNT / 2), 0);
         hostile.callBack(int256(AMOUNT / 2), 0);
         bytes memory program = bytes.concat(
-            Program.tokens(), Program.v3(1, 0, 1, 1 << 31, address(silent)), Program.v3(1, 0, 1, 0, address(hostile))
+            Program.tokens(), Program.v3(0, 0, 1, 1 << 31, address(silent)), Program.v3(0, 0, 1, 0, address(hostile))
         );
         _refuse(program, abi.encodeWithSelector(IExecutionProxy.CallbackMissing.selector, 0, address(silent)));
     }
 
-    function test_paid_pool_that_delivers_nothing_fails_the_minimum_and_all_is_undone() public {
+    /// What the proxy has not got it cannot pay out.
+    function _unpaid(uint256 amount) private view returns (bytes memory) {
+        bytes memory reason = bytes.concat(abi.encodeWithSignature("Error(string)", ""), new bytes(32));
+        return
+            abi.encodeWithSelector(
+                IExecutionProxy.TransferFailed.selector, 1, WETH, address(proxy), bob, amount, reason
+            );
+    }
+
+    function test_paid_pool_that_delivers_nothing_fails_the_payment_and_all_is_undone() public {
         hostile.callBack(int256(AMOUNT), 0);
         hostile.answer(-1000 ether, -1000 ether);
-        _refuse(
-            _viaV3(address(hostile)), abi.encodeWithSelector(IExecutionProxy.OutputBelowMinimum.selector, 0, WETH, 0, 1)
-        );
+        _refuse(_viaV3(address(hostile)), _unpaid(1000 ether));
     }
 
     // — lies —
@@ -212,9 +219,9 @@ contract HostilePoolsTest is Market {
         _refuse(_viaV2(pair), abi.encodeWithSelector(IExecutionProxy.InvalidPoolAnswer.selector, 0, pair));
     }
 
-    function test_pair_that_takes_and_gives_nothing_fails_the_minimum() public {
+    function test_pair_that_takes_and_gives_nothing_fails_the_payment() public {
         address pair = address(new HostileV2Pair(1e20, 1e20));
-        _refuse(_viaV2(pair), abi.encodeWithSelector(IExecutionProxy.OutputBelowMinimum.selector, 0, WETH, 0, 1));
+        _refuse(_viaV2(pair), _unpaid(2_990_999_999));
     }
 
     function test_pool_without_code_is_refused() public {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Order} from "../src/IExecutionProxy.sol";
@@ -65,7 +65,7 @@ contract HostileTokensTest is Market {
                 IExecutionProxy.TransferFailed.selector, 0, nobody, address(this), v2UsdcWeth, 1, bytes("")
             )
         );
-        proxy.execute(order, _direct(v2UsdcWeth));
+        proxy.execute(order, bytes.concat(Program.tokens(), Program.v2(0, 0, 1, 0, v2UsdcWeth)));
         order = _order(address(usdc), 1, nobody, 1);
         vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.BalanceUnavailable.selector, nobody, bytes("")));
         proxy.execute(order, _direct(v2UsdcWeth));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Input, Order, Output} from "../src/IExecutionProxy.sol";
@@ -116,7 +116,7 @@ contract InvariantsTest is Market {
     }
 
     /// forge-config: default.fuzz.runs = 25000
-    /// forge-config: long.fuzz.runs = 500000
+    /// forge-config: long.fuzz.runs = 900000
     function testFuzz_payer_recipient_and_bystanders(uint256 seed_) public {
         seed = seed_;
         Order memory order = _randomOrder();

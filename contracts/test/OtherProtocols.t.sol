@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {ERC20 as OzErc20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC4626 as OzVault, IERC20} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.sol";
@@ -163,7 +163,7 @@ contract OtherProtocolsTest is Market {
             assertEq(dai.allowance(address(proxy), vaults[i]), 0);
 
             uint256 assets = IVault(vaults[i]).previewRedeem(1e20);
-            assertEq(_run(_order(vaults[i], 1e20, address(dai), assets), _one(0x41, 1, ""))[0], assets);
+            assertEq(_run(_order(vaults[i], 1e20, address(dai), assets), _one(0x41, 0, ""))[0], assets);
         }
     }
 
@@ -282,11 +282,11 @@ contract OtherProtocolsTest is Market {
 
         uint256 expected = AMOUNT * 9_990 / 10_000;
         Order memory order = _order(address(dai), AMOUNT, address(wbtc), expected);
-        assertEq(_run(order, _one(0x60, 1, abi.encodePacked(plain, uint8(1))))[0], expected);
+        assertEq(_run(order, _one(0x60, 0, abi.encodePacked(plain, uint8(1))))[0], expected);
         assertEq(dai.allowance(address(proxy), address(plain)), 0);
 
         order = _order(NATIVE, 1 ether, address(dai), 0.999 ether);
-        _run(order, _one(0x60, 1, abi.encodePacked(ether_, uint8(0))));
+        _run(order, _one(0x60, 0, abi.encodePacked(ether_, uint8(0))));
         order = _order(address(dai), 1 ether, NATIVE, 0.999 ether);
         _run(order, _one(0x60, 0, abi.encodePacked(ether_, uint8(1))));
         assertEq(bob.balance, 0.999 ether);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {StandInPancakeV3PoolDeployer} from "../devnet/pancakeswap/StandInPancakeV3PoolDeployer.sol";
 import {NATIVE, WETH} from "../src/Constants.sol";
@@ -13,7 +13,12 @@ contract PancakeSwapTest is Market {
 
     function setUp() public override {
         super.setUp();
-        address deployer = address(new StandInPancakeV3PoolDeployer(_hexField(_file("PancakeV3Pool"))));
+        // where mainnet has it
+        address deployer = 0x41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9;
+        _deployAt(
+            deployer,
+            bytes.concat(type(StandInPancakeV3PoolDeployer).creationCode, abi.encode(_hexField(_file("PancakeV3Pool"))))
+        );
         v3Factory = IV3Factory(_deploy(_hexField(_file("PancakeV3Factory")), abi.encode(deployer)));
         pool = _pool(address(usdc), 2_999e6, WETH, 1 ether, 500, 2e18);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Input, Order, Output, Permit} from "../src/IExecutionProxy.sol";
@@ -46,7 +46,7 @@ contract Permit2Test is Signing {
     }
 
     function _permit() private view returns (Permit memory) {
-        return Permit(owner, 7, block.timestamp);
+        return Permit(owner, 7, block.timestamp, address(0));
     }
 
     // — what works —
@@ -119,7 +119,7 @@ contract Permit2Test is Signing {
         usdc.transfer(address(wallet), AMOUNT);
         wallet.approve(address(usdc), PERMIT2, AMOUNT);
         Order memory order = _usual();
-        Permit memory permit = Permit(address(wallet), 0, block.timestamp);
+        Permit memory permit = Permit(address(wallet), 0, block.timestamp, address(0));
         wallet.approveHash(_digest(order, program, permit, address(proxy)));
         proxy.executeWithPermit2(order, program, permit, hex"00");
         assertEq(usdc.balanceOf(address(wallet)), 0);
@@ -221,7 +221,9 @@ contract Permit2Test is Signing {
     function test_signature_for_another_chain() public {
         bytes memory signature = _sign(_usual(), program, _permit());
         vm.chainId(10);
-        _refuse(_usual(), program, _permit(), signature, abi.encodeWithSelector(IPermit2.InvalidSigner.selector));
+        _refuse(
+            _usual(), program, _permit(), signature, abi.encodeWithSelector(IExecutionProxy.WrongChain.selector, 10, 1)
+        );
     }
 
     function test_signature_for_another_spender() public {

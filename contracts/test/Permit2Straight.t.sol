@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Input, Order, Permit} from "../src/IExecutionProxy.sol";
@@ -63,11 +63,11 @@ contract Permit2StraightTest is Signing {
     }
 
     function _permit() private view returns (Permit memory) {
-        return Permit(owner, 7, block.timestamp);
+        return Permit(owner, 7, block.timestamp, address(0));
     }
 
     function _viaV3(address pool) private pure returns (bytes memory) {
-        return bytes.concat(Program.tokens(), Program.v3(1, 0, 1, 0, pool));
+        return bytes.concat(Program.tokens(), Program.v3(0, 0, 1, 0, pool));
     }
 
     /// Signs the order as the owner and sends it as a relayer.
@@ -305,13 +305,18 @@ contract Permit2StraightTest is Signing {
     /// The words of a call to Permit2 that pays `to` by the owner's signature over this order.
     function _permit2Call(Order memory order, bytes memory program, address to) private view returns (bytes memory) {
         bytes memory typeString = bytes(
-            "BraidOrder witness)BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)TokenPermissions(address token,uint256 amount)"
+            "BraidOrder witness)BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)TokenPermissions(address token,uint256 amount)"
         );
         Permit memory permit = _permit();
         bytes memory head = abi.encode(order.inputs[0].token, order.inputs[0].amount, permit.nonce, permit.deadline);
         uint256 padded = (typeString.length + 31) / 32 * 32;
         bytes memory middle = abi.encode(
-            to, order.inputs[0].amount, owner, _witness(order, program), uint256(0x140), uint256(0x160 + padded)
+            to,
+            order.inputs[0].amount,
+            owner,
+            _witness(order, program, address(0)),
+            uint256(0x140),
+            uint256(0x160 + padded)
         );
         bytes memory text =
             bytes.concat(abi.encode(typeString.length), typeString, new bytes(padded - typeString.length));
@@ -353,10 +358,18 @@ contract Permit2StraightTest is Signing {
         _refuse(_usual(), _viaV3(address(pool)), _poolFailed(address(pool), inner));
     }
 
-    function test_pool_that_is_paid_and_delivers_nothing_fails_the_minimum() public {
+    function test_pool_that_is_paid_and_delivers_nothing_fails_the_payment() public {
         hostile.callBack(int256(AMOUNT), 0);
         hostile.answer(-1 ether, -1 ether);
-        bytes memory below = abi.encodeWithSelector(IExecutionProxy.OutputBelowMinimum.selector, 0, WETH, 0, 1);
+        bytes memory below = abi.encodeWithSelector(
+            IExecutionProxy.TransferFailed.selector,
+            1,
+            WETH,
+            address(proxy),
+            bob,
+            1 ether,
+            bytes.concat(abi.encodeWithSignature("Error(string)", ""), new bytes(32))
+        );
         _refuse(_usual(), _viaV3(address(hostile)), below);
     }
 
@@ -420,7 +433,7 @@ contract Permit2StraightTest is Signing {
         bytes memory signature = _sign(order, _viaV3(v3WethDai), _permit());
         vm.expectPartialRevert(IExecutionProxy.PoolCallFailed.selector);
         proxy.executeWithPermit2(order, _viaV3(v3WethDai), _permit(), signature);
-        bytes memory viaV2 = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, v2WethDai));
+        bytes memory viaV2 = bytes.concat(Program.tokens(), Program.v2(0, 0, 1, 0, v2WethDai));
         signature = _sign(order, viaV2, _permit());
         vm.expectPartialRevert(IExecutionProxy.PoolCallFailed.selector);
         proxy.executeWithPermit2(order, viaV2, _permit(), signature);
@@ -435,7 +448,7 @@ contract Permit2StraightTest is Signing {
         vm.prank(owner);
         taxed.approve(PERMIT2, type(uint256).max);
         Order memory order = _order(address(taxed), 1e18, WETH, 1);
-        bytes memory program = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 0, pair));
+        bytes memory program = bytes.concat(Program.tokens(), Program.v2(0, 0, 1, 0, pair));
         bytes memory signature = _sign(order, program, _permit());
         vm.expectRevert(_poolFailed(pair, abi.encodeWithSignature("Error(string)", "UniswapV2: K")));
         proxy.executeWithPermit2(order, program, _permit(), signature);

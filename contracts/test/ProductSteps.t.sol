@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {StandInCurveToken} from "../devnet/curve/Coins.sol";
 import {CryptoTerms} from "../devnet/curve/CryptoPool.sol";
@@ -200,7 +200,7 @@ contract ProductStepsTest is Market {
             Program.head(0x40, 0, 0, 2, 0),
             Program.head(0x31, 0, 2, 3, 0),
             abi.encodePacked(makeAddr("pool")),
-            Program.head(0x41, 1, 3, 1, 0)
+            Program.head(0x41, 0, 3, 1, 0)
         );
         assertEq(_run(_order(address(dai), AMOUNT, WETH, expected), program)[0], expected);
         assertEq(IToken(first).balanceOf(address(proxy)), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Erc20, StandInCurveToken} from "../devnet/curve/Coins.sol";
 import {Habits, Terms} from "../devnet/curve/StablePool.sol";

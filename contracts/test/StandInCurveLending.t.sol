@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {StandInAToken, StandInAavePool} from "../devnet/curve/StandInAave.sol";
 import {Erc20} from "../devnet/curve/Coins.sol";

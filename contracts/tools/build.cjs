@@ -1,6 +1,7 @@
 // Compiles src/ and lens/ with the pinned compiler, and writes (or, with --check, compares)
 // artifacts/ExecutionProxy.json: ABI, creation code, runtime code, code hash and CREATE2 address;
-// artifacts/Lens.json: ABI, runtime code and code hash (the lens is never deployed).
+// artifacts/Lens.json: ABI, runtime code and code hash (the lens is never deployed);
+// erc7730/: the address in the descriptors.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -21,23 +22,33 @@ function sourcesUnder(folder) {
 }
 
 // Everything that the bytecode depends on besides src/ and the compiler. No metadata: the same source gives the same address.
+// Few runs: what the optimiser inlines for more of them would not fit the chain's limit of 24,576 bytes.
 const SETTINGS = {
-  optimizer: { enabled: true, runs: 1_000_000 },
+  optimizer: { enabled: true, runs: 200 },
   viaIR: true,
   evmVersion: 'cancun',
   metadata: { appendCBOR: false, bytecodeHash: 'none' },
 };
 
-function compile(folder, contract) {
+/**
+ * Compiles a contract. `change`, if given, edits the sources first and may say why it cannot, which is returned then; `optimizer` takes the
+ * place of the usual settings.
+ */
+function compile(folder, contract, { change, optimizer = SETTINGS.optimizer } = {}) {
   const file = `${folder}/${contract}.sol`;
   const outputSelection = { [file]: { [contract]: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } };
   const sources = Object.fromEntries(
     sourcesUnder(folder).map((name) => [name, { content: fs.readFileSync(path.join(ROOT, name), 'utf8') }]));
-  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings: { ...SETTINGS, outputSelection } })));
+  const refused = change?.(sources);
+  if (refused) return refused;
+  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings: { ...SETTINGS, optimizer, outputSelection } })));
   const faults = (output.errors ?? []).filter((e) => e.severity === 'error');
   if (faults.length) throw new Error(faults.map((e) => e.formattedMessage).join('\n'));
   return output.contracts[file][contract];
 }
+
+// The lens has all the room it wants.
+const LENS_OPTIMIZER = { enabled: true, runs: 1_000_000 };
 
 const keccak = (hex) => execFileSync(CAST, ['keccak'], { input: hex, encoding: 'utf8' }).trim();
 
@@ -62,12 +73,12 @@ function proxyArtifact() {
 }
 
 function lensArtifact() {
-  const { abi, evm } = compile('lens', 'Lens');
+  const { abi, evm } = compile('lens', 'Lens', { optimizer: LENS_OPTIMIZER });
   const deployedBytecode = '0x' + evm.deployedBytecode.object;
   return {
     contractName: 'Lens',
     compiler: solc.version(),
-    settings: SETTINGS,
+    settings: { ...SETTINGS, optimizer: LENS_OPTIMIZER },
     codeHash: keccak(deployedBytecode),
     codeSize: (deployedBytecode.length - 2) / 2,
     abi,
@@ -75,15 +86,35 @@ function lensArtifact() {
   };
 }
 
-for (const built of [proxyArtifact(), lensArtifact()]) {
-  const name = `artifacts/${built.contractName}.json`;
-  const text = JSON.stringify(built, null, 1) + '\n';
+/** The descriptors that let a wallet show what is signed (ERC-7730), with the proxy's address in its place. */
+function descriptors(address) {
+  const read = (name) => JSON.parse(fs.readFileSync(path.join(ROOT, name), 'utf8'));
+  const calldata = read('erc7730/calldata-braid.json');
+  calldata.context.contract.deployments = [{ chainId: 1, address }];
+  const eip712 = read('erc7730/eip712-braid-permit2.json');
+  eip712.metadata.constants.proxy = address;
+  return [['erc7730/calldata-braid.json', calldata], ['erc7730/eip712-braid-permit2.json', eip712]];
+}
+
+function main() {
+  const proxy = proxyArtifact();
+  for (const built of [proxy, lensArtifact()]) {
+    keep(`artifacts/${built.contractName}.json`, JSON.stringify(built, null, 1) + '\n');
+    console.log(`${built.contractName} ${built.address ?? '(never deployed)'}, ${built.codeSize} bytes, code hash ${built.codeHash}`);
+  }
+  for (const [name, descriptor] of descriptors(proxy.address)) keep(name, JSON.stringify(descriptor, null, 2) + '\n');
+}
+
+/** Writes a file, or compares it. */
+function keep(name, text) {
   const file = path.join(ROOT, name);
   if (!process.argv.includes('--check')) {
     fs.writeFileSync(file, text);
   } else if (!fs.existsSync(file) || fs.readFileSync(file, 'utf8') !== text) {
-    console.error(`${name} is not what its source compiles to: run contracts/build.sh and commit it`);
+    console.error(`${name} is not what its source makes: run contracts/build.sh and commit it`);
     process.exit(1);
   }
-  console.log(`${built.contractName} ${built.address ?? '(never deployed)'}, ${built.codeSize} bytes, code hash ${built.codeHash}`);
 }
+
+module.exports = { SETTINGS, compile };
+if (require.main === module) main();

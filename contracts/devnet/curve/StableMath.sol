@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 // What every amount of a Curve pool is scaled to, and one whole of a fee.
 uint256 constant WAD = 1e18;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Coins, ETHER, ICoin, Shares} from "./Coins.sol";
 import {FEE_WHOLE, Product, Shape, StableMath, WAD} from "./StableMath.sol";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 /// Gas that a stand-in uses for nothing, where the contract that it stands in for does what ours leaves out: so that a transaction which has
 /// enough here has enough on mainnet.

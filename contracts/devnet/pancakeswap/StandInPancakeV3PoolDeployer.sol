@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 /// Stands in for the contract that PancakeSwap V3's factory asks to deploy pools: no package has its code. The pools that it
 /// deploys are the package's own creation code, by CREATE2 with the salt that mainnet's deployer uses.

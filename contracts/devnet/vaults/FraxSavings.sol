@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {ERC4626 as SolmateVault} from "@solmate/mixins/ERC4626.sol";
 import {ERC20 as SolmateErc20} from "@solmate/tokens/ERC20.sol";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 /// @title Stand-in for Lido's stETH on the local chain
 /// @notice Our own code with the deployed interface and arithmetic: accounts count shares of the pooled ether, every amount is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
 import {BALANCER_V2_VAULT} from "../Constants.sol";
@@ -30,7 +30,7 @@ abstract contract BalancerV2 {
 
     function _swapBalancerV2(Run memory run) internal returns (uint256 amountOut) {
         bytes32 poolId = bytes32(Runs.word(run.take(32)));
-        address to = run.receiver();
+        address to = run.receiver(true);
 
         run.requireErc20();
         run.offer(BALANCER_V2_VAULT);

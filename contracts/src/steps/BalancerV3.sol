@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
 import {BALANCER_V3_VAULT, IN_CALLBACK} from "../Constants.sol";
@@ -42,7 +42,7 @@ abstract contract BalancerV3 is Guard {
 
     function _swapBalancerV3(Run memory run) internal returns (uint256 amountOut) {
         address pool = address(uint160(Runs.word(run.take(20)) >> 96));
-        address to = run.receiver();
+        address to = run.receiver(true);
 
         bytes memory terms = abi.encode(run.tokenIn, run.amountIn, run.payerOrProxy(), pool, run.tokenOut, to);
         uint256 at;

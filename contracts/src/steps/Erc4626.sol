@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
+import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
+import {Tokens} from "../Tokens.sol";
 
 /// ERC-4626 vaults, Morpho's among them. Operands: none, since the vault is one of the step's tokens.
 abstract contract Erc4626 {
@@ -14,7 +16,7 @@ abstract contract Erc4626 {
     /// Asset to shares: the vault is the token out.
     function _deposit4626(Run memory run) internal returns (uint256 shares) {
         address vault = run.tokenOut;
-        address to = run.receiver();
+        address to = run.receiver(true);
         run.requireErc20();
         run.offer(vault);
         (shares,) = Calls.pool(run.step, vault, 0, abi.encodeWithSelector(DEPOSIT, run.amountIn, to), 1);
@@ -24,8 +26,12 @@ abstract contract Erc4626 {
     /// Shares to asset: the vault is the token in.
     function _redeem4626(Run memory run) internal returns (uint256 assets) {
         address vault = run.tokenIn;
-        address to = run.receiver();
+        address to = run.receiver(false);
         run.bring();
+        uint256 before = Tokens.balanceOf(vault, address(this));
         (assets,) = Calls.pool(run.step, vault, 0, abi.encodeWithSelector(REDEEM, run.amountIn, to, address(this)), 1);
+        // shares that the vault has not taken would be anybody's
+        uint256 left = Tokens.balanceOf(vault, address(this));
+        if (left != before - run.amountIn) revert IExecutionProxy.InputNotTaken(run.step, vault, left);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
 import {FLUID_LIQUIDITY, NATIVE} from "../Constants.sol";
@@ -16,7 +16,7 @@ abstract contract Fluid is Guard {
         uint256 operands = Runs.word(run.take(21));
         address pool = address(uint160(operands >> 96));
         bool zeroForOne = uint8(operands >> 88) != 0;
-        address to = run.receiver();
+        address to = run.receiver(false);
 
         uint256 valueWei = run.offer(pool);
         if (run.tokenOut == NATIVE) _expectEtherFrom(FLUID_LIQUIDITY);

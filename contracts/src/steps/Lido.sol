@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
 import {NATIVE, STETH, WSTETH} from "../Constants.sol";
@@ -42,7 +42,8 @@ abstract contract Lido {
 
     /// Whatever shares of stETH are still here, to whoever gets the rest: every amount of stETH is rounded down to shares when it
     /// moves, so that a share may be left of what was staked, bought or split. A token in its place that counts no shares has none.
-    function _payOutShares(uint256 step, address to) internal {
+    /// Gives the most by which that raises a balance of stETH, nominal.
+    function _payOutShares(uint256 step, address to) internal returns (uint256 most) {
         uint256 shares;
         assembly ("memory-safe") {
             mstore(0x00, SHARES_OF)
@@ -50,7 +51,10 @@ abstract contract Lido {
             let ok := staticcall(gas(), STETH, 0x00, 0x24, 0x00, 0x20)
             if and(ok, gt(returndatasize(), 0x1f)) { shares := mload(0x00) }
         }
-        if (shares == 0) return;
+        // an amount before was rounded down, and so are the two balances that tell what was gained
+        if (shares == 0) return 2;
         Calls.pool(step, STETH, 0, abi.encodeWithSelector(TRANSFER_SHARES, to, shares), 1);
+        (uint256 worth,) = Calls.view_(step, STETH, POOLED_ETHER_BY_SHARES, shares, 1);
+        return worth + 2;
     }
 }

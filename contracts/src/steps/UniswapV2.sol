@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
 import {IExecutionProxy} from "../IExecutionProxy.sol";
+import {Pools} from "../Pools.sol";
 import {Run, Runs} from "../Run.sol";
 import {Wrapping} from "./Wrapping.sol";
 
@@ -19,23 +20,49 @@ abstract contract UniswapV2 is Wrapping {
         address pair = address(uint160(operands >> 96));
         uint256 feeBps = uint16(operands >> 80);
         if (feeBps >= WHOLE_BPS) revert IExecutionProxy.InvalidFee(run.step, feeBps, WHOLE_BPS);
-        address to = run.receiver();
-        bool zeroForOne = _wrapEther(run) < run.tokenOut;
+        address tokenIn = _wrapEther(run);
+        address to = run.receiver(run.goesToRecipient() && _isKnownPair(pair, tokenIn, run.tokenOut));
 
         if (run.source != Runs.IN_POOL) run.pay(pair);
-        amountOut = _amountOut(run, pair, zeroForOne, feeBps);
-        (uint256 amount0, uint256 amount1) = zeroForOne ? (uint256(0), amountOut) : (amountOut, uint256(0));
-        _callSwap(run.step, pair, amount0, amount1, to);
+        return _swapPair(run.step, pair, tokenIn < run.tokenOut, run.amountIn, feeBps, to);
+    }
+
+    /// Lets out of a pair what its product rule allows for an amount that it has been paid.
+    function _swapPair(uint256 step, address pair, bool zeroForOne, uint256 amountIn, uint256 feeBps, address to)
+        internal
+        returns (uint256 amountOut)
+    {
+        (uint256 reserveIn, uint256 reserveOut) = _reserves(step, pair, zeroForOne);
+        // amountIn < 2^128, feeBps < 10,000 and amountIn > 0: the product stays below 2^(128 + 14 + 112), the divisor above 0
+        unchecked {
+            uint256 afterFee = amountIn * (WHOLE_BPS - feeBps);
+            amountOut = afterFee * reserveOut / (reserveIn * WHOLE_BPS + afterFee);
+        }
+        _takeOut(step, pair, zeroForOne, amountOut, to);
+    }
+
+    /// What a pair has to be paid for an amount out: the least that its product rule takes, rounded up.
+    function _amountIn(uint256 step, address pair, bool zeroForOne, uint256 amountOut, uint256 feeBps)
+        internal
+        view
+        returns (uint256)
+    {
+        (uint256 reserveIn, uint256 reserveOut) = _reserves(step, pair, zeroForOne);
+        if (amountOut >= reserveOut) revert IExecutionProxy.OutputMissed(step, reserveOut, amountOut);
+        // both reserves are below 2^112, the divisor is above 0
+        unchecked {
+            return reserveIn * amountOut * WHOLE_BPS / ((reserveOut - amountOut) * (WHOLE_BPS - feeBps)) + 1;
+        }
     }
 
     /// swap(amount0, amount1, to, ""), laid out by hand
-    function _callSwap(uint256 step, address pair, uint256 amount0, uint256 amount1, address to) private {
+    function _takeOut(uint256 step, address pair, bool zeroForOne, uint256 amountOut, address to) internal {
         bool ok;
         assembly ("memory-safe") {
             let data := mload(0x40)
             mstore(data, SWAP)
-            mstore(add(data, 0x04), amount0)
-            mstore(add(data, 0x24), amount1)
+            mstore(add(data, 0x04), mul(amountOut, iszero(zeroForOne)))
+            mstore(add(data, 0x24), mul(amountOut, zeroForOne))
             mstore(add(data, 0x44), to)
             mstore(add(data, 0x64), 0x80)
             mstore(add(data, 0x84), 0)
@@ -45,17 +72,21 @@ abstract contract UniswapV2 is Wrapping {
         if (!ok) revert IExecutionProxy.PoolCallFailed(step, pair, Calls.reason());
     }
 
-    /// The most that the pair's product rule lets out, rounded down.
-    function _amountOut(Run memory run, address pair, bool zeroForOne, uint256 feeBps) private view returns (uint256) {
-        (uint256 reserve0, uint256 reserve1) = Calls.view_(run.step, pair, GET_RESERVES, 0, 2);
+    /// A pair's reserves, atomic units: of what goes in and of what comes out.
+    function _reserves(uint256 step, address pair, bool zeroForOne)
+        internal
+        view
+        returns (uint256 reserveIn, uint256 reserveOut)
+    {
+        (uint256 reserve0, uint256 reserve1) = Calls.view_(step, pair, GET_RESERVES, 0, 2);
         if (reserve0 > type(uint112).max || reserve1 > type(uint112).max) {
-            revert IExecutionProxy.InvalidPoolAnswer(run.step, pair);
+            revert IExecutionProxy.InvalidPoolAnswer(step, pair);
         }
-        (uint256 reserveIn, uint256 reserveOut) = zeroForOne ? (reserve0, reserve1) : (reserve1, reserve0);
-        // amountIn < 2^128, feeBps < 10,000 and amountIn > 0: the product stays below 2^(128 + 14 + 112), the divisor above 0
-        unchecked {
-            uint256 afterFee = run.amountIn * (WHOLE_BPS - feeBps);
-            return afterFee * reserveOut / (reserveIn * WHOLE_BPS + afterFee);
-        }
+        return zeroForOne ? (reserve0, reserve1) : (reserve1, reserve0);
+    }
+
+    function _isKnownPair(address pair, address tokenIn, address tokenOut) private pure returns (bool) {
+        return pair == Pools.find(Pools.UNISWAP_V2, tokenIn, tokenOut, 0)
+            || pair == Pools.find(Pools.SUSHISWAP_V2, tokenIn, tokenOut, 0);
     }
 }

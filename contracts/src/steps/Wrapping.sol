@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Calls} from "../Calls.sol";
 import {NATIVE, WETH} from "../Constants.sol";
@@ -18,14 +18,7 @@ abstract contract Wrapping is Guard {
         run.requireTokens(NATIVE, WETH);
         run.requireToProxy();
         amountOut = run.amountIn;
-        _deposit(run);
-    }
-
-    function _deposit(Run memory run) private {
-        assembly ("memory-safe") {
-            mstore(0x00, DEPOSIT)
-        }
-        _callWeth(run, run.amountIn, 0x00, 0x04);
+        _deposit(run.step, amountOut);
     }
 
     /// For steps of pools that know WETH only: ether that they spend is wrapped, and from there on the step spends WETH of the proxy.
@@ -34,7 +27,7 @@ abstract contract Wrapping is Guard {
         tokenIn = run.tokenIn;
         if (tokenIn == NATIVE) {
             tokenIn = run.tokenIn = WETH;
-            _deposit(run);
+            _deposit(run.step, run.amountIn);
         }
     }
 
@@ -43,23 +36,32 @@ abstract contract Wrapping is Guard {
         run.requireToProxy();
         run.bring();
         amountOut = run.amountIn;
-        uint256 data;
+        _withdraw(run.step, amountOut);
+    }
+
+    function _deposit(uint256 step, uint256 amountWei) internal {
         assembly ("memory-safe") {
-            data := mload(0x40)
-            mstore(data, WITHDRAW)
-            mstore(add(data, 0x04), amountOut)
+            mstore(0x00, DEPOSIT)
+        }
+        _callWeth(step, amountWei, 0x00, 0x04);
+    }
+
+    function _withdraw(uint256 step, uint256 amountWei) internal {
+        assembly ("memory-safe") {
+            mstore(0x00, WITHDRAW)
+            mstore(0x04, amountWei)
         }
         _expectEtherFrom(WETH);
-        _callWeth(run, 0, data, 0x24);
+        _callWeth(step, 0, 0x00, 0x24);
         _expectNoEther();
     }
 
     /// WETH answers nothing, and that it has code is known: where it had none, the transfer that pays out of it would fail.
-    function _callWeth(Run memory run, uint256 valueWei, uint256 data, uint256 size) private {
+    function _callWeth(uint256 step, uint256 valueWei, uint256 data, uint256 size) private {
         bool ok;
         assembly ("memory-safe") {
             ok := call(gas(), WETH, valueWei, data, size, 0, 0)
         }
-        if (!ok) revert IExecutionProxy.PoolCallFailed(run.step, WETH, Calls.reason());
+        if (!ok) revert IExecutionProxy.PoolCallFailed(step, WETH, Calls.reason());
     }
 }

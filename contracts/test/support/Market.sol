@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {Preinstalls} from "@eth-optimism/contracts-bedrock/src/libraries/Preinstalls.sol";
 import {Test} from "forge-std/Test.sol";
@@ -20,6 +20,7 @@ interface IWeth is IToken {
 
 interface IV2Factory {
     function createPair(address, address) external returns (address);
+    function getPair(address, address) external view returns (address);
 }
 
 interface IV2Pair {
@@ -74,8 +75,14 @@ abstract contract Market is Test {
             [usdc, dai, wbtc][i].mint(address(this), RICH);
         }
 
-        v2Factory = IV2Factory(_deploy(_hexField(_v2File("v2-core", "UniswapV2Factory")), abi.encode(address(this))));
-        v3Factory = IV3Factory(_deploy(_hexField(_v3File("v3-core", "UniswapV3Factory")), ""));
+        // where mainnet has them, so that their pools stand at the addresses by which the proxy knows them
+        v2Factory = IV2Factory(0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f);
+        v3Factory = IV3Factory(0x1F98431c8aD98523631AE4a59f267346ea31F984);
+        _deployAt(
+            address(v2Factory),
+            bytes.concat(_hexField(_v2File("v2-core", "UniswapV2Factory")), abi.encode(address(this)))
+        );
+        _deployAt(address(v3Factory), _hexField(_v3File("v3-core", "UniswapV3Factory")));
         v2UsdcWeth = _pair(address(usdc), 30_000_000e6, WETH, 10_000 ether);
         v2WethDai = _pair(WETH, 5_000 ether, address(dai), 15_010_000e18);
         v2WethWbtc = _pair(WETH, 3_000 ether, address(wbtc), 100e8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 /// Writes programs as `docs/program.md` specifies them.
 library Program {
@@ -57,5 +57,25 @@ library Program {
         returns (bytes memory)
     {
         return abi.encodePacked(head(0x11, to, tokenIn, tokenOut, share), pool);
+    }
+
+    // — paths —
+
+    uint8 internal constant UNISWAP_V2 = 0;
+    uint8 internal constant SUSHISWAP_V2 = 1;
+    uint8 internal constant UNISWAP_V3 = 2;
+    uint8 internal constant SUSHISWAP_V3 = 3;
+    uint8 internal constant PANCAKESWAP_V3 = 4;
+    bytes1 internal constant SWAP = 0xff;
+    bytes1 internal constant BUY = 0xfe;
+
+    /// A hop through a pair.
+    function hop(uint8 factory) internal pure returns (bytes memory) {
+        return abi.encodePacked(factory);
+    }
+
+    /// A hop through a pool with a fee in millionths.
+    function hop(uint8 factory, uint24 feePips) internal pure returns (bytes memory) {
+        return abi.encodePacked(factory, feePips);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2} from "../../src/Constants.sol";
-import {Input, Order, Permit} from "../../src/IExecutionProxy.sol";
+import {Input, Order, Permit, Swap} from "../../src/IExecutionProxy.sol";
 import {Market} from "./Market.sol";
 
 interface IPermit2 {
@@ -16,9 +16,9 @@ interface IPermit2 {
 /// Signs orders for Permit2. The hash is worked out here from the specification's own words, not by the contract's code.
 abstract contract Signing is Market {
     string private constant TYPES =
-        "BraidOrder witness)BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)TokenPermissions(address token,uint256 amount)";
+        "BraidOrder witness)BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)TokenPermissions(address token,uint256 amount)";
     string private constant BRAID_ORDER =
-        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)";
+        "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)Input(address token,uint256 amount)Output(address token,uint256 minimum)";
 
     address internal owner;
     uint256 internal key;
@@ -28,7 +28,7 @@ abstract contract Signing is Market {
         (owner, key) = makeAddrAndKey("owner");
     }
 
-    function _witness(Order memory order, bytes memory program_) internal pure returns (bytes32) {
+    function _witness(Order memory order, bytes memory program_, address sender) internal pure returns (bytes32) {
         bytes memory inputs;
         for (uint256 i; i < order.inputs.length; ++i) {
             inputs = bytes.concat(
@@ -63,6 +63,7 @@ abstract contract Signing is Market {
                 order.partner,
                 order.partnerFeeBps,
                 order.partnerFeeOnOutput,
+                sender,
                 keccak256(program_)
             )
         );
@@ -82,7 +83,8 @@ abstract contract Signing is Market {
             count == 1 ? abi.decode(permissions, (bytes32)) : keccak256(permissions),
             spender
         );
-        message = bytes.concat(message, abi.encode(permit.nonce, permit.deadline, _witness(order, program_)));
+        message =
+            bytes.concat(message, abi.encode(permit.nonce, permit.deadline, _witness(order, program_, permit.sender)));
         return keccak256(abi.encodePacked(hex"1901", IPermit2(PERMIT2).DOMAIN_SEPARATOR(), keccak256(message)));
     }
 
@@ -108,5 +110,17 @@ abstract contract Signing is Market {
     function _signDigest(bytes32 digest) internal view returns (bytes memory) {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest);
         return abi.encodePacked(r, s, v);
+    }
+
+    /// An order of one input and one output as a swap along a path.
+    function _flat(Order memory order) internal pure returns (Swap memory) {
+        return Swap(
+            order.inputs[0].token,
+            order.inputs[0].amount,
+            order.outputs[0].token,
+            order.outputs[0].minimum,
+            order.recipient,
+            order.deadline
+        );
     }
 }

@@ -3,7 +3,7 @@
 use alloy_sol_types::{SolCall, sol};
 use braid_primitives::{Address, Bytes, U256};
 
-use crate::{Order, permit2::Permit};
+use crate::{Order, Program, TokenAmount, permit2::Permit};
 
 sol! {
     /// An order's input.
@@ -29,12 +29,36 @@ sol! {
             uint16 partnerFeeBps;
             bool partnerFeeOnOutput;
         }
-        struct Permit { address owner; uint256 nonce; uint256 deadline; }
+        struct Swap {
+            address tokenIn;
+            uint256 amountIn;
+            address tokenOut;
+            uint256 amountOut;
+            address recipient;
+            uint256 deadline;
+        }
+        struct Permit { address owner; uint256 nonce; uint256 deadline; address sender; }
 
         function execute(Order order, bytes program) external payable returns (uint256[] received);
         function executeWithPermit2(Order order, bytes program, Permit permit, bytes signature)
             external payable returns (uint256[] received);
+        function swap(Swap order, bytes path) external payable returns (uint256 amount);
+        function swapWithPermit2(Swap order, bytes path, Permit permit, bytes signature)
+            external returns (uint256 amount);
 
+        event Executed(
+            bytes32 indexed order, address indexed payer, address recipient, address partner, uint256[] sold, uint256[] received
+        );
+        event Swapped(bytes32 indexed order, address indexed payer, address recipient, uint256 sold, uint256 received);
+
+        error WrongChain(uint256 got, uint256 expected);
+        error WrongSender(address got, address expected);
+        error UnknownCall(bytes4 selector);
+        error UnknownPath(uint256 kind);
+        error UnknownFactory(uint256 step, uint256 factory);
+        error InputAboveMaximum(uint256 got, uint256 maximum);
+        error NotEnoughGas();
+        error OutputMissed(uint256 step, uint256 got, uint256 expected);
         error Reentered();
         error DeadlinePassed(uint256 deadline, uint256 timestamp);
         error EmptyOrder(uint256 inputs, uint256 outputs);
@@ -88,16 +112,61 @@ impl From<&Order> for IExecutionProxy::Order {
     }
 }
 
-/// Calldata of `execute(order, program)`: the sender pays from its allowances to the proxy.
+/// The terms of a signature as the ABI has them.
+impl From<&Permit> for IExecutionProxy::Permit {
+    fn from(permit: &Permit) -> Self {
+        let Permit { owner, nonce, deadline, sender } = *permit;
+        Self { owner, nonce, deadline: U256::from(deadline), sender }
+    }
+}
+
+/// The swap along a path that an order of one input and one output is.
+fn swap_of(order: &Order) -> IExecutionProxy::Swap {
+    let first =
+        |list: &[TokenAmount]| list.first().map_or((Address::ZERO, U256::ZERO), |entry| (entry.token, entry.amount));
+    let ((token_in, amount_in), (token_out, amount_out)) = (first(&order.inputs), first(&order.outputs));
+    IExecutionProxy::Swap {
+        tokenIn: token_in,
+        amountIn: amount_in,
+        tokenOut: token_out,
+        amountOut: amount_out,
+        recipient: order.recipient,
+        deadline: U256::from(order.deadline),
+    }
+}
+
+/// Calldata by which the sender pays an order from its allowances to the proxy: `swap` where the program is a path, else `execute`.
+pub fn calldata(order: &Order, program: &Program) -> Bytes {
+    match &program.path {
+        Some(path) => IExecutionProxy::swapCall { order: swap_of(order), path: path.clone() }.abi_encode().into(),
+        None => execute_calldata(order, &program.bytes),
+    }
+}
+
+/// Calldata by which the owner of the permit pays by its signature: `swapWithPermit2` where the program is a path, else
+/// `executeWithPermit2`.
+pub fn calldata_with_permit2(order: &Order, program: &Program, permit: &Permit, signature: &Bytes) -> Bytes {
+    let Some(path) = &program.path else {
+        return execute_with_permit2_calldata(order, &program.bytes, permit, signature);
+    };
+    let (order, path, signature) = (swap_of(order), path.clone(), signature.clone());
+    IExecutionProxy::swapWithPermit2Call { order, path, permit: permit.into(), signature }.abi_encode().into()
+}
+
+/// Calldata of `execute(order, program)`: the sender pays from its allowances to the proxy, and what arrives is looked at.
 pub fn execute_calldata(order: &Order, program: &Bytes) -> Bytes {
     IExecutionProxy::executeCall { order: order.into(), program: program.clone() }.abi_encode().into()
 }
 
-/// What the recipient gained of each output, from the proxy's answer to either call; `None` where the bytes are no such answer.
+/// What the recipient gained of each output, from the proxy's answer to any of its calls; `None` where the bytes are no such answer.
 ///
-/// The proxy counts of ether what it sends to the recipient, of any other token by what the recipient has before and after.
+/// A path answers with one word, which is what its last pool paid; steps answer with a list, each the lower of what was paid to the
+/// recipient and what its balance grew by.
 pub fn received(answer: &[u8]) -> Option<Vec<U256>> {
-    IExecutionProxy::executeCall::abi_decode_returns(answer).ok()
+    match <[u8; 32]>::try_from(answer) {
+        Ok(word) => Some(vec![U256::from_be_bytes(word)]),
+        Err(_) => IExecutionProxy::executeCall::abi_decode_returns(answer).ok(),
+    }
 }
 
 /// Calldata of `executeWithPermit2(order, program, permit, signature)`: the owner of the permit pays by its signature.
@@ -105,11 +174,7 @@ pub fn execute_with_permit2_calldata(order: &Order, program: &Bytes, permit: &Pe
     IExecutionProxy::executeWithPermit2Call {
         order: order.into(),
         program: program.clone(),
-        permit: IExecutionProxy::Permit {
-            owner: permit.owner,
-            nonce: permit.nonce,
-            deadline: U256::from(permit.deadline),
-        },
+        permit: permit.into(),
         signature: signature.clone(),
     }
     .abi_encode()
@@ -135,14 +200,23 @@ mod tests {
 
     #[test]
     fn signatures_and_selectors_are_those_of_the_specification() {
+        const PERMIT: &str = "(address,uint256,uint256,address)";
         const ORDER: &str = "((address,uint256)[],(address,uint256)[],address,uint256,address,uint16,bool)";
         assert_eq!(IExecutionProxy::executeCall::SIGNATURE, format!("execute({ORDER},bytes)"));
         assert_eq!(IExecutionProxy::executeCall::SELECTOR, [0x8a, 0x7e, 0xb3, 0x44]);
         assert_eq!(
             IExecutionProxy::executeWithPermit2Call::SIGNATURE,
-            format!("executeWithPermit2({ORDER},bytes,(address,uint256,uint256),bytes)")
+            format!("executeWithPermit2({ORDER},bytes,{PERMIT},bytes)")
         );
-        assert_eq!(IExecutionProxy::executeWithPermit2Call::SELECTOR, [0x23, 0xad, 0xf1, 0x35]);
+        assert_eq!(IExecutionProxy::executeWithPermit2Call::SELECTOR, [0x2a, 0x06, 0x78, 0x3c]);
+        const SWAP: &str = "(address,uint256,address,uint256,address,uint256)";
+        assert_eq!(IExecutionProxy::swapCall::SELECTOR, [0xec, 0x77, 0x0d, 0x8a]);
+        assert_eq!(IExecutionProxy::swapWithPermit2Call::SELECTOR, [0xc2, 0x0e, 0x32, 0x60]);
+        assert_eq!(IExecutionProxy::swapCall::SIGNATURE, format!("swap({SWAP},bytes)"));
+        assert_eq!(
+            IExecutionProxy::swapWithPermit2Call::SIGNATURE,
+            format!("swapWithPermit2({SWAP},bytes,{PERMIT},bytes)")
+        );
     }
 
     #[test]
@@ -162,14 +236,24 @@ mod tests {
 
     #[test]
     fn permit2_calldata_carries_permit_and_signature() {
-        let permit = Permit { owner: Address::repeat_byte(3), nonce: U256::from(4), deadline: 5 };
+        let permit = Permit {
+            owner: Address::repeat_byte(3),
+            nonce: U256::from(4),
+            deadline: 5,
+            sender: Address::repeat_byte(8),
+        };
         let signature = Bytes::from(vec![6; 65]);
         let data = execute_with_permit2_calldata(&order(), &Bytes::new(), &permit, &signature);
         let call = IExecutionProxy::executeWithPermit2Call::abi_decode(&data).unwrap();
         assert_eq!(call.signature, signature);
         assert_eq!(
             call.permit,
-            IExecutionProxy::Permit { owner: permit.owner, nonce: permit.nonce, deadline: U256::from(5) }
+            IExecutionProxy::Permit {
+                owner: permit.owner,
+                nonce: permit.nonce,
+                deadline: U256::from(5),
+                sender: permit.sender,
+            }
         );
         assert_eq!(call.order, IExecutionProxy::Order::from(&order()));
     }

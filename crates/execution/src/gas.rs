@@ -12,12 +12,12 @@ mod meter;
 mod walk;
 
 use braid_market::Market;
-use braid_primitives::{Address, Bytes, U256};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use braid_routing::Route;
 
 pub use authorization::Authorization;
 
-use crate::{EncodeError, Order, Permit, Program, execute_calldata, execute_with_permit2_calldata};
+use crate::{EncodeError, Order, Permit, Program, calldata, calldata_with_permit2};
 
 /// The highest gas limit that is ever suggested: half of EIP-7825's cap, so that a client may double it.
 pub const MAX_GAS_LIMIT: u64 = 8_388_608;
@@ -63,11 +63,21 @@ pub fn estimate(
 /// others' trades put in the way, and for outputs that the recipient has none of yet.
 fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
     let fresh_slots = 20_000 * u64::try_from(order.outputs.len()).unwrap_or(u64::MAX);
+    let fresh_slots = fresh_slots.saturating_add(ether_fee_reserve(order));
     used_gas_units
         .saturating_add(used_gas_units / 4)
         .saturating_add(fresh_slots)
         .saturating_add(30_000)
         .min(MAX_GAS_LIMIT)
+}
+
+/// What must be left when a partner is offered its fee in ether, beyond what that usually takes: the proxy refuses to run with less, so
+/// that no partner can be starved (`docs/program.md`, section 3).
+pub fn ether_fee_reserve(order: &Order) -> u64 {
+    const RESERVE_GAS_UNITS: u64 = 75_000;
+    let Some(fee) = order.partner_fee.filter(|fee| fee.bps > 0) else { return 0 };
+    let side = if fee.on_output { &order.outputs } else { &order.inputs };
+    if side.iter().any(|entry| entry.token == NATIVE_ETHER) { RESERVE_GAS_UNITS } else { 0 }
 }
 
 /// 21,000 and 4 for every zero byte, 16 for every other (EIP-2028).
@@ -91,10 +101,10 @@ fn count(calldata: &[u8]) -> (u64, u64) {
 /// Calldata of the size that will be sent; where a signature is still to come, one without zero bytes stands in.
 fn calldata_for_size(order: &Order, program: &Program, payer: Address, authorization: Authorization) -> Bytes {
     match authorization {
-        Authorization::Allowance => execute_calldata(order, &program.bytes),
+        Authorization::Allowance => calldata(order, program),
         Authorization::Permit2 => {
-            let permit = Permit { owner: payer, nonce: U256::MAX, deadline: order.deadline };
-            execute_with_permit2_calldata(order, &program.bytes, &permit, &Bytes::from(vec![0xff; 65]))
+            let permit = Permit { owner: payer, nonce: U256::MAX, deadline: order.deadline, sender: payer };
+            calldata_with_permit2(order, program, &permit, &Bytes::from(vec![0xff; 65]))
         }
     }
 }

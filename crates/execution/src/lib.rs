@@ -16,7 +16,7 @@ pub mod program;
 pub mod proxy;
 pub mod revert;
 
-pub use abi::{execute_calldata, execute_with_permit2_calldata, received};
+pub use abi::{calldata, calldata_with_permit2, execute_calldata, execute_with_permit2_calldata, received};
 pub use amounts::{MAX_SLIPPAGE_BPS, minimum_amount};
 pub use gas::{Authorization, GasEstimate};
 pub use order::{MAX_AMOUNT, MAX_TOKENS, Order, OrderError, TokenAmount};

@@ -120,6 +120,16 @@ fn proxy_error(error: &Errors) -> (String, Option<U256>) {
     let named = |address: &Address| address.to_checksum(None);
     let at = |step: U256| (step != U256::MAX).then_some(step);
     match error {
+        E::WrongChain(e) => (format!("the proxy runs on chain {}, this is chain {}", e.expected, e.got), None),
+        E::WrongSender(e) => {
+            (format!("the signature lets {} send the order, {} did", named(&e.expected), named(&e.got)), None)
+        }
+        E::UnknownCall(e) => (format!("the proxy has no call {}", e.selector), None),
+        E::UnknownPath(e) => (format!("no path begins with {:#04x}", e.kind), None),
+        E::UnknownFactory(e) => (format!("no factory has the number {}", e.factory), at(e.step)),
+        E::InputAboveMaximum(e) => (format!("it costs {}, the most is {}", e.got, e.maximum), None),
+        E::NotEnoughGas(_) => ("too little gas is left to pay the partner".into(), None),
+        E::OutputMissed(e) => (format!("{} came out, {} was to be bought", e.got, e.expected), at(e.step)),
         E::Reentered(_) => ("the proxy was called while an order runs".into(), None),
         E::DeadlinePassed(Proxy::DeadlinePassed { deadline, timestamp }) => {
             (format!("the deadline {deadline} has passed: the block's time is {timestamp}"), None)

@@ -1,5 +1,7 @@
 //! The bytes of a step in the proxy's program (`docs/program.md`, section 2).
 
+use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_sol_types::SolValue;
 use arrayvec::ArrayVec;
 
 /// The most operand bytes that any step has.
@@ -12,8 +14,10 @@ pub struct StepCode {
     pub opcode: u8,
     /// What follows the step's head.
     pub operands: ArrayVec<u8, MAX_OPERANDS>,
-    /// Whether the output can be sent to anyone (destinations 1 and 2), or only to the proxy.
-    pub pays_anyone: bool,
+    /// Whom the step's contract may pay.
+    pub receivers: Receivers,
+    /// The factory that vouches for the pool, if it stands at the address that follows from its coins.
+    pub origin: Option<Origin>,
     /// Whether the input can lie in the pool before the step runs, so that the step before can pay it there.
     pub prepayable: bool,
     /// Whether the proxy pays the pool straight out of what an order begins with: ether, which the step wraps by itself, and an input
@@ -21,6 +25,59 @@ pub struct StepCode {
     pub begins_straight: bool,
     /// How the pool gets its input.
     pub funding: Funding,
+}
+
+/// Whom a step's contract may pay. The proxy lets a contract pay the recipient only if what it pays is then known without a look at
+/// the recipient's balance, which others can raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receivers {
+    /// The proxy (destination 0).
+    Proxy,
+    /// The proxy, the next step's pool (destination 2), and, where its factory vouches for the pool, the recipient (destination 1).
+    Pools,
+    /// Any of the three.
+    Anyone,
+}
+
+/// A factory that deploys pools by CREATE2, as the proxy knows it (`contracts/src/Pools.sol`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Factory {
+    /// Its number in a path.
+    pub number: u8,
+    /// Deploys the pools.
+    pub deployer: Address,
+    /// Keccak hash of a pool's creation code.
+    pub init_code_hash: B256,
+}
+
+impl Factory {
+    /// Where the factory's pool of two tokens stands if there is one; `fee_pips` where the fee is part of the address.
+    pub fn pool(&self, a: Address, b: Address, fee_pips: Option<u32>) -> Address {
+        let (token0, token1) = (a.min(b), a.max(b));
+        let salt = match fee_pips {
+            None => keccak256([token0.as_slice(), token1.as_slice()].concat()),
+            Some(fee) => keccak256((token0, token1, U256::from(fee)).abi_encode()),
+        };
+        self.deployer.create2(salt, self.init_code_hash)
+    }
+}
+
+/// Where a pool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The factory.
+    pub factory: Factory,
+    /// The pool itself.
+    pub pool: Address,
+    /// The fee in millionths, where it is part of the address.
+    pub fee_pips: Option<u32>,
+}
+
+impl Origin {
+    /// Whether the factory's pool of two tokens is this one.
+    pub fn vouches(&self, a: Address, b: Address) -> bool {
+        self.factory.pool(a, b, self.fee_pips) == self.pool
+    }
 }
 
 /// How a pool gets a step's input: what the gas of a whole transaction depends on.
@@ -42,7 +99,8 @@ impl StepCode {
         Self {
             opcode,
             operands: ArrayVec::new(),
-            pays_anyone: false,
+            receivers: Receivers::Proxy,
+            origin: None,
             prepayable: false,
             begins_straight: false,
             funding: Funding::Straight,

@@ -189,7 +189,7 @@ fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
     if !draft.request.include_permit2 {
         return None;
     }
-    let data = permit2::typed_data(&draft.order, &draft.program.bytes, &draft.permit)?;
+    let data = permit2::typed_data(&draft.order, draft.program.sent(), &draft.permit)?;
     Some(Permit2 {
         contract: Eip55(permit2::ADDRESS),
         approvals: approvals::listed(permit2_approvals(draft, holdings), draft.request.listed()),

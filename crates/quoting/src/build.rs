@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use braid_audit::Audit;
 use braid_execution::gas::{self, Authorization};
-use braid_execution::{Order, execute_calldata, execute_with_permit2_calldata, permit2, proxy};
+use braid_execution::{Order, calldata, calldata_with_permit2, permit2, proxy};
 use braid_primitives::{Address, Bytes, CHAIN_ID, TokenId, U256};
 use braid_routing::Route;
 use braid_simulation::Caller;
@@ -172,10 +172,10 @@ fn transaction(
     let program = &plan.program;
     let (data, authorization) = match signature {
         Some(signature) => {
-            let data = execute_with_permit2_calldata(order, &program.bytes, &plan.permit, signature);
+            let data = calldata_with_permit2(order, program, &plan.permit, signature);
             (data, Authorization::Permit2)
         }
-        None => (execute_calldata(order, &program.bytes), Authorization::Allowance),
+        None => (calldata(order, program), Authorization::Allowance),
     };
     let fees = costs::fees(&published.head, plan.gas_priority);
     let gas = gas::estimate(&published.head.market, route, order, program, plan.taker, authorization)

@@ -56,7 +56,7 @@ impl Signatures {
         plan: &Plan,
         bytes: &Bytes,
     ) -> Result<Verified, Problem> {
-        let Some(data) = permit2::typed_data(&plan.order, &plan.program.bytes, &plan.permit) else {
+        let Some(data) = permit2::typed_data(&plan.order, plan.program.sent(), &plan.permit) else {
             return Err(invalid("the quote sells native ether only: there is nothing to permit"));
         };
         let wrapped = permit2::unwrap_erc6492(bytes);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT};
-use braid_execution::{Order, Program, TokenAmount, encode_program, execute_calldata, proxy, received, revert};
+use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT, ether_fee_reserve};
+use braid_execution::{Order, Program, TokenAmount, calldata, encode_program, proxy, received, revert};
 use braid_market::Market;
 use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256, WETH};
 use braid_routing::{Route, Step};
@@ -35,6 +35,8 @@ pub struct MeasuredGas {
     pub used: u64,
     /// Before refunds: what the limit must cover.
     pub spent: u64,
+    /// What must be left beyond that for a partner that is offered ether.
+    pub reserve: u64,
 }
 
 impl MeasuredGas {
@@ -46,7 +48,8 @@ impl MeasuredGas {
     /// A limit for the next blocks: a fifth more, since others trade in between, and since a call passes on only 63 of 64
     /// parts of what is left.
     pub fn limit(self) -> u64 {
-        self.spent.saturating_add(self.spent / 5).saturating_add(10_000).min(MAX_GAS_LIMIT)
+        let room = self.spent / 5 + 10_000;
+        self.spent.saturating_add(room).saturating_add(self.reserve).min(MAX_GAS_LIMIT)
     }
 }
 
@@ -159,7 +162,7 @@ impl Simulations {
 
 /// The transaction by which an account pays an order from its allowances.
 fn sent(order: &Order, program: &Program, from: Address) -> Transaction {
-    let data = execute_calldata(order, &program.bytes);
+    let data = calldata(order, program);
     Transaction { from, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: MAX_GAS_LIMIT }
 }
 
@@ -208,7 +211,8 @@ fn told(block: &Block, outcome: &Outcome, order: &Order, shown: Shown) -> Simula
         overrides,
         revert,
     };
-    let gas = gains.is_some().then_some(MeasuredGas { used: outcome.gas_used, spent: outcome.gas_spent });
+    let reserve = ether_fee_reserve(order);
+    let gas = gains.is_some().then_some(MeasuredGas { used: outcome.gas_used, spent: outcome.gas_spent, reserve });
     Simulated { answer, gas, warning: None }
 }
 

@@ -98,7 +98,9 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
     let deadline = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_ms / 1_000).saturating_add(PERMIT_GRACE_S);
     let order = order(&request, &expected, deadline);
     let program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
-    let permit = Permit { owner: request.taker, nonce: permit2::fresh_nonce(id.as_bytes()), deadline };
+    // the taker sends the transaction itself: nobody else can use its signature
+    let nonce = permit2::fresh_nonce(id.as_bytes());
+    let permit = Permit { owner: request.taker, nonce, deadline, sender: request.taker };
     let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance)
         .map_err(Problem::internal)?;
     let mut draft = Draft {

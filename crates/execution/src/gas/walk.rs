@@ -41,11 +41,14 @@ pub(super) fn walk(
     let legs = Leg::of_route(market, route)?;
     let mut run = Run::new(order);
     let mut walker = Walker::new(market, order, payer, legs.len());
+    walker.along_path = program.path.is_some();
     walker.open(&mut run, &legs, program, authorization);
     run.pay_input_fees(&mut walker);
     let Ok(()) = run.steps(&legs, &program.steps, &mut walker);
     run.settle(&mut walker);
-    walker.read_recipients_balances();
+    if !walker.along_path {
+        walker.read_recipients_balances();
+    }
     Ok(Walked {
         gas_units: walker.meter.gas_units,
         refund_gas_units: u64::try_from(walker.meter.refund_gas_units).unwrap_or(0),
@@ -61,6 +64,8 @@ struct Walker<'a> {
     proxy: Address,
     /// What the steps before left warm.
     warm: Warm,
+    /// Whether the program is sent as a path, which keeps no ledger and looks at no balance.
+    along_path: bool,
     /// The input that the owner's signature pays straight to the first step's pool.
     signed: Option<Address>,
     meter: Meter,
@@ -73,7 +78,10 @@ impl Observer for Walker<'_> {
     fn step(&mut self, ran: &Ran<'_>, run: &Run<'_>) -> Result<(), Infallible> {
         let before = self.net();
         if !ran.folded {
-            self.meter.work(costs::STEP);
+            self.meter.work(if self.along_path { costs::HOP } else { costs::STEP });
+        }
+        if ran.destination == Destination::Recipient && !self.along_path && ran.leg.found_by.is_some() {
+            self.meter.work(costs::KNOWN_POOL);
         }
         if let Some(pool) = self.market.pool(ran.leg.step.pool) {
             match pool.product.wraps_ether() {
@@ -108,7 +116,8 @@ impl<'a> Walker<'a> {
         meter.warm(proxy);
         meter.warm(payer);
         let step_gas_units = vec![0; steps];
-        Self { market, order, payer, proxy, warm: Warm::default(), signed: None, meter, step_gas_units }
+        let (warm, along_path, signed) = (Warm::default(), false, None);
+        Self { market, order, payer, proxy, warm, along_path, signed, meter, step_gas_units }
     }
 
     /// Gas so far, less what is to be refunded.
@@ -120,13 +129,18 @@ impl<'a> Walker<'a> {
     fn open(&mut self, run: &mut Run<'_>, legs: &[Leg], program: &Program, authorization: Authorization) {
         let tokens = self.order.tokens().count();
         let listed = program.bytes.first().copied().map_or(0, usize::from);
-        self.meter
-            .work(costs::CALL + costs::times(tokens, costs::ORDER_TOKEN) + costs::times(listed, costs::LISTED_TOKEN));
+        self.meter.work(if self.along_path {
+            costs::PATH
+        } else {
+            costs::CALL + costs::times(tokens, costs::ORDER_TOKEN) + costs::times(listed, costs::LISTED_TOKEN)
+        });
         if authorization == Authorization::Permit2 && permit2::applies_to(self.order) {
             self.signed = self.goes_straight(legs, program);
             self.permit2_payment(run);
         }
-        self.read_recipients_balances();
+        if !self.along_path {
+            self.read_recipients_balances();
+        }
     }
 
     /// The input that a signature moves to the first step's pool and not to the proxy: the only one that is not ether, spent whole

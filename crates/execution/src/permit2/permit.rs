@@ -18,6 +18,8 @@ pub struct Permit {
     pub nonce: U256,
     /// Unix seconds: the last second at which Permit2 accepts the signature.
     pub deadline: u64,
+    /// Who may send the transaction; the zero address stands for anyone.
+    pub sender: Address,
 }
 
 /// Whether an order can be paid by a signature: it has an ERC-20 input.

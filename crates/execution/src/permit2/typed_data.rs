@@ -21,6 +21,7 @@ sol! {
         address partner;
         uint16 partnerFeeBps;
         bool partnerFeeOnOutput;
+        address sender;
         bytes32 programHash;
     }
 
@@ -60,7 +61,7 @@ pub fn typed_data(order: &Order, program: &Bytes, permit: &Permit) -> Option<Typ
     let mut permitted: Vec<TokenPermissions> =
         order.erc20_inputs().map(|input| TokenPermissions { token: input.token, amount: input.amount }).collect();
     let (spender, nonce, deadline) = (proxy::address(), permit.nonce, U256::from(permit.deadline));
-    let witness = witness(order, program);
+    let witness = witness(order, program, permit.sender);
     let witness_json = witness_json(&witness);
     let permitted_json: Vec<Value> = permitted.iter().map(|p| amount_json(p.token, "amount", p.amount)).collect();
     let (primary, permitted_type, permitted_json, hash) = if permitted.len() > 1 {
@@ -92,7 +93,7 @@ fn domain() -> Eip712Domain {
     eip712_domain! { name: "Permit2", chain_id: CHAIN_ID, verifying_contract: ADDRESS, }
 }
 
-fn witness(order: &Order, program: &Bytes) -> BraidOrder {
+fn witness(order: &Order, program: &Bytes, sender: Address) -> BraidOrder {
     let order = IExecutionProxy::Order::from(order);
     BraidOrder {
         inputs: order.inputs,
@@ -102,6 +103,7 @@ fn witness(order: &Order, program: &Bytes) -> BraidOrder {
         partner: order.partner,
         partnerFeeBps: order.partnerFeeBps,
         partnerFeeOnOutput: order.partnerFeeOnOutput,
+        sender,
         programHash: program_hash(program),
     }
 }
@@ -117,6 +119,7 @@ fn witness_json(witness: &BraidOrder) -> Value {
         "partner": text(witness.partner),
         "partnerFeeBps": witness.partnerFeeBps,
         "partnerFeeOnOutput": witness.partnerFeeOnOutput,
+        "sender": text(witness.sender),
         "programHash": witness.programHash.to_string(),
     })
 }
@@ -150,6 +153,7 @@ fn types(primary: &str, permitted: &str) -> Value {
             ("partner", "address"),
             ("partnerFeeBps", "uint16"),
             ("partnerFeeOnOutput", "bool"),
+            ("sender", "address"),
             ("programHash", "bytes32"),
         ]),
         "Input": fields(&[("token", "address"), ("amount", "uint256")]),
@@ -180,7 +184,12 @@ mod tests {
     }
 
     fn permit() -> Permit {
-        Permit { owner: Address::repeat_byte(0xcc), nonce: U256::MAX - U256::from(3), deadline: 1_700_000_000 }
+        Permit {
+            owner: Address::repeat_byte(0xcc),
+            nonce: U256::MAX - U256::from(3),
+            deadline: 1_700_000_000,
+            sender: Address::repeat_byte(0xdd),
+        }
     }
 
     fn program() -> Bytes {
@@ -192,7 +201,7 @@ mod tests {
         const WITNESS: &str = concat!(
             "BraidOrder witness)",
             "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,",
-            "uint16 partnerFeeBps,bool partnerFeeOnOutput,bytes32 programHash)",
+            "uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)",
             "Input(address token,uint256 amount)Output(address token,uint256 minimum)",
             "TokenPermissions(address token,uint256 amount)"
         );
@@ -245,6 +254,7 @@ mod tests {
             hash(&base, Bytes::from_static(&[0]), permit()),
             hash(&base, program(), Permit { nonce: U256::ONE, ..permit() }),
             hash(&base, program(), Permit { deadline: 1, ..permit() }),
+            hash(&base, program(), Permit { sender: Address::ZERO, ..permit() }),
         ];
         let original = hash(&base, program(), permit());
         for (index, other) in changed.iter().enumerate() {

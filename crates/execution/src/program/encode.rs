@@ -7,7 +7,7 @@ use braid_routing::Route;
 use super::error::EncodeError;
 use super::leg::Leg;
 use super::steps::{Program, ProgramStep};
-use super::{check, order_of_steps};
+use super::{check, order_of_steps, path};
 use crate::Order;
 use crate::order::MAX_TOKENS;
 
@@ -39,7 +39,8 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
             leg.write(step.destination, spends, &tokens, &mut bytes)?;
         }
     }
-    Ok(Program { bytes: bytes.into(), steps })
+    let path = path::encode(order, &legs, &steps);
+    Ok(Program { bytes: bytes.into(), steps, path })
 }
 
 /// Inputs, outputs, then the other tokens in the order in which the route meets them.

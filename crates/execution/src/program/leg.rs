@@ -2,6 +2,7 @@
 
 use braid_market::Market;
 use braid_primitives::{Address, TokenId};
+use braid_protocols::step::Receivers;
 use braid_protocols::{Pool, StepCode};
 use braid_routing::{Route, Step};
 
@@ -14,6 +15,8 @@ pub(crate) struct Leg {
     pub(crate) code: StepCode,
     pub(crate) token_in: Address,
     pub(crate) token_out: Address,
+    /// The factory and the fee by which the proxy finds the pool, if it stands where its factory puts it.
+    pub(crate) found_by: Option<(u8, Option<u32>)>,
 }
 
 impl Leg {
@@ -36,12 +39,16 @@ impl Leg {
         }
         let address =
             |id: TokenId| market.tokens().get(id).map(|token| token.address).ok_or(EncodeError::UnknownToken(id));
-        Ok(Self {
-            code: Pool::step_code(pool, step.coin_in, step.coin_out),
-            token_in: address(step.token_in)?,
-            token_out: address(step.token_out)?,
-            step: step.clone(),
-        })
+        let code = Pool::step_code(pool, step.coin_in, step.coin_out);
+        let (token_in, token_out) = (address(step.token_in)?, address(step.token_out)?);
+        let vouched = code.origin.filter(|origin| origin.vouches(token_in, token_out));
+        let found_by = vouched.map(|origin| (origin.factory.number, origin.fee_pips));
+        Ok(Self { code, token_in, token_out, found_by, step: step.clone() })
+    }
+
+    /// Whether the step's contract may pay the order's recipient.
+    pub(crate) fn may_pay_recipient(&self) -> bool {
+        self.code.receivers == Receivers::Anyone || self.found_by.is_some()
     }
 
     /// Writes the step, which takes its input as `spends` does.

@@ -1,6 +1,7 @@
 //! Which step pays whom, and in which order the steps run.
 
 use braid_primitives::NATIVE_ETHER;
+use braid_protocols::step::Receivers;
 use braid_protocols::wrapped_ether::WRAP_OPCODE;
 
 use super::leg::Leg;
@@ -44,7 +45,7 @@ fn fed_step(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     let leg = legs.get(at)?;
     let wraps = leg.code.opcode == WRAP_OPCODE;
     let token = leg.token_out;
-    if !(wraps || leg.code.pays_anyone)
+    if !(wraps || leg.code.receivers != Receivers::Proxy)
         || token == NATIVE_ETHER
         || order.tokens().any(|listed| listed == token)
         || legs.iter().filter(|l| l.token_out == token).count() != 1
@@ -65,7 +66,7 @@ fn final_destination(order: &Order, legs: &[Leg], leg: &Leg) -> Destination {
     let is_output = order.outputs.iter().any(|output| output.token == leg.token_out);
     let is_spent = legs.iter().any(|other| other.token_in == leg.token_out);
     let comes_by = leg.token_out == NATIVE_ETHER || order.has_output_fee();
-    if leg.code.pays_anyone && is_output && !is_spent && !comes_by {
+    if leg.may_pay_recipient() && is_output && !is_spent && !comes_by {
         Destination::Recipient
     } else {
         Destination::Proxy

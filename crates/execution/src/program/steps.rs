@@ -36,9 +36,17 @@ pub struct Program {
     pub bytes: Bytes,
     /// The steps in the order in which the proxy runs them: position `i` is step `i` of the proxy's errors.
     pub steps: Vec<ProgramStep>,
+    /// The same as a path, where the program is one: cheaper to run, and what is sent then.
+    #[serde(default)]
+    pub path: Option<Bytes>,
 }
 
 impl Program {
+    /// What the proxy is sent and what a signature binds: the path, if the program is one, else the steps.
+    pub fn sent(&self) -> &Bytes {
+        self.path.as_ref().unwrap_or(&self.bytes)
+    }
+
     /// The route's step behind a step of the program, as the proxy's errors count it.
     pub fn route_step(&self, program_step: usize) -> Option<usize> {
         self.steps.get(program_step).map(|place| place.route_step)

@@ -161,6 +161,36 @@ fn a_fee_on_the_output_brings_the_output_to_the_proxy() {
 }
 
 #[test]
+fn a_pool_that_no_factory_vouches_for_pays_the_proxy_and_is_on_no_path() {
+    assert_eq!(check(&routes::chain(&[routes::V3], None)).steps[0].destination, Destination::Recipient);
+    let program = check(&routes::pool_of_no_factory());
+    assert_eq!(program.steps[0].destination, Destination::Proxy);
+    assert_eq!(program.path, None);
+}
+
+#[test]
+fn a_chain_of_known_pools_is_a_path() {
+    let case = routes::chain(&[routes::V3, routes::V2, routes::V3], None);
+    let program = check(&case);
+    let tokens: Vec<Address> =
+        case.route.steps.iter().map(|s| case.market.tokens().get(s.token_out).unwrap().address).collect();
+    let fee = [0x00, 0x01, 0xf4];
+    let expected =
+        [&[0xff, 0x02][..], &fee, tokens[0].as_slice(), &[0x00], tokens[1].as_slice(), &[0x02], &fee].concat();
+    assert_eq!(program.path, Some(expected.into()));
+    assert_eq!(program.sent(), program.path.as_ref().unwrap());
+}
+
+#[test]
+fn a_partner_or_a_split_is_no_path() {
+    let fee = PartnerFee { bps: 10, recipient: Address::repeat_byte(9), on_output: false };
+    assert_eq!(check(&routes::chain(&[routes::V2], Some(fee))).path, None);
+    let split = check(&routes::split_of_usdc_over_v2_and_v3());
+    assert_eq!(split.path, None);
+    assert_eq!(split.sent(), &split.bytes);
+}
+
+#[test]
 fn ether_for_one_pool_is_wrapped_by_its_step() {
     let case = routes::ether_to_ether_free_swap();
     let program = check(&case);
@@ -169,6 +199,7 @@ fn ether_for_one_pool_is_wrapped_by_its_step() {
     assert_eq!(decoded.tokens[decoded.steps[0].token_in], NATIVE_ETHER);
     assert!(!decoded.tokens.contains(&WETH), "no step meets it");
     assert_eq!(program.steps[0].wraps, Some(0));
+    assert_eq!(program.path, Some(vec![0xff, 0x02, 0x00, 0x01, 0xf4].into()));
 }
 
 #[test]

@@ -25,13 +25,13 @@ const SEED: u64 = 7;
 /// Calldata for a basket, with a signature of the taker's where it pays by one.
 fn calldata(order: &Order, program: &Program, by_signature: bool, number: u64) -> Bytes {
     if !by_signature {
-        return braid_execution::execute_calldata(order, &program.bytes);
+        return braid_execution::calldata(order, program);
     }
-    let permit = Permit { owner: TAKER, nonce: U256::from(number), deadline: order.deadline };
-    let typed = permit2::typed_data(order, &program.bytes, &permit).unwrap();
+    let permit = Permit { owner: TAKER, nonce: U256::from(number), deadline: order.deadline, sender: TAKER };
+    let typed = permit2::typed_data(order, program.sent(), &permit).unwrap();
     let signer = PrivateKeySigner::from_bytes(&TAKER_KEY).unwrap();
     let signature = signer.sign_hash_sync(&typed.hash).unwrap().as_bytes();
-    braid_execution::execute_with_permit2_calldata(order, &program.bytes, &permit, &Bytes::from(signature))
+    braid_execution::calldata_with_permit2(order, program, &permit, &Bytes::from(signature))
 }
 
 /// Marks another nonce of the same word as used, as it is with owners who have signed before.

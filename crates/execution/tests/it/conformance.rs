@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use braid_execution::proxy;
 use braid_primitives::{Address, ExecutionBlock, U256};
+use braid_protocols::step::Receivers;
 use braid_protocols::{Pool, Product, Swap, continuous::PairCurve};
 
 use crate::chain::Chain;
@@ -106,7 +107,9 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
         let row = opcodes.get(&format!("{:#04x}", code.opcode));
         let row = row.unwrap_or_else(|| panic!("{product}: opcode {:#04x} is not in docs/program.md", code.opcode));
         assert_eq!(code.operands.len(), operand_bytes(&row[2]), "{product}: operands are {}", row[2]);
-        assert_eq!(code.pays_anyone, row[3].contains('1'), "{product}: destinations are {}", row[3]);
+        let pays_recipient = code.receivers == Receivers::Anyone || code.origin.is_some();
+        assert_eq!(pays_recipient, row[3].contains('1'), "{product}: destinations are {}", row[3]);
+        assert_eq!(code.receivers != Receivers::Proxy, row[3].contains('2'), "{product}: destinations are {}", row[3]);
         assert_eq!(code.prepayable, row[4].contains("yes"), "{product}: prepayable is {}", row[4]);
     }
     trades.into_iter().map(|(coin_in, coin_out, amount, _)| (coin_in, coin_out, amount)).collect()

@@ -93,7 +93,7 @@ fn chain_pays(
         grant(&mut overlay, &allowance).unwrap();
     }
     let program = encode_program(market, &route, &order).unwrap();
-    let data = braid_execution::execute_calldata(&order, &program.bytes);
+    let data = braid_execution::calldata(&order, &program);
     let message =
         Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
     let result = run(&mut overlay, &message, true).unwrap();

@@ -94,7 +94,7 @@ fn measure(
     let program = encode_program(market, route, &order).unwrap();
     let modelled =
         gas::estimate(market, route, &order, &program, TAKER, Authorization::Allowance).unwrap().total_gas_units;
-    let data = braid_execution::execute_calldata(&order, &program.bytes);
+    let data = braid_execution::calldata(&order, &program);
     let message =
         Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
     let result = run(&mut overlay, &message, true).unwrap();
@@ -153,7 +153,7 @@ pub async fn use_every_pool(chain: &mut Chain) {
             if token != NATIVE_ETHER {
                 chain.approve(token, proxy::address(), amount).await;
             }
-            let data = braid_execution::execute_calldata(&order, &program.bytes);
+            let data = braid_execution::calldata(&order, &program);
             let receipt = chain.send(proxy::address(), data, order.value_wei(), 3_000_000).await;
             assert!(receipt.succeeded, "{} {:?}", pool.product.id(), leg.coins);
         }

@@ -18,6 +18,7 @@ mod conformance;
 mod crypto_again;
 mod curve;
 mod curve_lending;
+mod descriptors;
 mod edges;
 mod fluid;
 mod gas_of_steps;

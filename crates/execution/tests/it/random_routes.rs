@@ -144,13 +144,13 @@ async fn authorize(chain: &Chain, wish: &Wish, route: &Route, order: &Order, non
     let authorization = if wish.permit2 { Authorization::Permit2 } else { Authorization::Allowance };
     let estimate = gas::estimate(&chain.market, route, order, &program, TAKER, authorization).unwrap();
     if !wish.permit2 {
-        return Ready { data: braid_execution::execute_calldata(order, &program.bytes), program, estimate };
+        return Ready { data: braid_execution::calldata(order, &program), program, estimate };
     }
-    let permit = Permit { owner: TAKER, nonce: U256::from(nonce), deadline: order.deadline };
-    let typed = permit2::typed_data(order, &program.bytes, &permit).unwrap();
+    let permit = Permit { owner: TAKER, nonce: U256::from(nonce), deadline: order.deadline, sender: TAKER };
+    let typed = permit2::typed_data(order, program.sent(), &permit).unwrap();
     let signature = chain.sign(&typed).await;
     assert_eq!(permit2::recover_signer(typed.hash, &signature), Ok(TAKER), "the wallet signs the same hash");
-    let data = braid_execution::execute_with_permit2_calldata(order, &program.bytes, &permit, &signature);
+    let data = braid_execution::calldata_with_permit2(order, &program, &permit, &signature);
     Ready { data, program, estimate }
 }
 

@@ -10,7 +10,7 @@ use crate::shared;
 fn the_json_hashes_to_the_hash_that_the_contract_computes() {
     let [usdc, usdt] = ["USDC", "USDT"].map(|symbol| tokens::by_symbol(symbol).address);
     let entry = |token: &Address| TokenAmount { token: *token, amount: U256::from(1_000_000_007_u64) };
-    let permit = Permit { owner: TAKER, nonce: U256::MAX - U256::from(3), deadline: 1_700_000_000 };
+    let permit = Permit { owner: TAKER, nonce: U256::MAX - U256::from(3), deadline: 1_700_000_000, sender: TAKER };
     let program = Bytes::from_static(&[0, 0x10, 1, 0, 1]);
     for inputs in [&[usdc][..], &[usdc, NATIVE_ETHER], &[usdc, usdt], &[NATIVE_ETHER, usdt, usdc]] {
         let order = Order {

@@ -141,7 +141,7 @@ pub async fn trade_by(
     };
     let program = braid_execution::encode_program(&market, route, &order).unwrap();
     let estimate = gas::estimate(&market, route, &order, &program, TAKER, Authorization::Allowance).unwrap();
-    let data = braid_execution::execute_calldata(&order, &program.bytes);
+    let data = braid_execution::calldata(&order, &program);
     let before = chain.balances(recipient, &[token_out]).await[0];
     let kept = chain.balances(proxy::address(), &[token_in, token_out]).await;
     chain.rpc("evm_setNextBlockTimestamp", json!([U256::from(at.timestamp + later_seconds)])).await;

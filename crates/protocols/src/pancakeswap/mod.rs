@@ -6,6 +6,7 @@ use alloy_sol_types::{SolEvent, sol};
 
 use crate::{
     Product, Source,
+    step::Factory,
     uniswap_v3::{self, After, BURN, INITIALIZE, Logs, MINT, gas::Costs},
 };
 
@@ -27,6 +28,12 @@ pub static PANCAKESWAP_V3: uniswap_v3::PoolProtocol = uniswap_v3::PoolProtocol {
     }],
     logs: Logs::with_swap(SWAP, &[INITIALIZE, SWAP, MINT, BURN], price_after),
     costs: COSTS,
+    factory: Factory {
+        number: 4,
+        // the contract that its factory has pools deployed by
+        deployer: address!("41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9"),
+        init_code_hash: b256!("6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2"),
+    },
 };
 
 /// What a swap costs: more than Uniswap's, since the lock and the protocol's fee lie in a slot of their own, and the pool looks

@@ -7,7 +7,7 @@ use braid_primitives::{BPS, ExecutionBlock, PoolKey};
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
     Call, DecodeError, Discovered, Freshness, PoolState, Prediction, Product, Protocol, ReadProgress, RouteState, Sale,
-    Source, StateReader, StepCode, Swap, SwapError, continuous::PairCurve,
+    Source, StateReader, StepCode, Swap, SwapError, continuous::PairCurve, step::Factory,
 };
 
 sol! {
@@ -30,6 +30,7 @@ const FEE_BPS: u16 = 30;
 pub struct PairProtocol {
     pub(crate) product: Product,
     pub(crate) sources: &'static [Source],
+    pub(crate) factory: Factory,
 }
 
 /// Uniswap V2 on mainnet.
@@ -42,6 +43,11 @@ pub static UNISWAP_V2: PairProtocol = PairProtocol {
         topic0: PAIR_CREATED,
         deployment_block: 10_000_835,
     }],
+    factory: Factory {
+        number: 0,
+        deployer: address!("5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f"),
+        init_code_hash: b256!("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f"),
+    },
 };
 
 impl Protocol for PairProtocol {
@@ -134,7 +140,7 @@ impl Protocol for PairProtocol {
     }
 
     fn step_code(&self, pool: Address, state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
-        step_code(pool, state.fee_bps)
+        step_code(self.factory, pool, state.fee_bps)
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, RouteState, Sale, Source, StateReader,
-    StepCode, Swap, SwapError, continuous::PairCurve, uniswap_v2::sorted_pool,
+    StepCode, Swap, SwapError, continuous::PairCurve, step::Factory, uniswap_v2::sorted_pool,
 };
 
 sol! {
@@ -34,6 +34,7 @@ pub struct PoolProtocol {
     pub(crate) sources: &'static [Source],
     pub(crate) logs: Logs,
     pub(crate) costs: Costs,
+    pub(crate) factory: Factory,
 }
 
 /// Uniswap V3 on mainnet.
@@ -48,7 +49,15 @@ pub static UNISWAP_V3: PoolProtocol = PoolProtocol {
     }],
     logs: Logs::UNISWAP,
     costs: Costs::UNISWAP,
+    factory: Factory {
+        number: 2,
+        deployer: address!("1F98431c8aD98523631AE4a59f267346ea31F984"),
+        init_code_hash: POOL_INIT_CODE_HASH,
+    },
 };
+
+/// Keccak hash of the creation code of a pool of Uniswap's, which SushiSwap's factory deploys too.
+pub(crate) const POOL_INIT_CODE_HASH: B256 = b256!("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54");
 
 impl Protocol for PoolProtocol {
     type State = State;
@@ -137,7 +146,7 @@ impl Protocol for PoolProtocol {
         Some(holdings(state, coin == 0))
     }
 
-    fn step_code(&self, pool: Address, _state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
-        step_code(pool)
+    fn step_code(&self, pool: Address, state: &State, _coin_in: u8, _coin_out: u8) -> StepCode {
+        step_code(self.factory, pool, state.fee_pips)
     }
 }

@@ -16,7 +16,7 @@ mod swap;
 mod swap_math;
 pub mod tick_math;
 
-pub(crate) use cold::POOL_CREATED;
+pub(crate) use cold::{POOL_CREATED, POOL_INIT_CODE_HASH};
 pub use cold::{PoolProtocol, UNISWAP_V3};
 pub(crate) use logs::{BURN, INITIALIZE, Logs, MINT};
 pub use state::{After, State, Tick};

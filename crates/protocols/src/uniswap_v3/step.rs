@@ -2,12 +2,17 @@
 
 use alloy_primitives::Address;
 
-use crate::StepCode;
+use crate::{
+    StepCode,
+    step::{Factory, Origin, Receivers},
+};
 
 /// Opcode of a step through a V3 pool.
 pub const OPCODE: u8 = 0x11;
 
 /// Operand: the pool.
-pub(crate) fn step_code(pool: Address) -> StepCode {
-    StepCode { pays_anyone: true, begins_straight: true, ..StepCode::bare(OPCODE).with(pool.as_slice()) }
+pub(crate) fn step_code(factory: Factory, pool: Address, fee_pips: u32) -> StepCode {
+    let origin = Some(Origin { factory, pool, fee_pips: Some(fee_pips) });
+    let code = StepCode::bare(OPCODE).with(pool.as_slice());
+    StepCode { receivers: Receivers::Pools, origin, begins_straight: true, ..code }
 }

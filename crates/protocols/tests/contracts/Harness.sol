@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-pragma solidity 0.8.28;
+pragma solidity 0.8.37;
 
 interface IPair {
     function swap(uint256 amount0Out, uint256 amount1Out, address to, bytes calldata data) external;

@@ -2,8 +2,8 @@
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256, keccak256};
 use alloy_sol_types::SolValue;
-use braid_primitives::PoolKey;
-use braid_protocols::{DecodeError, Freshness, PoolState, Product, uniswap_v2, uniswap_v3};
+use braid_primitives::{PoolKey, TokenId};
+use braid_protocols::{DecodeError, Freshness, Pool, PoolState, Product, uniswap_v2, uniswap_v3};
 
 use crate::support::bytecode;
 
@@ -40,6 +40,30 @@ fn factories_deploy_well_known_pools_at_their_addresses() {
     // PancakeSwap's factory leaves that to another contract
     let pool = address!("1ac1A8FEaAEa1900C4166dEEed0C11cC10669D36");
     assert_eq!(PANCAKE_DEPLOYER.create2(pool_salt(500), PANCAKE_POOL), pool);
+}
+
+/// What a step says of its pool's origin is what the proxy's own table says (`contracts/src/Pools.sol`).
+#[test]
+fn pools_are_vouched_for_by_the_factories_that_the_proxy_knows() {
+    let pair = PoolState::UniswapV2(uniswap_v2::State { reserve0: 1, reserve1: 1, fee_bps: 30 });
+    let pool = PoolState::UniswapV3(uniswap_v3::State::uninitialised(500, 10));
+    let known = [
+        (Product::UniswapV2, &pair, address!("B4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc")),
+        (Product::SushiswapV2, &pair, address!("397FF1542f962076d0BFE58eA045FfA2d347ACa0")),
+        (Product::UniswapV3, &pool, address!("88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640")),
+        (Product::SushiswapV3, &pool, address!("35644Fb61aFBc458bf92B15AdD6ABc1996Be5014")),
+        (Product::PancakeswapV3, &pool, address!("1ac1A8FEaAEa1900C4166dEEed0C11cC10669D36")),
+    ];
+    let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/src/Pools.sol")).unwrap();
+    for (number, (product, state, contract)) in (0u8..).zip(known) {
+        let (key, coins) = (contract.into(), [TokenId(0), TokenId(1)].into_iter().collect());
+        let origin = Pool { key, product, coins, state: state.clone() }.step_code(0, 1).origin.unwrap();
+        assert_eq!(origin.factory.number, number, "{product:?}");
+        assert!(origin.vouches(USDC, WETH) && origin.vouches(WETH, USDC), "{product:?}");
+        assert!(!origin.vouches(USDC, PANCAKE_DEPLOYER), "{product:?}");
+        assert!(table.contains(&format!("{:#x}", origin.factory.init_code_hash)), "{product:?}");
+        assert!(table.contains(&origin.factory.deployer.to_checksum(None)), "{product:?}");
+    }
 }
 
 #[test]

@@ -102,8 +102,17 @@ impl Maker {
                 ticks: Arc::from([]),
             }),
         };
-        let address = if product == Product::WrappedEther { WETH } else { Address::repeat_byte(0x80 + id) };
-        self.pools.push(Pool { key: address.into(), product, coins: coins.into_iter().collect(), state });
+        let stray = if product == Product::WrappedEther { WETH } else { Address::repeat_byte(0x80 + id) };
+        let mut pool = Pool { key: stray.into(), product, coins: coins.into_iter().collect(), state };
+        // the first pool of two tokens stands where its factory puts it, any other where no factory does
+        if let Some(origin) = pool.step_code(0, 1).origin {
+            let [a, b] = coins.map(|coin| self.tokens.get(coin).unwrap().address);
+            let known = origin.factory.pool(a, b, origin.fee_pips);
+            if self.pools.iter().all(|other| other.key.contract != known) {
+                pool.key = known.into();
+            }
+        }
+        self.pools.push(pool);
         PoolId(u32::from(id))
     }
 
@@ -204,6 +213,16 @@ pub(super) fn chain(products: &[Product], fee: Option<PartnerFee>) -> Case {
         maker.step(*product, pair[0], pair[1], 0);
     }
     maker.finish(&[(nodes[0], amount)], &[nodes[products.len()]], fee)
+}
+
+/// One pool whose place its factory has given to another.
+pub(super) fn pool_of_no_factory() -> Case {
+    let mut maker = Maker::new();
+    let (from, into, amount) = (maker.token(), maker.token(), U256::from(1_000_000));
+    maker.pool(V3, [from, into]);
+    maker.at_hand.insert(from, amount);
+    maker.step(V3, from, into, 0);
+    maker.finish(&[(from, amount)], &[into], None)
 }
 
 /// The example of `docs/program.md`: a third through a pair, the rest through a V3 pool.

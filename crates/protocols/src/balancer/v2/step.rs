@@ -2,7 +2,10 @@
 
 use alloy_primitives::B256;
 
-use crate::{StepCode, step::Funding};
+use crate::{
+    StepCode,
+    step::{Funding, Receivers},
+};
 
 /// Opcode of a step through a pool of Balancer's second vault.
 pub const OPCODE: u8 = 0x30;
@@ -10,5 +13,5 @@ pub const OPCODE: u8 = 0x30;
 /// Operand: the pool's id.
 pub(crate) fn step_code(pool_id: B256) -> StepCode {
     let code = StepCode::bare(OPCODE).with(pool_id.as_slice());
-    StepCode { pays_anyone: true, funding: Funding::Approval, ..code }
+    StepCode { receivers: Receivers::Anyone, funding: Funding::Approval, ..code }
 }
