@@ -389,7 +389,8 @@ contract SmallRulesTest is Signing {
         StandInStEth(STETH).transferShares(address(proxy), 3);
         Order memory order = _order(NATIVE, 1 ether, STETH, 1);
         vm.deal(address(this), 1 ether);
-        proxy.execute{value: 1 ether}(order, _step(0x50, 0, ""));
+        uint256[] memory received = proxy.execute{value: 1 ether}(order, _step(0x50, 0, ""));
+        assertEq(received[0], IToken(STETH).balanceOf(bob), "the shares behind the amount count");
         assertEq(StandInStEth(STETH).sharesOf(address(proxy)), 0, "shares stay behind");
         // and with an input: half of it is spent, the rest and the crumbs go back to the payer
         uint256 bobs = StandInStEth(STETH).sharesOf(bob);
