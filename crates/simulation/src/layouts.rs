@@ -98,21 +98,20 @@ impl Layouts {
         }
     }
 
-    /// The words that contracts of known code will probably read on behalf of some accounts.
+    /// The words that contracts of known code will probably read on behalf of some accounts: fixed slots first, then mappings.
     pub(crate) fn likely(
         &self,
         holders: &BTreeSet<Address>,
         code_of: impl Fn(&Address) -> Option<B256>,
-    ) -> BTreeSet<(Address, U256)> {
-        let mut words = BTreeSet::new();
-        for contract in holders.iter().take(MOST_HOLDERS) {
-            let Some(layout) = code_of(contract).and_then(|code| self.0.get(&code)) else { continue };
-            words.extend(layout.fixed.iter().map(|slot| (*contract, *slot)));
-            for mapping in layout.mappings {
-                words.extend(holders.iter().take(MOST_HOLDERS).map(|holder| (*contract, mapping.slot_of(*holder))));
-            }
-        }
-        words
+    ) -> Vec<(Address, U256)> {
+        let known = |contract: &Address| Some((*contract, self.0.get(&code_of(contract)?)?));
+        let known: Vec<(Address, Layout)> = holders.iter().take(MOST_HOLDERS).filter_map(known).collect();
+        let fixed = known.iter().flat_map(|(contract, layout)| layout.fixed.iter().map(|slot| (*contract, *slot)));
+        let mappings = known.iter().flat_map(|(contract, layout)| layout.mappings.iter().map(|of| (*contract, *of)));
+        let mapped = mappings.flat_map(|(contract, mapping)| {
+            holders.iter().take(MOST_HOLDERS).map(move |holder| (contract, mapping.slot_of(*holder)))
+        });
+        fixed.chain(mapped).collect()
     }
 }
 

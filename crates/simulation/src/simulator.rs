@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use braid_primitives::{Address, Block};
+use braid_primitives::{Address, Block, U256};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
@@ -42,8 +42,8 @@ const MOST_WAITED: usize = 256;
 /// How long a fork for many messages may be used.
 const WAITING_FOR: Duration = Duration::from_secs(86_400);
 
-/// Most words that are read along at once because contracts of the same code read them.
-const MOST_LIKELY: usize = 512;
+/// Most words that one job reads along because contracts of the same code read them.
+const MOST_LIKELY: usize = 128;
 
 /// Most gas that all attempts of one job may use, in gas units. An attempt that goes astray often burns all that a transaction has.
 const MOST_GAS: u64 = 500_000_000;
@@ -178,6 +178,7 @@ impl Simulator {
         let (mut gas, mut reads, mut quickest) = (MOST_GAS, 0, Duration::MAX);
         // what attempts asked for of places that nobody had seen
         let mut new = BTreeSet::new();
+        let mut likely_left = MOST_LIKELY;
         for attempt in 0..=ATTEMPTS {
             let is_last = attempt == ATTEMPTS || (attempt >= ATTEMPTS_NEAR && quickest < NEAR);
             let (memory_of_it, job) = (Arc::clone(&memory), Arc::clone(&job));
@@ -208,15 +209,15 @@ impl Simulator {
                 }
                 return result.map_err(Unavailable::Failed);
             }
+            reads += missing.len();
             if is_astray {
                 new.extend(&missing.words);
-                self.add_likely(&mut missing, &memory, &accounts);
+                likely_left -= self.add_likely(&mut missing, &memory, &accounts, likely_left);
             }
             if attempt == 0 {
                 let unknown = accounts.iter().filter(|account| memory.account(account).is_none());
                 missing.accounts.extend(unknown.map(|account| (*account, None)));
             }
-            reads += missing.len();
             if reads > MOST_READS || gas == 0 {
                 return Err(Unavailable::TooMuch);
             }
@@ -231,11 +232,20 @@ impl Simulator {
         Err(Unavailable::TooMuch)
     }
 
-    /// Adds the words that contracts read as others of their code do, to what is read anyway.
-    fn add_likely(&self, missing: &mut Wanted, memory: &BlockMemory, accounts: &BTreeSet<Address>) {
+    /// Adds at most so many words that contracts read as others of their code do, to what is read anyway; how many.
+    fn add_likely(
+        &self,
+        missing: &mut Wanted,
+        memory: &BlockMemory,
+        accounts: &BTreeSet<Address>,
+        most: usize,
+    ) -> usize {
         let likely = self.layouts.likely(accounts, |contract| memory.code_hash(contract));
-        let unknown = likely.into_iter().filter(|word| memory.word(word).is_none());
-        missing.words.extend(unknown.take(MOST_LIKELY));
+        let before = missing.words.len();
+        let unknown = likely.into_iter().filter(|word| memory.word(word).is_none() && !missing.words.contains(word));
+        let added: Vec<(Address, U256)> = unknown.take(most).collect();
+        missing.words.extend(added);
+        missing.words.len() - before
     }
 
     /// What is known of a block.

@@ -272,6 +272,25 @@ async fn contracts_of_one_code_are_read_as_the_first_of_them_was() {
     assert_eq!(took[1..], [2, 2], "the account, then all of its words");
 }
 
+/// What is read along is bounded for each job, and takes nothing of what the job itself may read.
+#[tokio::test]
+async fn words_that_are_read_along_do_not_use_up_what_a_job_may_read() {
+    let pools: Vec<Address> = (1..=24).map(|byte| Address::repeat_byte(0x60 + byte)).collect();
+    let pool = code(&[&POOL.replace(char::is_whitespace, "")]);
+    let world = World::of(pools.iter().map(|address| (*address, pool.clone())));
+    let words = pools.iter().flat_map(|pool| (0..6).map(move |slot| ((*pool, U256::from(slot)), U256::from(1))));
+    world.storage.lock().unwrap().extend(words);
+    let simulator = simulator(&world);
+    for first in &pools {
+        let (terms, first) = (Terms { hints: pools.clone(), ..terms() }, *first);
+        let before = world.values.load(Ordering::Relaxed);
+        let (outcome, _) = simulator.run(&block(100), terms, move |fork| simulate(fork, &send(first, 0), &[])).await;
+        assert_eq!(outcome.unwrap().status, Status::Success(Bytes::new()));
+        let read = world.values.load(Ordering::Relaxed) - before;
+        assert!(read <= 24 + 6 + 2 + 128, "{read} values");
+    }
+}
+
 #[tokio::test]
 async fn what_changed_since_the_block_before_is_seen() {
     let world = World::of([(TOKEN, code(&["6001", RETURN]))]);
