@@ -330,13 +330,9 @@ impl Member {
         if let Some(known) = self.lends_code.get() {
             return Ok(*known);
         }
-        let many = packed::encode(&[lens::probe()]).unwrap_or_default();
-        let probes = [lens::probe(), Call { to: lens::ADDRESS, data: many }];
-        let requests = probes.map(|probe| request(block_hash, &probe, true));
-        let mut answers = self.connection.batch(&requests).await.unwrap_or_else(|error| vec![Err(error)]).into_iter();
-        let mut next = || answers.next().map_or_else(|| Ok(Bytes::new()), |raw| parse::<Bytes>(METHOD, &raw?));
+        // Not in one message: a node that knows no state override may refuse all of it, as if it took no batches.
         let is_probe = |answer: &Bytes| U256::try_from_be_slice(answer) == Some(lens::PROBE);
-        let lends = match next() {
+        let lends = match self.get::<Bytes>(&request(block_hash, &lens::probe(), true)).await {
             Ok(answer) => is_probe(&answer),
             Err(error) if error.is_of_the_block() => return Err(NodeError::UnknownBlock { hash: block_hash }),
             Err(error) if error.is_a_rate_limit() => return Err(error),
@@ -353,8 +349,10 @@ impl Member {
             Err(error) => return Err(error),
         };
         if lends {
-            let packs = next().ok().and_then(|answer| packed::decode(&answer, 1)?.pop()?);
-            self.packs.get_or_init(|| packs.is_some_and(|answer| is_probe(&answer)));
+            let many = packed::encode(&[lens::probe()]).unwrap_or_default();
+            let answer = self.get::<Bytes>(&request(block_hash, &Call { to: lens::ADDRESS, data: many }, true)).await;
+            let told = answer.ok().and_then(|answer| packed::decode(&answer, 1)?.pop()?);
+            self.packs.get_or_init(|| told.is_some_and(|answer| is_probe(&answer)));
         }
         Ok(*self.lends_code.get_or_init(|| lends))
     }

@@ -37,7 +37,9 @@ async fn agrees(world: &World, body: &Value) -> [u64; 3] {
 async fn a_simulation_takes_a_few_messages_the_first_time_and_two_at_every_later_block() {
     for lends in [true, false] {
         // messages are counted here, however long a busy machine takes
-        let config = Config { simulation_time: Duration::from_secs(600), ..Config::default() };
+        let long = Duration::from_secs(600);
+        let audit = AuditConfig { first_wait: long, check_time: long, ..AuditConfig::default() };
+        let config = Config { simulation_time: long, audit, ..Config::default() };
         let mut world = World::with(config, lends).await;
         world.node.set_latency(LATE);
         let swaps = [("USDC", 20_000, "WETH"), ("USDT", 5_000, "WBTC"), ("ETH", 3, "DAI"), ("DAI", 700, "USDC")];
