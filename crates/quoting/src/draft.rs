@@ -40,6 +40,8 @@ pub struct Aside {
     pub pools: u32,
     /// Tokens that could not be verified, and why.
     pub unchecked: Vec<(Address, String)>,
+    /// Whether the transfers of a route's tokens are verified before it is answered.
+    pub verifies_transfers: bool,
 }
 
 /// Everything that is known of a quote when its answer is written.

@@ -23,7 +23,7 @@ const ROUTES: usize = 3;
 pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
     let pools = audit.leave_out(&published.head.market, &published.guessed, &mut filter);
-    Aside { filter, pools, unchecked: Vec::new() }
+    Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.is_on() }
 }
 
 /// A quote that finds no route says which vaults of its tokens wait for their check, or failed it.

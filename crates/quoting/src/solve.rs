@@ -97,7 +97,11 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
     let head_s = market.block().timestamp;
     let deadline = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_ms / 1_000).saturating_add(PERMIT_GRACE_S);
     let order = order(&request, &expected, deadline);
-    let program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
+    let mut program = encode_program(market, &solution.route, &order).map_err(Problem::internal)?;
+    if !aside.verifies_transfers {
+        // a path does not look at what arrives: a token that taxes transfers would arrive below the minimum
+        program.path = None;
+    }
     // the taker sends the transaction itself: nobody else can use its signature
     let nonce = permit2::fresh_nonce(id.as_bytes());
     let permit = Permit { owner: request.taker, nonce, deadline, sender: request.taker };

@@ -98,12 +98,18 @@ impl Layouts {
         }
     }
 
-    /// The words that contracts of known code will probably read on behalf of some accounts: fixed slots first, then mappings.
+    /// At most so many words that contracts of known code will probably read on behalf of some accounts, of those that are `wanted`: fixed
+    /// slots first, then mappings.
     pub(crate) fn likely(
         &self,
         holders: &BTreeSet<Address>,
         code_of: impl Fn(&Address) -> Option<B256>,
+        most: usize,
+        wanted: impl Fn(&(Address, U256)) -> bool,
     ) -> Vec<(Address, U256)> {
+        if most == 0 {
+            return Vec::new();
+        }
         let known = |contract: &Address| Some((*contract, self.0.get(&code_of(contract)?)?));
         let known: Vec<(Address, Layout)> = holders.iter().take(MOST_HOLDERS).filter_map(known).collect();
         let fixed = known.iter().flat_map(|(contract, layout)| layout.fixed.iter().map(|slot| (*contract, *slot)));
@@ -111,7 +117,7 @@ impl Layouts {
         let mapped = mappings.flat_map(|(contract, mapping)| {
             holders.iter().take(MOST_HOLDERS).map(move |holder| (contract, mapping.slot_of(*holder)))
         });
-        fixed.chain(mapped).collect()
+        fixed.chain(mapped).filter(wanted).take(most).collect()
     }
 }
 
@@ -149,7 +155,8 @@ mod tests {
             let balances = Mapping { slot, slot_first };
             let words = [(account(1), small(8)), (account(1), balances.slot_of(account(5)))];
             layouts.learn(&words.into(), &accounts(&[1, 5]), |_| Some(CODE));
-            let likely = layouts.likely(&accounts(&[2, 6]), |contract| (*contract == account(2)).then_some(CODE));
+            let likely =
+                layouts.likely(&accounts(&[2, 6]), |contract| (*contract == account(2)).then_some(CODE), 99, |_| true);
             assert!(likely.contains(&(account(2), small(8))));
             assert!(likely.contains(&(account(2), balances.slot_of(account(6)))));
             assert!(likely.iter().all(|(contract, _)| *contract == account(2)));
@@ -160,7 +167,7 @@ mod tests {
     fn a_slot_far_away_counts_once_two_contracts_have_read_it() {
         let (layouts, far) = (Layouts::default(), small(1 << 40));
         let learn = |byte: u8| layouts.learn(&[(account(byte), far)].into(), &accounts(&[byte]), |_| Some(CODE));
-        let is_likely = || layouts.likely(&accounts(&[7]), |_| Some(CODE)).contains(&(account(7), far));
+        let is_likely = || layouts.likely(&accounts(&[7]), |_| Some(CODE), 99, |_| true).contains(&(account(7), far));
         learn(1);
         learn(1);
         assert!(!is_likely(), "it may be that contract's alone");
@@ -177,7 +184,9 @@ mod tests {
                 layouts.learn(&words, &accounts(&[byte]), |_| Some(CODE));
             }
         }
-        assert!(layouts.likely(&accounts(&[1]), |_| Some(CODE)).len() <= MOST_SLOTS);
+        let likely = |most: usize| layouts.likely(&accounts(&[1]), |_| Some(CODE), most, |_| true).len();
+        assert!(likely(1_000) <= MOST_SLOTS);
+        assert_eq!((likely(3), likely(0)), (3, 0));
         assert!(layouts.0.get(&CODE).unwrap().doubtful.len() <= MOST_SLOTS);
     }
 }

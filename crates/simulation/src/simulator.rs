@@ -240,11 +240,10 @@ impl Simulator {
         accounts: &BTreeSet<Address>,
         most: usize,
     ) -> usize {
-        let likely = self.layouts.likely(accounts, |contract| memory.code_hash(contract));
+        let is_new = |word: &(Address, U256)| memory.word(word).is_none() && !missing.words.contains(word);
+        let likely = self.layouts.likely(accounts, |contract| memory.code_hash(contract), most, is_new);
         let before = missing.words.len();
-        let unknown = likely.into_iter().filter(|word| memory.word(word).is_none() && !missing.words.contains(word));
-        let added: Vec<(Address, U256)> = unknown.take(most).collect();
-        missing.words.extend(added);
+        missing.words.extend(likely);
         missing.words.len() - before
     }
 

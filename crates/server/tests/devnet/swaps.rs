@@ -1,9 +1,12 @@
 //! Single swaps: by allowance and by signature, and what is told of the taker.
 
 use braid_devnet::accounts;
-use braid_primitives::Address;
+use braid_execution::{Order, execute_calldata};
+use braid_primitives::{Address, Bytes};
+use braid_server::{AuditConfig, Config};
 use serde_json::{Value, json};
 
+use crate::wallets::hex;
 use crate::world::{World, token, units};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,6 +31,29 @@ async fn what_is_quoted_is_what_the_chain_pays() {
         assert_eq!(built["authorization"], if from == "ETH" { "native" } else { "allowance" });
         assert_eq!(built["issues"], json!({"balance": [], "allowance": [], "unknown_protocols": []}));
         world.settles(&quote, &built).await;
+    }
+}
+
+/// A path does not look at what arrives, so that one is sent only where the tokens' transfers were verified.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_verifies_no_transfers_sends_no_path() {
+    let order = Order { inputs: vec![], outputs: vec![], recipient: Address::ZERO, deadline: 0, partner_fee: None };
+    let execute = execute_calldata(&order, &Bytes::new()).get(..4).map(hex).unwrap();
+    let off = AuditConfig { per_block: 0, ..AuditConfig::default() };
+    for (audit, looks) in [(AuditConfig::default(), false), (off, true)] {
+        let mut world = World::with(Config { audit, ..Config::default() }, true).await;
+        let body = json!({
+            "inputs": [{"chain_id": 1, "address": token("USDC"), "amount": units("USDC", 1_000).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token("WETH"), "ratio_bps": 10000}],
+            "taker": accounts::TAKER, "include_protocols": ["uniswap_v3"], "max_steps": 1,
+        });
+        let (status, answer) = world.post("/v1/quote", &body).await;
+        let quote = &answer["data"];
+        assert_eq!((status, quote["path"]["steps"].as_array().unwrap().len()), (200, 1), "{answer:#}");
+        world.approve(&quote["approvals"]).await;
+        let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
+        assert_eq!(built["transaction"]["data"].as_str().unwrap().starts_with(&execute), looks);
+        world.settles(quote, &built).await;
     }
 }
 

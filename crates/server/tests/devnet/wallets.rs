@@ -48,7 +48,7 @@ impl World {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     braid_primitives::Bytes::copy_from_slice(bytes).to_string()
 }
 
