@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: browser help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -26,7 +26,7 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 
 # the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
 # fewer features that they have without the tests' own
-test: browser test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+test: browser test-packaging test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
 	scripts/test-api.sh
 
 test-contracts: tools $(NPM)
@@ -55,6 +55,14 @@ explorer: tools $(EXPLORER_NPM) ## Builds the page that the binary embeds, explo
 
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
+
+dist: tools ## Builds what is shipped into TARGET/dist: the stripped binary, a Debian package where dpkg-deb is, and their checksums
+	cargo build --locked --profile dist -p braid
+	@if command -v dpkg-deb >/dev/null; then packaging/debian/build.sh $(TARGET)/dist/braid $(TARGET)/dist; fi
+	@cd $(TARGET)/dist && sha256sum braid $$(ls *.deb 2>/dev/null) | tee SHA256SUMS
+
+test-packaging: tools ## Checks the alert rules (promtool), the compose file and the Debian package's scripts as far as tools are here
+	packaging/check.sh
 
 bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (plots in TARGET/bench) and on disturbed markets, quotes per second over HTTP, simulations, applying a block, restarting
 	cargo bench -p braid-protocols --bench quote --bench curve --bench vaults

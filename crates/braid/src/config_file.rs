@@ -23,10 +23,10 @@ pub(crate) struct ConfigFile {
     config: Option<PathBuf>,
 }
 
-/// The command with the file's values as defaults.
-pub(crate) fn apply(command: Command) -> Result<Command, String> {
-    let named = named_in(std::env::args_os()).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
-    let Some(path) = named.map(PathBuf::from) else { return Ok(command) };
+/// The command with the file's values as defaults, and the settings that the file has. `args` is the command line.
+pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> Result<(Command, Vec<String>), String> {
+    let named = named_in(args).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
+    let Some(path) = named.map(PathBuf::from) else { return Ok((command, Vec::new())) };
     let shown = path.display();
     let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     with_defaults(command, &text, &path)
@@ -46,12 +46,14 @@ fn named_in(args: impl Iterator<Item = OsString>) -> Option<OsString> {
     None
 }
 
-fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<Command, String> {
+fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Command, Vec<String>), String> {
     let shown = path.display();
     let table: Table = text.parse().map_err(|error| format!("{shown} is not TOML: {error}"))?;
+    let mut settings = Vec::new();
     for (key, value) in table {
         let long = key.replace('_', "-");
         let values = words(&value).ok_or_else(|| format!("{shown}: {key} is a {}", value.type_str()))?;
+        settings.push(long.clone());
         for name in COMMANDS {
             let args = command.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
             let known = args.into_iter().find(|arg| arg.get_long() == Some(&long) && long != "config");
@@ -68,7 +70,7 @@ fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<Comman
             }
         }
     }
-    Ok(command)
+    Ok((command, settings))
 }
 
 /// A value as the command line would have it. The texts live as long as the process: clap keeps defaults by reference.
@@ -92,7 +94,7 @@ mod tests {
 
     /// The debug form of the settings that a command line gives under a file.
     fn parse(file: &str, args: &[&str]) -> Result<String, String> {
-        let command = with_defaults(crate::Cli::command(), file, Path::new("braid.toml"))?;
+        let (command, _) = with_defaults(crate::Cli::command(), file, Path::new("braid.toml"))?;
         let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
         crate::Cli::from_arg_matches(&matches).map(|cli| format!("{cli:?}")).map_err(|error| error.to_string())
     }

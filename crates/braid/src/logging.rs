@@ -1,10 +1,21 @@
-//! Structured logs on standard error.
+//! Structured logs on standard error, and traces for an OpenTelemetry collector.
 
 use std::io::IsTerminal;
 
 use clap::ValueEnum;
 use eyre::{Result, eyre};
-use tracing_subscriber::{Layer as _, filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::{Layer, Registry, layer::SubscriberExt as _, reload, util::SubscriberInitExt as _};
+
+/// The target of spans, which are for traces and not for the log.
+const TRACE: &str = "trace";
+
+/// Variables of which one must be set for traces to be sent, as OpenTelemetry specifies them.
+const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
 /// How logs look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -21,18 +32,22 @@ pub(crate) struct LogArgs {
     /// How logs look
     #[arg(long, env = "BRAID_LOG_FORMAT", value_enum, default_value = "text")]
     log_format: LogFormat,
-    /// What is logged: a level (error, warn, info, debug, trace) or a list such as `info,braid_ethereum=debug`
+    /// What is logged: a level (error, warn, info, debug, trace) or a list such as `info,braid_ethereum=debug`. A running
+    /// `serve` reads it anew from the configuration file on SIGHUP
     #[arg(long, env = "BRAID_LOG", value_name = "FILTER", default_value = "info")]
     log: String,
 }
 
+/// Logging that runs. Dropping it sends the last traces.
+pub(crate) struct Logging {
+    filter: reload::Handle<Targets, Registry>,
+    traces: Option<SdkTracerProvider>,
+}
+
 impl LogArgs {
-    /// Starts logging.
-    pub(crate) fn start(&self) -> Result<()> {
-        let filter = self
-            .log
-            .parse::<Targets>()
-            .map_err(|error| eyre!("--log {:?} is not a level or a list of target=level: {error}", self.log))?;
+    /// Starts logging, and traces where the environment names a collector.
+    pub(crate) fn start(&self) -> Result<Logging> {
+        let (filter, handle) = reload::Layer::new(self.filter()?);
         let lines = tracing_subscriber::fmt::layer()
             // colours for eyes, plain text for files
             .with_ansi(std::io::stderr().is_terminal())
@@ -41,10 +56,55 @@ impl LogArgs {
             LogFormat::Text => lines.with_target(false).boxed(),
             LogFormat::Json => lines.json().flatten_event(true).boxed(),
         };
+        let traces = collector()?;
+        let spans = traces.as_ref().map(|traces| {
+            let only = Targets::new().with_target(TRACE, LevelFilter::INFO);
+            tracing_opentelemetry::layer().with_tracer(traces.tracer("braid")).with_filter(only)
+        });
         tracing_subscriber::registry()
-            .with(filter)
-            .with(lines)
+            .with(lines.with_filter(filter))
+            .with(spans)
             .try_init()
-            .map_err(|error| eyre!("logging cannot start: {error}"))
+            .map_err(|error| eyre!("logging cannot start: {error}"))?;
+        Ok(Logging { filter: handle, traces })
     }
+
+    fn filter(&self) -> Result<Targets> {
+        let filter = self.log.parse::<Targets>();
+        let filter =
+            filter.map_err(|error| eyre!("--log {:?} is not a level or a list of target=level: {error}", self.log))?;
+        Ok(filter.with_target(TRACE, LevelFilter::OFF))
+    }
+}
+
+impl Logging {
+    /// Logs by other options from now on; the format stays.
+    pub(crate) fn change(&self, args: &LogArgs) -> Result<()> {
+        self.filter.reload(args.filter()?).map_err(|error| eyre!("the log cannot be changed: {error}"))?;
+        tracing::info!(filter = args.log, "what is logged was read anew");
+        Ok(())
+    }
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.traces.as_ref().map(SdkTracerProvider::shutdown) {
+            eprintln!("braid: the last traces could not be sent: {error}");
+        }
+    }
+}
+
+/// What sends spans to the collector that the environment names, if it names one.
+fn collector() -> Result<Option<SdkTracerProvider>> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !ENDPOINTS.iter().any(|name| is_set(&name)) {
+        return Ok(None);
+    }
+    let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build();
+    let exporter = exporter.map_err(|error| eyre!("traces cannot be sent as OTEL_EXPORTER_OTLP_… says: {error}"))?;
+    let mut resource = Resource::builder();
+    if !is_set(&"OTEL_SERVICE_NAME") {
+        resource = resource.with_service_name("braid");
+    }
+    Ok(Some(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build()))
 }

@@ -16,7 +16,9 @@ mod paths;
 mod proxy;
 mod quote;
 mod rules;
+mod secrets;
 mod serve;
+mod settings;
 mod snapshot;
 mod source;
 mod sync;
@@ -56,6 +58,8 @@ enum Command {
     Prices(look::PricesArgs),
     /// Make, list, rotate and revoke API keys, while the server runs or not.
     Keys(keys::Args),
+    /// Check the settings of `braid serve`, and list them.
+    Config(settings::Args),
     /// Check what a service needs: node, clock, proxy, data directory; say what to mend.
     Doctor(doctor::Args),
     /// Say where the execution proxy is, check that it is there, deploy it.
@@ -77,10 +81,17 @@ enum MarketCommand {
     Diff(diff::Args),
 }
 
+/// The command line as [`parsed`] reads it, for a process that goes on where it is wrong.
+fn try_parsed() -> Result<Command, String> {
+    let (command, _) = config_file::apply(Cli::command(), std::env::args_os())?;
+    let matches = command.try_get_matches().map_err(|error| error.to_string())?;
+    Cli::from_arg_matches(&matches).map(|cli| cli.command).map_err(|error| error.to_string())
+}
+
 /// The command line, over the environment, over the configuration file, over the defaults.
 fn parsed() -> Cli {
-    let command = match config_file::apply(Cli::command()) {
-        Ok(command) => command,
+    let command = match config_file::apply(Cli::command(), std::env::args_os()) {
+        Ok((command, _)) => command,
         Err(error) => Cli::command().error(clap::error::ErrorKind::Io, error).exit(),
     };
     Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
@@ -99,6 +110,7 @@ fn main() -> ExitCode {
         Command::Pools(args) => look::pools(&args),
         Command::Prices(args) => look::prices(&args),
         Command::Keys(args) => keys::run(&args),
+        Command::Config(args) => settings::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Proxy(args) => proxy::run(&args),
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),

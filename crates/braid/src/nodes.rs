@@ -1,9 +1,12 @@
 //! Which nodes are asked: options common to the commands that follow a chain.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use braid_ethereum::{Node, NodeConfig};
 use eyre::Result;
+
+use crate::secrets;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Nodes")]
@@ -15,10 +18,13 @@ pub(crate) struct NodeArgs {
         env = "BRAID_RPC_URL",
         value_name = "URL",
         value_delimiter = ',',
-        required = true,
+        required_unless_present = "rpc_url_file",
         hide_env_values = true
     )]
     rpc_urls: Vec<String>,
+    /// A file with such URLs, one a line: for URLs that hold a key
+    #[arg(long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
+    rpc_url_file: Option<PathBuf>,
     /// How often several nodes are compared with each other, in seconds
     #[arg(long, env = "BRAID_NODE_CHECK_S", value_name = "SECONDS", default_value_t = 6,
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
@@ -36,7 +42,7 @@ impl NodeArgs {
             lag_blocks: self.node_lag_blocks,
             ..NodeConfig::default()
         };
-        let node = Node::connect_all(&self.rpc_urls, config).await?;
+        let node = Node::connect_all(&secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?, config).await?;
         for report in node.report() {
             match report.fault {
                 None => tracing::info!(node = report.name, "connected to a node"),

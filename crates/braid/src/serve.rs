@@ -1,11 +1,13 @@
 //! `braid serve`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use braid_ethereum::{Follower, FollowerHandle};
 use braid_quoting::{StoredQuotes, feed};
+use braid_server::metrics::{self, Metrics};
 use braid_server::{App, AuditConfig, Config, ConnectionLimits, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, MarketStore, QuoteStore};
 use eyre::{Report, Result, eyre};
@@ -15,10 +17,11 @@ use tokio::net::TcpListener;
 use crate::config_file::ConfigFile;
 use crate::data::cannot_store;
 use crate::descriptors;
-use crate::logging::LogArgs;
+use crate::logging::{LogArgs, Logging};
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
+use crate::secrets;
 use crate::snapshot::SnapshotArgs;
 
 #[derive(Debug, clap::Args)]
@@ -31,6 +34,9 @@ pub(crate) struct Args {
     /// Address and port to listen on
     #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// Address and port for `/metrics` alone, which then is not on the other one
+    #[arg(long, env = "BRAID_METRICS_LISTEN", value_name = "ADDR:PORT")]
+    metrics_listen: Option<SocketAddr>,
     #[command(flatten)]
     data: DataDir,
     #[command(flatten)]
@@ -38,6 +44,9 @@ pub(crate) struct Args {
     /// An API key that is valid besides those of `braid keys`; may be given several times
     #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
     api_keys: Vec<String>,
+    /// A file with such keys, one a line
+    #[arg(long, env = "BRAID_API_KEY_FILE", value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
     /// Let callers without a key quote (never build), under a limit per address
     #[arg(long, env = "BRAID_ANONYMOUS_QUOTES")]
     anonymous_quotes: bool,
@@ -90,6 +99,10 @@ pub(crate) struct Args {
     #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 250,
           value_parser = clap::value_parser!(u64).range(..=10_000))]
     solve_wait_ms: u64,
+    /// How long requests are still taken after SIGTERM, in milliseconds, while `/ready` answers 503: time for a load balancer to see it
+    #[arg(long, env = "BRAID_STOP_DELAY_MS", value_name = "MS", default_value_t = 0,
+          value_parser = clap::value_parser!(u64).range(..=60_000))]
+    stop_delay_ms: u64,
     #[command(flatten)]
     rules: RuleArgs,
     #[command(flatten)]
@@ -110,14 +123,40 @@ Then:
 
 API keys for others: `braid keys create NAME`, on the same data directory, while the server runs.";
 
+impl Args {
+    /// Refuses options that contradict each other.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.rules.follower()?;
+        if self.rules.guesses_vaults() && !audit(self).is_on() {
+            return Err(eyre!(
+                "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
+                --audit-every-ms and --audit-per-block above 0, or leave these options out"
+            ));
+        }
+        if self.metrics_listen == Some(self.listen) {
+            return Err(eyre!("--listen and --metrics-listen are the same address and port: give each its own"));
+        }
+        Ok(())
+    }
+}
+
+fn audit(args: &Args) -> AuditConfig {
+    AuditConfig {
+        every: Duration::from_millis(args.audit_every_ms),
+        per_block: args.audit_per_block,
+        messages_per_block: args.audit_messages,
+        ..AuditConfig::default()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
-    args.log.start()?;
+    let logging = Arc::new(args.log.start()?);
     let connections = connections(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| eyre!("the threads of the service cannot be started: {error}"))?;
-    let served = runtime.block_on(serve_until_told(args, connections));
+    let served = runtime.block_on(serve_until_told(args, connections, &logging));
     // what still waits for a disk or a name server does not hold the process up
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN);
     served
@@ -161,18 +200,17 @@ fn origin(text: &str) -> Result<String, String> {
     Err("expected * or a scheme and a host such as https://app.example, without a path".into())
 }
 
-async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<()> {
+async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &Arc<Logging>) -> Result<()> {
+    args.check()?;
     let mut pools = args.rules.follower()?;
-    if args.rules.guesses_vaults() && !config(args, connections).audit.is_on() {
-        return Err(eyre!(
-            "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
-            --audit-every-ms and --audit-per-block above 0, or leave these options out"
-        ));
-    }
     let (keys, quotes) = stores(args)?;
     let (store, saved) = crate::data::open_market(&args.data)?;
     pools.snapshot = args.snapshot.load(saved.as_ref())?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
+    let metrics = match args.metrics_listen {
+        Some(address) => Some(TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?),
+        None => None,
+    };
     let node = args.nodes.connect().await?;
     args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
     let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
@@ -192,8 +230,10 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<
     let auditing =
         tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
+    let reloading = tokio::spawn(reload_on_hangup(Arc::clone(logging)));
+    let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
     serve(app.clone(), listener, told_to_stop()).await;
-    for task in [following, watching, auditing, telling] {
+    for task in [following, watching, auditing, telling, reloading].into_iter().chain(measuring) {
         task.abort();
     }
     if tokio::time::timeout(FINAL_WRITES, finish(app.stored, follower, store)).await.is_err() {
@@ -235,14 +275,11 @@ fn config(args: &Args, connections: ConnectionLimits) -> Config {
         },
         quote_ttl_ms: args.quote_ttl_s.saturating_mul(1_000),
         cors_origins: args.cors_origins.clone(),
-        audit: AuditConfig {
-            every: Duration::from_millis(args.audit_every_ms),
-            per_block: args.audit_per_block,
-            messages_per_block: args.audit_messages,
-            ..AuditConfig::default()
-        },
+        audit: audit(args),
         solve_wait: Duration::from_millis(args.solve_wait_ms),
         simulation_time: Duration::from_millis(args.simulation_ms),
+        metrics_apart: args.metrics_listen.is_some(),
+        stop_delay: Duration::from_millis(args.stop_delay_ms),
         ..Config::default()
     };
     match args.solve_threads.map(usize::from) {
@@ -255,9 +292,11 @@ fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
     let dir = &args.data.data_dir;
     braid_store::prepare_dir(dir).map_err(cannot_store)?;
     let keys = KeyStore::open(dir).map_err(cannot_store)?;
-    let named = args.api_keys.iter().filter(|key| !key.is_empty()).enumerate();
-    let keys =
-        named.fold(keys, |keys, (index, key)| keys.with_fixed(&format!("given at the start, {}", index + 1), key));
+    let named = secrets::with(&args.api_keys, args.api_key_file.as_ref())?;
+    let keys = named
+        .iter()
+        .enumerate()
+        .fold(keys, |keys, (index, key)| keys.with_fixed(&format!("given at the start, {}", index + 1), key));
     Ok((keys, QuoteStore::open(dir).map_err(cannot_store)?))
 }
 
@@ -268,6 +307,29 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {
         _ => "name an address of this machine with --listen",
     };
     eyre!("cannot listen on {address}: {help}")
+}
+
+/// Answers `/metrics` on a port of its own.
+async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) {
+    if let Err(error) = axum::serve(listener, metrics::router(metrics)).await {
+        tracing::error!(%error, "metrics are not served any more");
+    }
+}
+
+/// Reads at each SIGHUP what is to be logged, from the same command line, environment and file as at the start.
+async fn reload_on_hangup(logging: Arc<Logging>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+    while hangups.recv().await.is_some() {
+        let changed = match crate::try_parsed() {
+            Ok(crate::Command::Serve(args)) => logging.change(&args.log),
+            Ok(_) => Ok(()),
+            Err(why) => Err(eyre!(why)),
+        };
+        if let Err(error) = changed {
+            tracing::warn!(%error, "the configuration could not be read anew: what was logged is logged");
+        }
+    }
 }
 
 /// Completes on Ctrl-C or SIGTERM.

@@ -39,7 +39,7 @@ Examples:
   braid sync --rpc-url /var/run/geth.ipc --data /var/lib/braid --min-ether 5 --log warn";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    args.log.start()?;
+    let _logging = args.log.start()?;
     let mut config = args.rules.follower()?;
     let (store, saved) = data::open_market(&args.data)?;
     config.snapshot = args.snapshot.load(saved.as_ref())?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod node;
+mod operated;
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -11,7 +11,9 @@ use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Caller, Grant, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
+use crate::measures::Measures;
 use crate::model::{self, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning};
 use crate::path;
 use crate::proxy::{ProxyState, ProxyWatch};
@@ -62,6 +64,8 @@ pub struct Simulations {
     pub proxy: Arc<ProxyWatch>,
     /// Longest time for one, whatever it waits for.
     pub longest: Duration,
+    /// What is counted.
+    pub measures: Measures,
 }
 
 /// Gas of one step that is run for itself: more than any takes.
@@ -150,7 +154,10 @@ impl Simulations {
         let hints = asking.touched(&transaction, order);
         let terms = Terms { hints, ..Terms::by(asking.caller, Instant::now() + self.longest) };
         let job = move |fork: &_| simulate_with_parts(fork, &transaction, &grants, &parts);
-        match self.simulator.run(block, terms, job).await.0 {
+        let (span, started) = (tracing::info_span!(target: "trace", "simulation"), std::time::Instant::now());
+        let (simulated, messages) = self.simulator.run(block, terms, job).instrument(span).await;
+        self.measures.simulated(started, simulated.is_ok(), messages);
+        match simulated {
             Ok(outcome) => told(block, &outcome, order, asking.shown),
             Err(why) => {
                 tracing::debug!(error = ?why, "a simulation could not be made");

@@ -1,7 +1,7 @@
 //! From the question to the route, its order and its program: everything between the market and the answer that needs no waiting.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, Permit, TokenAmount, encode_program, minimum_amount, permit2};
@@ -10,6 +10,7 @@ use braid_routing::SolveError;
 use braid_simulation::WorkPool;
 
 use crate::draft::{Aside, Asked, Draft};
+use crate::measures::Measures;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::request::QuoteRequest;
 use crate::resolve::{self, Tokens};
@@ -36,6 +37,8 @@ pub struct Solver {
     pub limits: SolveLimits,
     /// The longest wait for a thread that a quote with a simulation is accepted for: what comes on top of it is bounded as tightly.
     pub simulated_wait: Duration,
+    /// What is counted.
+    pub measures: Measures,
 }
 
 impl Solver {
@@ -44,9 +47,19 @@ impl Solver {
     /// # Errors
     /// As a solve, or that there is too much to do.
     pub async fn solve(&self, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
-        let limits = self.limits;
+        let (limits, measures) = (self.limits, self.measures.clone());
         let is_simulated = asked.request.simulate;
-        let job = move || solve(asked, aside, limits);
+        let span = tracing::info_span!(target: "trace", "solve", pools_visited = tracing::field::Empty);
+        let job = move || {
+            let (_entered, started) = (span.enter(), Instant::now());
+            let solved = solve(asked, aside, limits);
+            measures.solved(started);
+            if let Ok(draft) = &solved {
+                measures.certified(&draft.solution.certificate);
+                span.record("pools_visited", draft.solution.pools_visited);
+            }
+            solved
+        };
         if is_simulated {
             self.threads.run_within(self.simulated_wait, job).await?
         } else {

@@ -14,7 +14,7 @@ use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::{MarketAges, Markets};
 use braid_quoting::proxy::ProxyWatch;
 use braid_quoting::quote::{SolveLimits, Solver};
-use braid_quoting::{Builder, Clock, MarketFeed, Quoter, Simulations, StoredQuotes};
+use braid_quoting::{Builder, Clock, MarketFeed, Measures, Quoter, Simulations, StoredQuotes};
 use braid_simulation::{Bounds, Simulator, WorkPool};
 use braid_store::{KeyStore, QuoteStore};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -23,7 +23,7 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
 use crate::config::Config;
-use crate::health::Uptime;
+use crate::health::{Stopping, Uptime};
 use crate::http::auth::Access;
 use crate::http::body::{BodyLimit, take_in};
 use crate::http::coding::negotiate;
@@ -31,8 +31,8 @@ use crate::http::envelope::{REQUEST_ID, envelope, health_alone, panicked};
 use crate::http::fallback::{method_not_allowed, not_found};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
-use crate::metrics::Metrics;
-use crate::{data, explorer, health, metrics, openapi, swap};
+use crate::metrics::{Metrics, StateCollector, get_metrics};
+use crate::{data, explorer, health, openapi, swap};
 
 /// The parts of the service. Each handler takes those that it needs.
 #[derive(Clone, FromRef)]
@@ -64,6 +64,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Since when the service runs.
     pub uptime: Uptime,
+    /// Whether it was told to stop.
+    pub stopping: Stopping,
 }
 
 /// The parts of an [`App`] that its maker chooses.
@@ -93,10 +95,12 @@ impl App {
             Arc::new(Simulator::new(node.clone().map(|node| Arc::new(node) as _), config.simulation_threads, bounds));
         let audit = Arc::new(Audit::new(Arc::clone(&simulator), config.audit));
         let proxy = Arc::<ProxyWatch>::default();
+        let measures = Measures::default();
         let simulations = Simulations {
             simulator: Arc::clone(&simulator),
             proxy: Arc::clone(&proxy),
             longest: config.simulation_time,
+            measures: measures.clone(),
         };
         let ages = MarketAges {
             degraded_after: config.degraded_after,
@@ -111,7 +115,12 @@ impl App {
         let quoter = Quoter::new(
             markets.clone(),
             Arc::clone(&audit),
-            Solver { threads: Arc::clone(&work), limits, simulated_wait: config.simulation_wait },
+            Solver {
+                threads: Arc::clone(&work),
+                limits,
+                simulated_wait: config.simulation_wait,
+                measures: measures.clone(),
+            },
             accounts.clone(),
             simulations.clone(),
             stored.clone(),
@@ -126,6 +135,14 @@ impl App {
             clock: Arc::clone(&clock),
             names: RandomState::new(),
         };
+        let state = StateCollector {
+            markets: markets.clone(),
+            audit: Arc::clone(&audit),
+            solves: Arc::clone(&work),
+            simulator: Arc::clone(&simulator),
+            stored: stored.clone(),
+        };
+        let metrics = Metrics::new(&measures, state, &accounts);
         Self {
             quoter: Arc::new(quoter),
             builder: Arc::new(builder),
@@ -137,7 +154,8 @@ impl App {
             work,
             simulator,
             access: Arc::new(access),
-            metrics: Arc::default(),
+            metrics: Arc::new(metrics),
+            stopping: Stopping::default(),
             uptime: Uptime { started_ms: clock.elapsed_ms(), clock },
             config: Arc::new(config),
         }
@@ -147,6 +165,8 @@ impl App {
 /// The service as one tower of layers: ids and problems outermost, panics innermost.
 pub fn router(app: &App) -> Router {
     let body_limit = BodyLimit { bytes: app.config.body_limit_bytes, timeout: app.config.body_timeout };
+    let metrics =
+        if app.config.metrics_apart { Router::new() } else { Router::new().route("/metrics", get(get_metrics)) };
     let routes = Router::new()
         .route("/v1/quote", post(swap::quote))
         .route("/v1/quote/{quote_id}", get(swap::stored_quote))
@@ -159,12 +179,12 @@ pub fn router(app: &App) -> Router {
         .route("/v1/network", get(data::network::get))
         .route("/v1/balances", post(data::accounts::balances))
         .route("/v1/allowances", post(data::accounts::allowances))
-        .route("/metrics", get(metrics::get))
         .route("/openapi.json", get(openapi::get))
         .route("/docs", get(openapi::page))
         .route("/health", get(health::health))
         .route("/ready", get(health::ready))
         .merge(explorer::routes())
+        .merge(metrics)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone());

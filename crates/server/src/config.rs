@@ -58,7 +58,11 @@ pub struct Config {
     pub stale_without_node_after: Duration,
     /// How much the self-audit may do.
     pub audit: AuditConfig,
-    /// How long the last requests may take once the service is told to stop.
+    /// Whether metrics have a port of their own, and are not on this one.
+    pub metrics_apart: bool,
+    /// How long requests are still taken once the service is told to stop, while readiness says so: time for a load balancer to see it.
+    pub stop_delay: Duration,
+    /// How long the last requests may take after that.
     pub shutdown_grace: Duration,
 }
 
@@ -117,6 +121,8 @@ impl Default for Config {
             stale_after: ages.stale_after,
             stale_without_node_after: ages.stale_without_node_after,
             audit: AuditConfig::default(),
+            metrics_apart: false,
+            stop_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(5),
         }
     }

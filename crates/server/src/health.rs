@@ -1,6 +1,7 @@
 //! Health and readiness.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Json;
 use axum::extract::State;
@@ -28,6 +29,21 @@ pub struct Uptime {
     pub clock: Arc<dyn Clock>,
     /// When the service started, by the clock that never goes back.
     pub started_ms: u64,
+}
+
+/// Whether the service was told to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stopping(Arc<AtomicBool>);
+
+impl Stopping {
+    /// From now on readiness says that the service stops.
+    pub(crate) fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_so(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// `GET /health`: the process lives.
@@ -124,6 +140,8 @@ pub enum ReadyStatus {
     Stale,
     /// Quotes are answered, on a market that is older than it should be.
     Degraded,
+    /// The service was told to stop: what comes now is still answered, send no more.
+    Stopping,
 }
 
 /// Missed blocks that are caught up with at once: until that is done, quotes are of the first of them.
@@ -184,6 +202,7 @@ pub async fn ready(
     State(stored): State<StoredQuotes>,
     State(accounts): State<Accounts>,
     State(access): State<Arc<Access>>,
+    State(stopping): State<Stopping>,
 ) -> Response {
     let store = match stored.store.state() {
         DiskState::Failing => "failing",
@@ -192,10 +211,13 @@ pub async fn ready(
         DiskState::Ok if !access.keys.is_healthy() => "keys",
         DiskState::Ok => "ok",
     };
-    let ready = readiness(&markets, &audit, store, accounts.node.as_ref());
+    let mut ready = readiness(&markets, &audit, store, accounts.node.as_ref());
+    if stopping.is_so() {
+        ready.status = ReadyStatus::Stopping;
+    }
     let status = match ready.status {
         ReadyStatus::Ready | ReadyStatus::Degraded => StatusCode::OK,
-        ReadyStatus::Syncing | ReadyStatus::Stale => StatusCode::SERVICE_UNAVAILABLE,
+        ReadyStatus::Syncing | ReadyStatus::Stale | ReadyStatus::Stopping => StatusCode::SERVICE_UNAVAILABLE,
     };
     let mut response = (status, Json(ready)).into_response();
     if status == StatusCode::SERVICE_UNAVAILABLE {

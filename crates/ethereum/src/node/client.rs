@@ -107,6 +107,7 @@ impl Connection {
     }
 
     /// Makes one request and gives the raw result.
+    #[tracing::instrument(target = "trace", name = "node call", skip_all, fields(otel.kind = "client", method = request.method, node = self.endpoint.host()))]
     pub(super) async fn request(&self, request: &Request) -> Result<Box<RawValue>, NodeError> {
         let _permit = self.enter(request.method, 1).await?;
         let (number, client) = self.client().await?;
@@ -180,6 +181,7 @@ impl Connection {
         true
     }
 
+    #[tracing::instrument(target = "trace", name = "node batch", skip_all, fields(otel.kind = "client", calls = requests.len(), node = self.endpoint.host()))]
     async fn send_together(&self, requests: &[Request]) -> Answers {
         let Some(first) = requests.first() else { return Ok(Vec::new()) };
         let _permit = self.enter(first.method, requests.len()).await?;

@@ -120,9 +120,31 @@ impl Latencies {
     }
 }
 
+/// Upper bounds of [`CallTimes`], in seconds; what took longer is in a last bucket of its own.
+pub const CALL_SECONDS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
+
+/// How long a node's answers took since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallTimes {
+    /// How many took at most each of [`CALL_SECONDS`] and more than the one before.
+    pub buckets: [u64; CALL_SECONDS.len() + 1],
+    /// All of them together.
+    pub total: Duration,
+}
+
+impl CallTimes {
+    fn push(&mut self, took: Duration) {
+        let bucket = CALL_SECONDS.partition_point(|bound| *bound < took.as_secs_f64());
+        self.buckets[bucket] += 1;
+        self.total = self.total.saturating_add(took);
+    }
+}
+
 /// What is known of one node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health {
+    /// How long its answers took.
+    pub(super) calls: CallTimes,
     failed_share: f64,
     in_a_row: u32,
     rests_until: Option<Instant>,
@@ -151,6 +173,7 @@ impl Health {
     /// It answered, after so long.
     pub(super) fn answered(&mut self, class: Class, latency: Duration) {
         self.asked += 1;
+        self.calls.push(latency);
         self.latencies(class).push(latency);
         self.failed_share *= 1.0 - NEWEST_WEIGHT;
         self.in_a_row = 0;

@@ -32,7 +32,7 @@ pub use connect::Node;
 pub use endpoint::Endpoint;
 pub use fee_history::{FeeHistory, HISTORY_BLOCKS, PERCENTILES};
 pub(crate) use gate::in_background;
-pub use health::NodeFault;
+pub use health::{CALL_SECONDS, CallTimes, NodeFault};
 pub use multicall::MULTICALL3;
 pub use pace::Urgency;
 pub use receipts::BlockLogs;

@@ -1,13 +1,11 @@
 //! What is known of each node, for people and machines.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::{
     connect::Node,
     fleet::Member,
-    health::{Class, NodeFault},
+    health::{CallTimes, NodeFault},
 };
 
 /// One node as it does at present.
@@ -29,8 +27,8 @@ pub struct NodeReport {
     pub failed: u64,
     /// Questions put to it because another node was slow.
     pub hedged: u64,
-    /// What nineteen of twenty of its newest answers to calls did not exceed.
-    pub latency_p95: Option<Duration>,
+    /// How long its answers took.
+    pub calls: CallTimes,
 }
 
 impl Node {
@@ -48,7 +46,7 @@ impl Node {
                 asked: health.asked,
                 failed: health.failed,
                 hedged: health.hedged,
-                latency_p95: health.tail(Class::Heavy),
+                calls: health.calls,
             }
         };
         self.inner.fleet.members.iter().map(report).collect()

@@ -8,6 +8,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use braid_quoting::{Code, Problem};
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::body::closing;
@@ -50,7 +51,9 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
     let notes = Notes::default();
     request.extensions_mut().insert(notes.clone());
 
-    let mut response = next.run(request).await;
+    let span =
+        tracing::info_span!(target: "trace", "request", otel.kind = "server", http.route = route, request_id = id);
+    let mut response = next.run(request).instrument(span).await;
     let problem = response.extensions_mut().remove::<Refusal>().map(|Refusal(problem)| problem);
     let problem = problem.or_else(|| untold(&response));
     if let Some(problem) = &problem {
@@ -67,8 +70,9 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     let status = response.status().as_u16();
-    let code = problem.map_or("", |problem| problem.code.meaning().name);
-    metrics.count(&route, status, started.elapsed());
+    let code = problem.map(|problem| problem.code.meaning().name);
+    metrics.count(&route, status, code, started.elapsed());
+    let code = code.unwrap_or_default();
     let took_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     if path == "/health" || path == "/ready" {
         tracing::debug!(%method, path, status, code, took_us, request_id = id, "request");

@@ -47,7 +47,7 @@ use headers::ResponseHeaders;
         data::accounts::allowances,
         health::health,
         health::ready,
-        crate::metrics::get,
+        crate::metrics::get_metrics,
         get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),

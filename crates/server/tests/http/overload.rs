@@ -49,7 +49,7 @@ async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answ
     }
     service.quote(&request()).await;
     let text = service.get("/metrics").send().await.unwrap().text().await.unwrap();
-    assert!(text.lines().any(|line| line == "braid_solves_turned_away 40"), "{text}");
+    assert!(text.lines().any(|line| line == "braid_work_turned_away_total{work=\"solve\"} 40"), "{text}");
 }
 
 #[tokio::test]

@@ -232,7 +232,7 @@ async fn a_stopped_service_finishes_what_it_has_begun() {
 }
 
 #[tokio::test]
-async fn requests_are_counted_by_route_and_status() {
+async fn requests_are_counted_by_route_status_and_problem() {
     let service = Service::start().await;
     service.quote(&request()).await;
     service.refused_quote(&Value::Null).await;
@@ -242,6 +242,11 @@ async fn requests_are_counted_by_route_and_status() {
         "braid_http_request_seconds_count{route=\"/v1/quote\",status=\"200\"} 1",
         "braid_http_request_seconds_count{route=\"/v1/quote\",status=\"422\"} 1",
         "braid_http_request_seconds_count{route=\"other\",status=\"404\"} 1",
+        "braid_http_problems_total{route=\"/v1/quote\",code=\"VALIDATION_FAILED\"} 1",
+        "braid_http_problems_total{route=\"other\",code=\"NOT_FOUND\"} 1",
+        "braid_solve_seconds_count 1",
+        "braid_certificate_gap_bps_count 1",
+        "braid_quoting 1",
         "braid_market_block 20000000",
         "braid_market_pools 7",
     ] {
@@ -289,4 +294,24 @@ fn the_built_page_holds_what_its_entry_names() {
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     found.sort();
     assert_eq!(found, ["app.css", "app.js", "icon.svg", "index.html"], "the service serves these alone");
+}
+
+#[tokio::test]
+async fn a_service_that_is_told_to_stop_says_so_first_and_answers_meanwhile() {
+    let config = Config { stop_delay: std::time::Duration::from_secs(3), ..Config::default() };
+    let service = Service::with(config).await;
+    let (client, base) = (service.client.clone(), service.base.clone());
+    let quote = service.post("/v1/quote", &request());
+    let watching = tokio::spawn(async move {
+        loop {
+            let ready = client.get(format!("{base}/ready")).send().await.unwrap();
+            if ready.status() == 503 {
+                let body: Value = ready.json().await.unwrap();
+                return (body["status"].clone(), quote.send().await.unwrap().status());
+            }
+        }
+    });
+    service.stop().await;
+    let (status, quoted) = watching.await.unwrap();
+    assert_eq!((status, quoted.as_u16()), (Value::from("stopping"), 200));
 }

@@ -1,0 +1,38 @@
+//! Secrets from files: one a line, blank lines and lines that begin with # aside.
+
+use std::path::{Path, PathBuf};
+
+use eyre::{Result, eyre};
+
+/// The secrets of a file. An error names the file and never what is in it.
+pub(crate) fn read(path: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(path).map_err(|error| eyre!("cannot read {}: {error}", path.display()))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
+}
+
+/// Those that were given straight, and those of a file.
+pub(crate) fn with(given: &[String], file: Option<&PathBuf>) -> Result<Vec<String>> {
+    let mut all = given.to_vec();
+    if let Some(path) = file {
+        all.extend(read(path)?);
+    }
+    all.retain(|secret| !secret.is_empty());
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_secret_a_line_and_its_errors_show_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        std::fs::write(&path, "# of the desk\n  first \n\nsecond\r\n").unwrap();
+        assert_eq!(with(&["given".into(), String::new()], Some(&path)).unwrap(), ["given", "first", "second"]);
+        std::fs::write(&path, b"secret\xff").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("keys") && !error.contains("secret"), "{error}");
+    }
+}

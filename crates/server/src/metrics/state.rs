@@ -1,0 +1,108 @@
+//! What the parts of the service know at a scrape: market, disk, audit, threads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use braid_audit::Audit;
+use braid_ethereum::Phase;
+use braid_quoting::StoredQuotes;
+use braid_quoting::feed::{Freshness, Markets};
+use braid_simulation::{Simulator, WorkPool};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::samples::Samples;
+
+/// Asks the parts of the service.
+pub(crate) struct StateCollector {
+    pub(crate) markets: Markets,
+    pub(crate) audit: Arc<Audit>,
+    pub(crate) solves: Arc<WorkPool>,
+    pub(crate) simulator: Arc<Simulator>,
+    pub(crate) stored: StoredQuotes,
+}
+
+impl fmt::Debug for StateCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StateCollector")
+    }
+}
+
+impl Collector for StateCollector {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut samples = Samples(encoder);
+        self.market(&mut samples)?;
+        self.follower(&mut samples)?;
+        self.disk(&mut samples)?;
+        self.audit(&mut samples)?;
+        self.threads(&mut samples)
+    }
+}
+
+impl StateCollector {
+    fn market(&self, samples: &mut Samples<'_>) -> fmt::Result {
+        let published = self.markets.feed.latest();
+        let quotes = matches!(self.markets.freshness(), Freshness::Fresh | Freshness::Aging);
+        samples.flag("quoting", "1 while quotes are answered", quotes)?;
+        let Some(published) = published else { return Ok(()) };
+        let (block, market) = (published.head.block(), &published.head.market);
+        samples.gauge("market_block", "Height of the newest market", block.number)?;
+        samples.gauge("market_timestamp_seconds", "Time of that block, by the chain", block.timestamp)?;
+        let age = published.head.received_at.elapsed().as_secs_f64();
+        samples.gauge("market_age_seconds", "Time since that block reached the service", age)?;
+        samples.gauge("market_pools", "Pools in the newest market", market.pools().len() as u64)?;
+        samples.gauge("market_tokens", "Tokens in the newest market", market.tokens().len() as u64)
+    }
+
+    fn follower(&self, samples: &mut Samples<'_>) -> fmt::Result {
+        let status = self.markets.feed.status();
+        samples.flag("following", "1 while blocks are followed one by one", status.phase == Phase::Following)?;
+        samples.gauge("market_left_out_pools", "Known pools that quotes do not use", status.left_out as u64)?;
+        samples.gauge("market_waiting_pools", "Known pools that are still to be read", status.waiting as u64)?;
+        samples.counter("reorganisations", "Reorganisations of the chain", status.reorganisations)?;
+        samples.counter("catch_ups", "Times that many missed blocks were caught up with at once", status.leaps)
+    }
+
+    fn disk(&self, samples: &mut Samples<'_>) -> fmt::Result {
+        let status = self.markets.feed.status();
+        let failing = "1 while the market cannot be written to disk";
+        samples.flag("market_store_failing", failing, status.store_failing)?;
+        let stored = status.stored_block.unwrap_or(0);
+        samples.gauge("market_stored_block", "Height of the newest market on disk", stored)?;
+        let (quotes, bytes) = self.stored.store.waiting();
+        samples.gauge("quotes_waiting", "Quotes that are in memory and not on disk yet", quotes as u64)?;
+        let help = "Memory that they take; at 64 MiB quotes are refused";
+        samples.gauge("quotes_waiting_bytes", help, bytes as u64)
+    }
+
+    fn audit(&self, samples: &mut Samples<'_>) -> fmt::Result {
+        let audit = &self.audit;
+        let quarantined = audit.quarantine.records().len() as u64;
+        samples.gauge("quarantined_pools", "Pools that the self-audit excludes", quarantined)?;
+        samples.counter("audit_messages", "Messages to the node that the self-audit took", audit.messages())?;
+        let [agreed, differed, unknown] = audit.counts();
+        samples.counters(
+            "audit_checks",
+            "Swaps that the self-audit ran in the EVM, by what came out",
+            |mut checks| {
+                checks.counter(&[("verdict", "agreed")], agreed)?;
+                checks.counter(&[("verdict", "differed")], differed)?;
+                checks.counter(&[("verdict", "unknown")], unknown)
+            },
+        )?;
+        let tokens = audit.tokens.count() as u64;
+        samples.gauge("audit_sound_tokens", "Tokens that were found to move as amounts say", tokens)?;
+        let vaults = audit.guessed.count() as u64;
+        samples.gauge("audit_proven_vaults", "Vaults that were named and do what their models say", vaults)
+    }
+
+    fn threads(&self, samples: &mut Samples<'_>) -> fmt::Result {
+        let pools = [("solve", &*self.solves), ("simulation", self.simulator.threads())];
+        samples.gauges("work_waiting", "Jobs that wait for a thread", |mut waiting| {
+            pools.iter().try_for_each(|(work, pool)| waiting.gauge(&[("work", work)], pool.waiting() as u64))
+        })?;
+        samples.counters("work_turned_away", "Jobs turned away because too many waited", |mut turned_away| {
+            pools.iter().try_for_each(|(work, pool)| turned_away.counter(&[("work", work)], pool.turned_away()))
+        })
+    }
+}

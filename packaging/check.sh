@@ -1,0 +1,33 @@
+#!/bin/sh
+# Checks what is packaged as far as the machine has the tools; says what it did not check.
+set -eu
+cd "$(dirname "$0")"
+if command -v promtool >/dev/null; then
+    promtool check config prometheus/prometheus.yml >/dev/null
+    promtool check rules prometheus/alerts.yml >/dev/null
+    promtool test rules prometheus/alerts_test.yml >/dev/null
+    echo "alerts: checked and tested"
+else
+    echo "alerts: not checked, promtool is not installed (Debian: prometheus)"
+fi
+python3 -m json.tool grafana/braid.json >/dev/null
+for script in debian/build.sh debian/postinst debian/prerm debian/postrm check.sh; do sh -n "$script"; done
+if command -v systemd-analyze >/dev/null; then
+    # the binary that the unit names need not be here
+    if systemd-analyze verify --man=no ./braid.service 2>&1 | grep -v 'not executable'; then exit 1; fi
+    echo "unit: verified"
+else
+    echo "unit: not verified, systemd-analyze is not installed"
+fi
+if docker compose version >/dev/null 2>&1; then
+    BRAID_RPC_URL=http://node docker compose -f compose.yaml config --quiet
+    echo "compose file: checked"
+else
+    echo "compose file: not checked, docker compose is not installed"
+fi
+if docker info >/dev/null 2>&1; then
+    docker build --check -f Dockerfile .. >/dev/null
+    echo "image: checked"
+else
+    echo "image: not checked, there is no docker to build it"
+fi
