@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         let traffic = node.traffic();
         out::line(format_args!(
-            "{}: {} pools and {} tokens at block {}, {} pools left out, in {} ({} calls of the node)",
+            "{}: {} pools and {} tokens at block {}, {} pools excluded, in {} ({} calls of the node)",
             if stopped { "stopped" } else { "done" },
             status.pools,
             status.tokens,
@@ -118,7 +118,7 @@ fn show(bar: &ProgressBar, status: &SyncStatus, shown: &mut Option<Shown>) {
         bar.set_position(status.pools as u64);
     }
     let trouble = status.last_error.as_deref().map_or(String::new(), |error| format!(" · {error}"));
-    let message = format!("{} pools, {} to read, {} left out{trouble}", status.pools, status.waiting, status.left_out);
+    let message = format!("{} pools, {} to read, {} excluded{trouble}", status.pools, status.waiting, status.left_out);
     bar.set_message(message);
 }
 

@@ -171,7 +171,7 @@ impl Known {
 
     /// Leaves a pool out of the market; whether that, or the reason, is news.
     pub(crate) fn leave_out(&mut self, key: PoolKey, reason: String) -> bool {
-        tracing::debug!(pool = %key, reason, "pool left out");
+        tracing::debug!(pool = %key, reason, "pool excluded");
         let news = self.left_out.get(&key) != Some(&reason);
         if news {
             self.unsaved.insert(key);

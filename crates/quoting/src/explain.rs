@@ -252,16 +252,16 @@ fn left_out(exclusions: &Exclusions) -> Vec<String> {
     let mut parts: Vec<String> = protocols
         .iter()
         .map(|part| {
-            format!("Leaving out {}, {}, {}.", part.protocol, counted(part.pools, "pool", "pools"), cost(&part.cost))
+            format!("Excluding {}, {}, {}.", part.protocol, counted(part.pools, "pool", "pools"), cost(&part.cost))
         })
         .collect();
     if *pools > 0 {
-        parts.push(format!("Leaving out {} {}.", counted(*pools, "single pool", "single pools"), cost(pools_cost)));
+        parts.push(format!("Excluding {} {}.", counted(*pools, "single pool", "single pools"), cost(pools_cost)));
     }
     match parts.len() {
-        0 => parts.push("The request left out nothing that the market has.".into()),
+        0 => parts.push("The request excludes nothing that the market has.".into()),
         1 => {}
-        _ => parts.push(format!("All that was left out {} together.", cost(all))),
+        _ => parts.push(format!("All that was excluded {} together.", cost(all))),
     }
     parts
 }

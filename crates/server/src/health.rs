@@ -70,9 +70,9 @@ pub struct Ready {
     pub block: Option<ReadyBlock>,
     /// Pools that quotes may use.
     pub pools: usize,
-    /// Known pools that no quote uses: their state or a token of theirs cannot be read, or the self-audit set them aside.
+    /// Known pools that no quote uses: their state or a token of theirs cannot be read, or the self-audit put them in quarantine.
     pub quarantined: usize,
-    /// What the self-audit set aside, at most 100 pools.
+    /// What the self-audit put in quarantine, at most 100 pools.
     pub quarantine: Vec<ReadyQuarantined>,
     /// How far the search for pools is; `null` while none is under way.
     pub discovery: Option<ReadyDiscovery>,
@@ -107,7 +107,7 @@ pub struct ReadyQuarantined {
     pub since_block: u64,
     /// What was different.
     pub why: String,
-    /// The token that is at fault, whose other pools are set aside too; `null` where it is the pool itself.
+    /// The token that is at fault, whose other pools are in quarantine too; `null` where it is the pool itself.
     pub token: Option<Eip55>,
     /// What that token does.
     pub token_does: Option<String>,

@@ -148,7 +148,7 @@ impl Synchronizer {
         }
         if !refuted.is_empty() {
             let pools = refuted.len();
-            tracing::warn!(pools, "pools of the snapshot are left out: the chain knows nothing of them");
+            tracing::warn!(pools, "pools of the snapshot are excluded: the chain knows nothing of them");
         }
         Ok(refuted)
     }

@@ -87,7 +87,7 @@ impl Synchronizer {
             return;
         }
         match left_out {
-            Some(reason) => tracing::warn!(%vault, reason, "a vault that was named is left out"),
+            Some(reason) => tracing::warn!(%vault, reason, "a vault that was named is excluded"),
             None => tracing::info!(%vault, "a vault that was named is in the market"),
         }
     }

@@ -20,7 +20,7 @@ pub struct Explanation {
     pub best_single_route: Option<SingleRoute>,
     /// What splitting added to it, net of gas.
     pub splitting: Option<Gain>,
-    /// What the request's filters left out; `null` where it left out nothing.
+    /// What the request's filters exclude; `null` where they exclude nothing.
     pub exclusions: Option<Exclusions>,
     /// What the next unit of each token of the route would be worth: the dual prices behind the certificate. Empty where there
     /// is no certificate.
@@ -75,12 +75,12 @@ pub struct Gain {
     pub bps: f64,
 }
 
-/// What the request's filters left out and what that cost.
+/// What the request's filters exclude and what that costs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Exclusions {
-    /// The protocols that were left out although the market has pools of them.
+    /// The protocols that are excluded although the market has pools of them.
     pub protocols: Vec<ExcludedProtocol>,
-    /// How many pools of other protocols were left out one by one.
+    /// How many pools of other protocols are excluded one by one.
     pub pools: usize,
     /// What these pools alone cost; `null` where there are none.
     pub pools_cost: Option<Gain>,
@@ -88,7 +88,7 @@ pub struct Exclusions {
     pub cost: Option<Gain>,
 }
 
-/// A protocol that was left out.
+/// A protocol that is excluded.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ExcludedProtocol {
     /// Its id.
