@@ -1,7 +1,7 @@
 //! `braid keys`: API keys, live in a running server at once.
 
 use braid_quoting::clock::{Clock as _, SystemClock, rfc3339};
-use braid_store::{ApiKey, KeyRecord, KeyState, KeyStore, KeyTerms};
+use braid_store::{ApiKey, KeyRecord, KeyState, KeyStore, KeyTerms, Replicas, SharedKeys, StoreError};
 use clap::Subcommand;
 use eyre::{Result, eyre};
 
@@ -17,6 +17,9 @@ pub(crate) struct Args {
     _config: ConfigFile,
     #[command(flatten)]
     data: DataDir,
+    /// A Redis-compatible server whose services share their keys, as `braid serve --redis` names it: the keys of all of them
+    #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true, global = true)]
+    redis: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,40 +90,73 @@ fn seconds(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    braid_store::prepare_dir(&args.data.data_dir)?;
-    let keys = KeyStore::open(&args.data.data_dir)?;
     let now_s = SystemClock.now_s();
-    match &args.command {
+    let Some(url) = &args.redis else {
+        braid_store::prepare_dir(&args.data.data_dir)?;
+        return tell(act(args, &KeyStore::open(&args.data.data_dir)?, now_s).map_err(with_help)?, now_s);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(async {
+        let keys = SharedKeys::of(Replicas::connect(url).await?);
+        let scratch = std::env::temp_dir().join(format!("braid-keys-{}", std::process::id()));
+        braid_store::prepare_dir(&scratch)?;
+        let done = keys.change(&scratch, |keys| act(args, keys, now_s)).await;
+        let _ = std::fs::remove_dir_all(&scratch);
+        done.map_err(with_help)?.ok_or_else(|| eyre!("the Redis server does not answer: nothing was changed"))
+    })?;
+    tell(done, now_s)
+}
+
+/// What a command did.
+enum Done {
+    Created(ApiKey, KeyRecord),
+    Listed(Vec<KeyRecord>),
+    Rotated(ApiKey, KeyRecord),
+    Revoked(KeyRecord),
+}
+
+/// Does what is asked with the keys of a directory.
+fn act(args: &Args, keys: &KeyStore, now_s: u64) -> Result<Done, StoreError> {
+    Ok(match &args.command {
         Command::Create { name, rate, burst, expires } => {
             let expires_at_s = expires.map(|when| when.unix_s(now_s));
-            let terms = KeyTerms { per_min: *rate, burst: *burst, expires_at_s };
-            let (key, record) = keys.create(name, terms, now_s)?;
-            show(&format!("made {} for {name:?}", record.id.0), &key)?;
+            let (key, record) = keys.create(name, KeyTerms { per_min: *rate, burst: *burst, expires_at_s }, now_s)?;
+            Done::Created(key, record)
         }
-        Command::List => {
+        Command::List => Done::Listed(keys.list()?),
+        Command::Rotate { id, keep_old } => {
+            let (key, record) = keys.rotate(id, keep_old.unwrap_or(0), now_s)?;
+            Done::Rotated(key, record)
+        }
+        Command::Revoke { id } => Done::Revoked(keys.revoke(id, now_s)?),
+    })
+}
+
+fn tell(done: Done, now_s: u64) -> Result<()> {
+    match done {
+        Done::Created(key, record) => show(&format!("made {} for {:?}", record.id.0, record.name), &key),
+        Done::Listed(records) => {
             let head = ["ID", "STATE", "CREATED", "ROTATED", "EXPIRES", "A MINUTE", "A SECOND", "NAME"];
             out::line(row(head))?;
-            keys.list()?.iter().try_for_each(|record| print(record, now_s))?;
+            records.iter().try_for_each(|record| print(record, now_s))
         }
-        Command::Rotate { id, keep_old } => {
-            let (key, record) = keys.rotate(id, keep_old.unwrap_or(0), now_s).map_err(with_help)?;
+        Done::Rotated(key, record) => {
             let old = match record.retiring {
                 Some(old) => format!("the old secret works until {}", time(old.until_s)),
                 None => "the old secret has ended".into(),
             };
-            show(&format!("rotated {} ({:?}); {old}", record.id.0, record.name), &key)?;
+            show(&format!("rotated {} ({:?}); {old}", record.id.0, record.name), &key)
         }
-        Command::Revoke { id } => {
-            let record = keys.revoke(id, now_s).map_err(with_help)?;
+        Done::Revoked(record) => {
             eprintln!("revoked {} ({:?})", record.id.0, record.name);
+            Ok(())
         }
     }
-    Ok(())
 }
 
-fn with_help(error: braid_store::StoreError) -> eyre::Report {
+fn with_help(error: StoreError) -> eyre::Report {
     match error {
-        braid_store::StoreError::UnknownKey(_) => eyre!("{error}; `braid keys list` shows the ids"),
+        StoreError::UnknownKey(_) => eyre!("{error}; `braid keys list` shows the ids"),
         other => other.into(),
     }
 }

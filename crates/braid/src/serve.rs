@@ -9,7 +9,7 @@ use braid_ethereum::{Follower, FollowerHandle};
 use braid_quoting::{StoredQuotes, feed};
 use braid_server::metrics::{self, Metrics};
 use braid_server::{App, AuditConfig, Config, ConnectionLimits, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
-use braid_store::{KeyStore, MarketStore, QuoteStore};
+use braid_store::{KeyStore, MarketStore, QuoteStore, Replicas, SharedKeys};
 use eyre::{Report, Result, eyre};
 use ipnet::IpNet;
 use tokio::net::TcpListener;
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Address and port to listen on
     #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API keys
+    #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true)]
+    redis: Option<String>,
     /// Address and port for `/metrics` alone, which then is not on the other one
     #[arg(long, env = "BRAID_METRICS_LISTEN", value_name = "ADDR:PORT")]
     metrics_listen: Option<SocketAddr>,
@@ -162,6 +165,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     served
 }
 
+/// How often the shared keys are looked at.
+const KEYS_EVERY: Duration = Duration::from_secs(1);
+
 /// How long the last quotes and the newest market may take to be written.
 const FINAL_WRITES: Duration = Duration::from_secs(15);
 
@@ -203,6 +209,15 @@ fn origin(text: &str) -> Result<String, String> {
 async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &Arc<Logging>) -> Result<()> {
     args.check()?;
     let mut pools = args.rules.follower()?;
+    let replicas = match &args.redis {
+        Some(url) => Some(Replicas::connect(url).await?),
+        None => None,
+    };
+    let sharing = replicas.clone().map(SharedKeys::of);
+    if let Some(keys) = &sharing {
+        braid_store::prepare_dir(&args.data.data_dir).map_err(cannot_store)?;
+        keys.refresh(&args.data.data_dir).await.map_err(cannot_store)?;
+    }
     let (keys, quotes) = stores(args)?;
     let (store, saved) = crate::data::open_market(&args.data)?;
     pools.snapshot = args.snapshot.load(saved.as_ref())?;
@@ -222,6 +237,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
         node: Some(node.clone()),
         keys,
         quotes,
+        replicas: replicas.clone(),
     });
     app.audit.quarantine.keep_in(&args.data.data_dir);
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
@@ -230,10 +246,11 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     let auditing =
         tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
+    let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.data.data_dir.clone())));
     let reloading = tokio::spawn(reload_on_hangup(Arc::clone(logging)));
     let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
     serve(app.clone(), listener, told_to_stop()).await;
-    for task in [following, watching, auditing, telling, reloading].into_iter().chain(measuring) {
+    for task in [following, watching, auditing, telling, reloading].into_iter().chain(measuring).chain(sharing) {
         task.abort();
     }
     if tokio::time::timeout(FINAL_WRITES, finish(app.stored, follower, store)).await.is_err() {
@@ -307,6 +324,18 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {
         _ => "name an address of this machine with --listen",
     };
     eyre!("cannot listen on {address}: {help}")
+}
+
+/// Keeps the copy of the shared keys up to date.
+async fn refresh_keys(keys: SharedKeys, dir: PathBuf) {
+    let mut ticks = tokio::time::interval(KEYS_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = keys.refresh(&dir).await {
+            tracing::warn!(%error, "the shared keys could not be copied");
+        }
+    }
 }
 
 /// Answers `/metrics` on a port of its own.

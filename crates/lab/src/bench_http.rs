@@ -154,6 +154,7 @@ impl Server {
             node: None,
             keys: KeyStore::open(dir)?.with_fixed("bench", KEY),
             quotes: QuoteStore::open(dir)?,
+            replicas: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use braid_audit::{Audit, Probe};
-use braid_primitives::{NATIVE_ETHER, TokenId};
+use braid_execution::permit2;
+use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256};
 use braid_routing::Step;
 use braid_simulation::Caller;
 use serde_json::value::{RawValue, to_raw_value};
@@ -19,9 +20,12 @@ use crate::request::QuoteRequest;
 use crate::shown::Shown;
 use crate::simulation::{Asking, Simulations};
 use crate::stored::{Plan, StoredQuote, StoredQuotes};
-use crate::{answer, explain, first_use, resolve, warnings};
+use crate::{answer, explain, first_use, resolve};
 
 pub use crate::solve::{SolveLimits, Solver};
+
+/// Most nonces that are tried before a quote gets one in a word of its own.
+const MOST_NONCES: usize = 4;
 
 /// Makes quotes.
 pub struct Quoter {
@@ -83,7 +87,7 @@ impl Quoter {
 
         if let Some(seen) = seen.as_ref().filter(|_| signs) {
             let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);
-            draft.permit.nonce = self.nonces.give(taker, id.as_bytes(), &seen.nonce_words, now_s, until_s);
+            draft.permit.nonce = self.nonce(taker, id, &seen.nonce_words, now_s, until_s).await;
         }
         draft.holdings = seen.filter(|_| reads);
 
@@ -102,14 +106,27 @@ impl Quoter {
         let mut answer = answer::quote(&draft, self.simulations.proxy.state(), self.markets.feed.status().left_out);
         let text = to_raw_value(&answer).map_err(Problem::internal)?;
         let mut quote = StoredQuote { expires_at_ms: draft.expires_at_ms, plan: Plan::of(&draft), answer: text };
-        self.stored.keep(id, &quote)?;
-        if !self.stored.is_safe(id).await {
-            answer.warnings.push(warnings::not_on_disk());
+        let record = self.stored.keep(id, &quote)?;
+        let unsettled = self.stored.settle(id, &record).await;
+        if !unsettled.is_empty() {
+            answer.warnings.extend(unsettled);
             quote.answer = to_raw_value(&answer).map_err(Problem::internal)?;
             // Replaces the quote without the warning; where there is no room for a second one, that stays.
             let _ = self.stored.keep(id, &quote);
         }
         Ok(quote.answer)
+    }
+
+    /// A nonce that no other quote of the owner was given, here or by another service.
+    async fn nonce(&self, owner: Address, id: Uuid, words: &[Option<U256>], now_s: u64, until_s: u64) -> U256 {
+        for _ in 0..MOST_NONCES {
+            let nonce = self.nonces.give(owner, id.as_bytes(), words, now_s, until_s);
+            let Some(replicas) = &self.stored.replicas else { return nonce };
+            if replicas.claim_nonce(owner, nonce, until_s.saturating_sub(now_s)).await != Some(false) {
+                return nonce;
+            }
+        }
+        permit2::fresh_nonce(id.as_bytes())
     }
 
     /// Tells the self-audit which pools quotes use.

@@ -7,17 +7,19 @@ use std::time::Duration;
 
 use braid_execution::{Order, Permit, Program};
 use braid_primitives::{Address, GasTier};
-use braid_store::{QuoteRecord, QuoteStore};
+use braid_store::{QuoteRecord, QuoteStore, Replicas};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::clock::{Clock, rfc3339};
 use crate::draft::Draft;
+use crate::model::Warning;
 use crate::problem::{Code, Problem};
 use crate::reprice::StoredStep;
 use crate::request::Listed;
 use crate::shown::Shown;
+use crate::warnings;
 
 /// How long an answer waits for the disk. A disk that takes longer is not waited for again before it has taken something.
 const DISK_PATIENCE: Duration = Duration::from_millis(100);
@@ -84,6 +86,8 @@ impl Plan {
 pub struct StoredQuotes {
     /// Where they are kept.
     pub store: Arc<QuoteStore>,
+    /// The other services that may build them, if there are any.
+    pub replicas: Option<Replicas>,
     /// Tells which are over.
     pub clock: Arc<dyn Clock>,
     /// How long an expired quote is still known as expired, in milliseconds.
@@ -95,16 +99,32 @@ impl StoredQuotes {
     ///
     /// # Errors
     /// `OVERLOADED` when the disk does not keep up and the memory for quotes is full.
-    pub fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<(), Problem> {
+    pub fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<QuoteRecord, Problem> {
         let text = serde_json::to_vec(quote).map_err(Problem::internal)?;
         let body = compact::encode(&text).map_err(Problem::internal)?;
         let keep_until_ms = quote.expires_at_ms.saturating_add(self.memory_ms);
-        Ok(self.store.put(id, QuoteRecord { keep_until_ms, body: Arc::from(body) })?)
+        let record = QuoteRecord { keep_until_ms, body: Arc::from(body) };
+        self.store.put(id, record.clone())?;
+        Ok(record)
     }
 
     /// Waits for the disk to take a quote, so that it can be built after any crash; false where it does not in time.
-    pub async fn is_safe(&self, id: Uuid) -> bool {
+    async fn is_safe(&self, id: Uuid) -> bool {
         self.store.stored(id, DISK_PATIENCE).await
+    }
+
+    /// Gives a quote to the other services; true also where there are none.
+    async fn is_shared(&self, id: Uuid, record: &QuoteRecord) -> bool {
+        let Some(replicas) = &self.replicas else { return true };
+        replicas.share_quote(id, record, self.clock.now_ms()).await
+    }
+
+    /// Waits until a quote is where it can be built from after any crash, and by any of the services; what has to be said
+    /// where it is not in time.
+    pub async fn settle(&self, id: Uuid, record: &QuoteRecord) -> Vec<Warning> {
+        let (safe, shared) = tokio::join!(self.is_safe(id), self.is_shared(id, record));
+        let unsafe_here = (!safe).then(warnings::not_on_disk);
+        unsafe_here.into_iter().chain((!shared).then(warnings::not_shared)).collect()
     }
 
     /// Finds an open quote.
@@ -116,7 +136,11 @@ impl StoredQuotes {
             Some(record) => Some(record),
             None => {
                 let store = Arc::clone(&self.store);
-                tokio::task::spawn_blocking(move || store.get(id)).await.map_err(Problem::internal)??
+                let own = tokio::task::spawn_blocking(move || store.get(id)).await.map_err(Problem::internal)??;
+                match (own, &self.replicas) {
+                    (None, Some(replicas)) => replicas.shared_quote(id).await,
+                    (own, _) => own,
+                }
             }
         };
         let now_ms = self.clock.now_ms();

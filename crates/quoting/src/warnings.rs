@@ -59,6 +59,12 @@ pub(crate) fn not_on_disk() -> Warning {
     Warning { code: "QUOTE_NOT_ON_DISK", message: message.into() }
 }
 
+/// Says that only this service can build a quote.
+pub(crate) fn not_shared() -> Warning {
+    let message = "the service could not share this quote with its replicas in time: build it at the one that gave it";
+    Warning { code: "QUOTE_NOT_SHARED", message: message.into() }
+}
+
 /// Says that the taker's balances and allowances could not be read.
 pub(crate) fn accounts_unread() -> Warning {
     let message = "balances and allowances could not be read from the node: they are null here";

@@ -43,6 +43,7 @@ async fn main() {
         node: Some(node),
         keys: KeyStore::open(dir.path()).unwrap().with_fixed("bench", "bench"),
         quotes: QuoteStore::open(dir.path()).unwrap(),
+        replicas: None,
     });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1/quote", listener.local_addr().unwrap());

@@ -16,7 +16,7 @@ use braid_quoting::proxy::ProxyWatch;
 use braid_quoting::quote::{SolveLimits, Solver};
 use braid_quoting::{Builder, Clock, MarketFeed, Measures, Quoter, Simulations, StoredQuotes};
 use braid_simulation::{Bounds, Simulator, WorkPool};
-use braid_store::{KeyStore, QuoteStore};
+use braid_store::{KeyStore, QuoteStore, Replicas};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::compression::{CompressionLayer, CompressionLevel};
@@ -82,12 +82,14 @@ pub struct Parts {
     pub keys: KeyStore,
     /// Quotes.
     pub quotes: QuoteStore,
+    /// The server that quotes, limits and nonces are shared through, if there are several services.
+    pub replicas: Option<Replicas>,
 }
 
 impl App {
     /// The service from what its maker chooses.
     pub fn new(parts: Parts) -> Self {
-        let Parts { config, clock, feed, node, keys, quotes } = parts;
+        let Parts { config, clock, feed, node, keys, quotes, replicas } = parts;
         let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
         let work = Arc::new(WorkPool::new(config.solve_threads, bounds));
         let bounds = Bounds { jobs: config.simulation_queue, wait: config.simulation_wait };
@@ -109,8 +111,12 @@ impl App {
         };
         let markets = Markets { feed, ages };
         let accounts = Accounts { node, timeout: config.account_timeout };
-        let stored =
-            StoredQuotes { store: Arc::new(quotes), clock: Arc::clone(&clock), memory_ms: config.quote_memory_ms };
+        let stored = StoredQuotes {
+            store: Arc::new(quotes),
+            replicas: replicas.clone(),
+            clock: Arc::clone(&clock),
+            memory_ms: config.quote_memory_ms,
+        };
         let limits = SolveLimits { ttl_ms: config.quote_ttl_ms, max_steps: config.max_steps };
         let quoter = Quoter::new(
             markets.clone(),
@@ -132,6 +138,7 @@ impl App {
             allowed: config.limits,
             trusted_proxies: config.trusted_proxies.clone(),
             counted: Limits::default(),
+            replicas,
             clock: Arc::clone(&clock),
             names: RandomState::new(),
         };

@@ -174,6 +174,8 @@ pub struct Checks {
     /// Quotes, the market and keys on disk. `slow` or `failing`: quotes are answered and kept in memory, and are lost if the service
     /// stops; `keys`: the key file is damaged, and its keys open nothing.
     pub store: &'static str,
+    /// The Redis server that services share quotes and limits through: `ok`, `failing`, or `none` where there is one service alone.
+    pub replicas: &'static str,
 }
 
 /// Most pools in quarantine that readiness lists one by one.
@@ -212,6 +214,12 @@ pub async fn ready(
         DiskState::Ok => "ok",
     };
     let mut ready = readiness(&markets, &audit, store, accounts.node.as_ref());
+    if let Some(replicas) = &stored.replicas {
+        ready.checks.replicas = if replicas.is_healthy() { "ok" } else { "failing" };
+        if ready.status == ReadyStatus::Ready && !replicas.is_healthy() {
+            ready.status = ReadyStatus::Degraded;
+        }
+    }
     if stopping.is_so() {
         ready.status = ReadyStatus::Stopping;
     }
@@ -264,6 +272,7 @@ fn readiness(markets: &Markets, audit: &Audit, store: &'static str, node: Option
             gas: if published.is_some() { "ok" } else { "syncing" },
             simulator: if node.is_some() { "ok" } else { "unavailable" },
             store,
+            replicas: "none",
         },
         nodes: node.into_iter().flat_map(Node::report).map(shown).collect(),
     }

@@ -13,11 +13,13 @@ pub mod keys;
 pub mod market;
 pub mod quarantine;
 pub mod quotes;
+pub mod replicas;
 
 pub use error::StoreError;
 pub use keys::{ApiKey, KeyId, KeyRecord, KeyState, KeyStore, KeyTerms};
 pub use market::MarketStore;
 pub use quotes::{DiskState, QuoteRecord, QuoteStore};
+pub use replicas::{Replicas, SharedKeys};
 
 use std::path::Path;
 

@@ -8,7 +8,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use braid_quoting::{Clock, Code, Problem};
 use braid_simulation::Caller;
-use braid_store::{KeyId, KeyStore, KeyTerms};
+use braid_store::replicas::CallLimits;
+use braid_store::{KeyId, KeyStore, KeyTerms, Replicas};
 use ipnet::IpNet;
 
 use super::client::address;
@@ -27,6 +28,8 @@ pub struct Access {
     pub allowed: LimitsConfig,
     /// The calls so far.
     pub counted: Limits,
+    /// The other services, where calls are counted over all of them.
+    pub replicas: Option<Replicas>,
     /// Proxies whose word on who calls is taken.
     pub trusted_proxies: Vec<IpNet>,
     /// Tells when a key is over and when a minute is.
@@ -122,8 +125,16 @@ fn keyless_quotes(parts: &Parts, access: &Access) -> (Counted, Quota) {
     (Counted::AnonymousQuote(origin(parts, access)), Quota { policy: "anonymous-quotes", per_min, burst: None })
 }
 
-fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Result<(), Problem> {
-    let (standing, allowed) = access.counted.count(caller, quota, access.clock.elapsed_ms());
+/// Counts a call here and, where it is allowed here, over all services.
+async fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Result<(), Problem> {
+    let (mut standing, mut allowed) = access.counted.count(caller.clone(), quota, access.clock.elapsed_ms());
+    if let Some(replicas) = access.replicas.as_ref().filter(|_| allowed) {
+        let name = access.counted.counted_as(caller).shared_name();
+        let limits = CallLimits { per_min: quota.per_min, burst: quota.burst };
+        if let Some(left) = replicas.count(&name, limits).await {
+            (standing, allowed) = (standing.shared(left), left.allowed);
+        }
+    }
     if let Some(notes) = parts.extensions.get::<Notes>() {
         notes.standing(standing);
     }
@@ -133,14 +144,14 @@ fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Resul
 /// As what a caller is counted and how often it may call, or the problem of a caller who may not.
 type Admission = fn(&Parts, &Access, Presented) -> Result<(Counted, Quota), Problem>;
 
-fn admit<S>(parts: &Parts, state: &S, admission: Admission) -> Result<Caller, Refusal>
+async fn admit<S>(parts: &Parts, state: &S, admission: Admission) -> Result<Caller, Refusal>
 where
     Arc<Access>: FromRef<S>,
 {
     let access = Arc::<Access>::from_ref(state);
     let (caller, quota) = admission(parts, &access, presented(parts, &access))?;
     let named = Caller(access.names.hash_one(&caller));
-    count(parts, &access, caller, quota)?;
+    count(parts, &access, caller, quota).await?;
     Ok(named)
 }
 
@@ -154,7 +165,7 @@ macro_rules! admitted {
             type Rejection = Refusal;
 
             async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-                admit(parts, state, $admission).map(Self)
+                admit(parts, state, $admission).await.map(Self)
             }
         }
     )*};

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use braid_quoting::{Code, Problem};
+use braid_store::replicas::CallsLeft;
 
 /// Length of a window.
 const WINDOW_MS: u64 = 60_000;
@@ -167,6 +168,37 @@ impl Limits {
     }
 }
 
+impl Limits {
+    /// As what a caller was counted last: itself, or all those that it is counted with.
+    pub fn counted_as(&self, caller: Counted) -> Counted {
+        let shard = usize::try_from(self.hasher.hash_one(&caller) % SHARDS as u64).unwrap_or(0);
+        let shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let all = std::iter::successors(Some(caller.clone()), |caller| caller.larger().map(|(larger, _)| larger));
+        all.into_iter().find(|caller| shard.callers.contains_key(caller)).unwrap_or(caller)
+    }
+}
+
+impl Counted {
+    /// A name that other services of the same operator count by too.
+    pub fn shared_name(&self) -> String {
+        match self {
+            Self::Read(origin) => format!("read:{}", origin.shared_name()),
+            Self::AnonymousQuote(origin) => format!("quote:{}", origin.shared_name()),
+            Self::Keyed(id) => format!("key:{id}"),
+        }
+    }
+}
+
+impl Origin {
+    fn shared_name(self) -> String {
+        match self {
+            Self::Address(address) => address.to_string(),
+            Self::Neighbourhood(network) => format!("{network}*"),
+            Self::Elsewhere => "*".into(),
+        }
+    }
+}
+
 impl Shard {
     /// The windows of a caller, or of all those that it is counted with.
     fn windows(&mut self, mut caller: Counted, now_ms: u64) -> &mut Windows {
@@ -184,6 +216,17 @@ impl Shard {
 }
 
 impl Standing {
+    /// The same caller where all services together stand.
+    pub fn shared(self, left: CallsLeft) -> Self {
+        let per_min = self.quota.per_min;
+        Self {
+            remaining: per_min.saturating_sub(left.used),
+            reset_s: left.reset_ms.div_ceil(1_000),
+            burst_remaining: self.quota.burst.map(|burst| burst.saturating_sub(left.used_burst)),
+            ..self
+        }
+    }
+
     /// Writes `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers, structured fields).
     pub fn write(&self, headers: &mut HeaderMap) {
         let Self { quota: Quota { policy, per_min, burst }, remaining, reset_s, burst_remaining } = self;

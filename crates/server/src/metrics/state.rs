@@ -69,6 +69,8 @@ impl StateCollector {
         samples.flag("market_store_failing", failing, status.store_failing)?;
         let stored = status.stored_block.unwrap_or(0);
         samples.gauge("market_stored_block", "Height of the newest market on disk", stored)?;
+        let failing = self.stored.replicas.as_ref().is_some_and(|replicas| !replicas.is_healthy());
+        samples.flag("replicas_failing", "1 while the Redis server that services share does not answer", failing)?;
         let (quotes, bytes) = self.stored.store.waiting();
         samples.gauge("quotes_waiting", "Quotes that are in memory and not on disk yet", quotes as u64)?;
         let help = "Memory that they take; at 64 MiB quotes are refused";

@@ -47,6 +47,7 @@ impl World {
             node: Some(node),
             keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY),
             quotes: QuoteStore::open(dir.path()).unwrap(),
+            replicas: None,
         });
         app.audit.quarantine.keep_in(dir.path());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -49,6 +49,7 @@ impl World {
             node: Some(node),
             keys: KeyStore::open(dir.path()).unwrap().with_fixed("test", KEY).with_fixed("other", OTHER_KEY),
             quotes: QuoteStore::open(dir.path()).unwrap(),
+            replicas: None,
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

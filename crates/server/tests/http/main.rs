@@ -15,5 +15,6 @@ mod mount;
 mod openapi;
 mod overload;
 mod quote;
+mod replicas;
 mod service;
 mod support;

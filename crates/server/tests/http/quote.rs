@@ -506,8 +506,7 @@ async fn every_exclusion_is_told_with_what_it_cost() {
     near(&exclusions["pools_cost"], &without_sushi);
     near(&exclusions["cost"], &nothing);
     let words: Vec<&str> = both["words"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    for part in
-        ["Excluding sushiswap_v2, 2 pools, cost", "Excluding 1 single pool cost", "All that was excluded cost"]
+    for part in ["Excluding sushiswap_v2, 2 pools, cost", "Excluding 1 single pool cost", "All that was excluded cost"]
     {
         assert!(words.iter().any(|line| line.contains(part)), "{part}: {words:?}");
     }

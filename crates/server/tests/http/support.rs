@@ -9,7 +9,7 @@ use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
 use braid_server::{App, Config, ManualClock, MarketFeed, Parts, serve};
-use braid_store::{KeyStore, QuoteStore};
+use braid_store::{KeyStore, QuoteStore, Replicas};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
@@ -56,6 +56,11 @@ impl Service {
     }
 
     pub async fn without_market(config: Config, dir: DataDir, now_ms: u64) -> Self {
+        Self::sharing(config, dir, now_ms, None).await
+    }
+
+    /// One of several services that share a server.
+    pub async fn sharing(config: Config, dir: DataDir, now_ms: u64, replicas: Option<Replicas>) -> Self {
         let clock = Arc::new(ManualClock::at(now_ms));
         let (status, receiver) = watch::channel(SyncStatus::default());
         let feed = Arc::new(MarketFeed::new(receiver));
@@ -66,6 +71,7 @@ impl Service {
             node: None,
             keys: KeyStore::open(dir.as_ref().as_ref()).unwrap().with_fixed("test", KEY),
             quotes: QuoteStore::open(dir.as_ref().as_ref()).unwrap(),
+            replicas,
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

@@ -71,15 +71,32 @@ impl KeyFile {
     }
 
     fn replace(&self, path: &Path) -> std::io::Result<()> {
-        let next = path.with_extension("next");
-        let mut out = private(&next)?;
-        out.set_len(0)?;
-        out.write_all(&serde_json::to_vec_pretty(self)?)?;
-        out.sync_all()?;
-        std::fs::rename(&next, path)?;
-        let dir = path.parent().unwrap_or(Path::new("."));
-        File::open(dir)?.sync_all()
+        replace(path, &serde_json::to_vec_pretty(self)?)
     }
+}
+
+fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let next = path.with_extension("next");
+    let mut out = private(&next)?;
+    out.set_len(0)?;
+    out.write_all(text)?;
+    out.sync_all()?;
+    std::fs::rename(&next, path)?;
+    let dir = path.parent().unwrap_or(Path::new("."));
+    File::open(dir)?.sync_all()
+}
+
+/// Replaces the file by another service's, as it is.
+///
+/// # Errors
+/// When the text is no key file, or the file cannot be replaced.
+pub(crate) fn write_copy(path: &Path, text: &str) -> Result<(), StoreError> {
+    let read = serde_json::from_str::<KeyFile>(text);
+    read.map_err(|error| StoreError::DamagedKeys { path: path.into(), reason: error.to_string() })?;
+    let unwritable = |source| StoreError::Unwritable { path: path.into(), source };
+    let lock = private(&path.with_extension("lock")).map_err(unwritable)?;
+    lock.lock().map_err(unwritable)?;
+    replace(path, text.as_bytes()).map_err(unwritable)
 }
 
 /// Opens a file that only its owner may read.

@@ -8,6 +8,7 @@ pub use key::{ApiKey, KeyHash, KeyId, KeyRecord, KeyState, KeyTerms, Retiring};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use file::write_copy;
 use file::{KeyFile, Stamp};
 
 use crate::StoreError;

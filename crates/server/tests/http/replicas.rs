@@ -1,0 +1,252 @@
+//! Several services that share a real `redis-server`.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use braid_primitives::{Address, U256};
+use braid_server::{Config, LimitsConfig};
+use braid_store::{KeyStore, KeyTerms, Replicas, SharedKeys};
+use serde_json::{Value, json};
+
+use crate::support::{KEY, NOW_MS, Service, data, market, request};
+
+/// A server on a socket of its own, with nothing on disk.
+struct Redis {
+    process: Child,
+    dir: tempfile::TempDir,
+}
+
+impl Redis {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self { process: Self::run(dir.path()), dir }
+    }
+
+    fn run(dir: &Path) -> Child {
+        let socket = dir.join("redis.sock");
+        let _ = std::fs::remove_file(&socket);
+        let mut process = Command::new("redis-server")
+            .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
+            .arg(&socket)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("redis-server is needed (Debian: apt-get install redis-server)");
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let ready = lines.by_ref().any(|line| line.unwrap().to_lowercase().contains("ready to accept connections"));
+        assert!(ready, "redis-server ended");
+        std::thread::spawn(move || lines.for_each(drop));
+        process
+    }
+
+    fn url(&self) -> String {
+        format!("redis+unix://{}", self.dir.path().join("redis.sock").display())
+    }
+
+    async fn connect(&self) -> Replicas {
+        Replicas::connect(&self.url()).await.unwrap()
+    }
+
+    /// Kills it, with all that it held.
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    fn restart(&mut self) {
+        self.process = Self::run(self.dir.path());
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.process.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Two services with disks of their own.
+async fn two(redis: &Redis, config: &Config) -> [Service; 2] {
+    let mut services = Vec::new();
+    for _ in 0..2 {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let service = Service::sharing(config.clone(), dir, NOW_MS, Some(redis.connect().await)).await;
+        service.publish(market(1_000));
+        services.push(service);
+    }
+    services.try_into().ok().unwrap()
+}
+
+fn warned(quote: &Value) -> bool {
+    quote["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "QUOTE_NOT_SHARED")
+}
+
+/// The status of a build of a quote.
+async fn build(service: &Service, quote: &Value) -> u16 {
+    let body = json!({"quote_id": quote["quote_id"]});
+    service.post("/v1/build", &body).send().await.unwrap().status().as_u16()
+}
+
+async fn check_of_replicas(service: &Service) -> Value {
+    service.get("/ready").send().await.unwrap().json::<Value>().await.unwrap()["checks"]["replicas"].clone()
+}
+
+#[tokio::test]
+async fn a_quote_of_one_service_is_built_and_shown_by_the_other_the_instant_it_is_out() {
+    let redis = Redis::start();
+    let [one, other] = two(&redis, &Config::default()).await;
+    let quote = one.quote(&request()).await;
+    assert!(!warned(&quote));
+    let built = other.build(&json!({"quote_id": quote["quote_id"]})).await;
+    let again = one.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(built["transaction"], again["transaction"]);
+    let path = format!("/v1/quote/{}", quote["quote_id"].as_str().unwrap());
+    assert_eq!(data(other.get(&path).send().await.unwrap()).await, quote, "word for word");
+    other.clock.advance_ms(10 * 60_000);
+    assert_eq!(build(&other, &quote).await, 410, "it expires everywhere");
+    // one that is killed takes nothing with it
+    let quote = one.quote(&request()).await;
+    drop(one);
+    other.clock.set_ms(NOW_MS);
+    assert_eq!(build(&other, &quote).await, 200);
+    assert_eq!(check_of_replicas(&other).await, "ok");
+}
+
+#[tokio::test]
+async fn calls_are_counted_over_all_services() {
+    let redis = Redis::start();
+    let limits = LimitsConfig { keyed_per_min: 5, ..LimitsConfig::default() };
+    let [one, other] = two(&redis, &Config { limits, ..Config::default() }).await;
+    let mut left = Vec::new();
+    for service in [&one, &other, &one, &other, &one] {
+        let response = service.get("/v1/chains").send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        left.push(response.headers()["ratelimit"].to_str().unwrap().split(';').nth(1).unwrap().to_owned());
+    }
+    assert_eq!(left, ["r=4", "r=3", "r=2", "r=1", "r=0"]);
+    for service in [&one, &other] {
+        let refused = service.get("/v1/chains").send().await.unwrap();
+        assert_eq!(refused.status(), 429);
+        let after: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((1..=60).contains(&after), "{after}");
+    }
+    // a key's calls are its own
+    assert_eq!(one.client.get(format!("{}/v1/chains", one.base)).send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn without_the_server_each_service_goes_on_alone_and_says_so() {
+    let mut redis = Redis::start();
+    let [one, other] = two(&redis, &Config::default()).await;
+    let before = one.quote(&request()).await;
+    redis.kill();
+    let alone = one.quote(&request()).await;
+    assert!(warned(&alone));
+    assert_eq!(build(&one, &alone).await, 200);
+    assert_eq!(build(&other, &alone).await, 404, "nobody gave it to the other");
+    assert_eq!(build(&one, &before).await, 200, "its own disk has it");
+    assert_eq!(check_of_replicas(&one).await, "failing");
+
+    // it comes back with nothing in its memory
+    redis.restart();
+    let shared = loop {
+        let quote = one.quote(&request()).await;
+        if !warned(&quote) {
+            break quote;
+        }
+    };
+    while build(&other, &shared).await == 404 {}
+    assert_eq!(build(&one, &before).await, 200);
+    assert_eq!([check_of_replicas(&one).await, check_of_replicas(&other).await], ["ok", "ok"]);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
+    let redis = Redis::start();
+    let [one, _] = two(&redis, &Config::default()).await;
+    redis.signal("-STOP");
+    let begun = std::time::Instant::now();
+    for _ in 0..20 {
+        assert!(warned(&one.quote(&request()).await));
+    }
+    // each quote would wait for 200 ms otherwise
+    assert!(begun.elapsed().as_secs_f64() < 3.0, "{:?}", begun.elapsed());
+    redis.signal("-CONT");
+    while warned(&one.quote(&request()).await) {}
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_and_the_service_says_so() {
+    let redis = Redis::start();
+    let [one, _] = two(&redis, &Config::default()).await;
+    let set = |value: &str| {
+        let socket = redis.dir.path().join("redis.sock");
+        let status =
+            Command::new("redis-cli").arg("-s").arg(socket).args(["config", "set", "maxmemory", value]).output();
+        assert!(status.unwrap().status.success());
+    };
+    set("1");
+    assert!(warned(&one.quote(&request()).await));
+    set("0");
+    while warned(&one.quote(&request()).await) {}
+}
+
+#[tokio::test]
+async fn keys_are_shared_and_outlive_the_server() {
+    let mut redis = Redis::start();
+    let shared = SharedKeys::of(redis.connect().await);
+    let [one, other, scratch] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let make = |name: &'static str| move |keys: &KeyStore| keys.create(name, KeyTerms::default(), 1);
+    // what a service had before is taken over
+    let (old, _) = KeyStore::open(one.path()).unwrap().create("old", KeyTerms::default(), 1).unwrap();
+    assert!(shared.refresh(one.path()).await.unwrap());
+    let (new, _) = shared.change(scratch.path(), make("new")).await.unwrap().unwrap();
+    let opens =
+        |dir: &tempfile::TempDir, key: &str| KeyStore::open(dir.path()).unwrap().check(key, 2).unwrap().is_some();
+    for dir in [&one, &other] {
+        assert!(shared.refresh(dir.path()).await.unwrap());
+        assert!(opens(dir, old.reveal()) && opens(dir, new.reveal()));
+    }
+    // two that change at once lose nothing
+    let scratches: [_; 8] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let changes = scratches.iter().map(|scratch| shared.change(scratch.path(), make("one of eight")));
+    for change in futures::future::join_all(changes).await {
+        change.unwrap().unwrap();
+    }
+    let all = shared.change(scratch.path(), |keys: &KeyStore| keys.list()).await.unwrap().unwrap();
+    assert_eq!(all.len(), 10);
+
+    redis.kill();
+    assert!(!shared.refresh(one.path()).await.unwrap());
+    assert!(opens(&one, new.reveal()), "the copy stays");
+    redis.restart();
+    while !shared.refresh(other.path()).await.unwrap() {}
+    assert!(shared.refresh(one.path()).await.unwrap());
+    assert!(opens(&one, old.reveal()), "a copy brings back what the server lost");
+}
+
+#[tokio::test]
+async fn a_nonce_is_given_by_one_service_alone() {
+    let redis = Redis::start();
+    let [one, other] = [redis.connect().await, redis.connect().await];
+    let owner = Address::repeat_byte(7);
+    assert_eq!(one.claim_nonce(owner, U256::from(5), 60).await, Some(true));
+    assert_eq!(other.claim_nonce(owner, U256::from(5), 60).await, Some(false));
+    assert_eq!(other.claim_nonce(owner, U256::from(6), 60).await, Some(true));
+    assert_eq!(other.claim_nonce(Address::repeat_byte(8), U256::from(5), 60).await, Some(true));
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_without_its_password() {
+    let url = "redis://:secret@127.0.0.1:1/";
+    let error = Replicas::connect(url).await.unwrap_err().to_string();
+    assert!(error.contains("cannot be used") && !error.contains("secret"), "{error}");
+    assert!(Replicas::connect("http://localhost").await.is_err());
+    let _ = KEY;
+}

@@ -1,0 +1,109 @@
+//! What several services share through a Redis-compatible server: quotes, calls counted for limits, and API keys.
+//!
+//! The server helps, and nothing depends on it: each service has its own disk, limits and copy of the keys, and goes on with them while the
+//! server is away. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that it slows nobody down.
+
+mod calls;
+mod keys;
+mod quotes;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, RedisError, RedisResult};
+
+pub use calls::{CallLimits, CallsLeft};
+pub use keys::SharedKeys;
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long a server that failed is not asked.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Longest wait for the first connection.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// A connection to the server. Clones share it.
+#[derive(Clone)]
+pub struct Replicas {
+    connection: ConnectionManager,
+    started: Instant,
+    /// Until when the server is not asked, in milliseconds since the start; 0 while it answers.
+    paused_until_ms: std::sync::Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Replicas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Replicas")
+    }
+}
+
+/// Why the server cannot be used from the start. Says nothing of the URL, which may hold a password.
+#[derive(Debug, thiserror::Error)]
+#[error("the Redis server cannot be used: {0}")]
+pub struct NoRedis(String);
+
+impl From<RedisError> for NoRedis {
+    fn from(error: RedisError) -> Self {
+        Self(error.category().to_owned() + error.code().map(|code| format!(" ({code})")).unwrap_or_default().as_str())
+    }
+}
+
+impl Replicas {
+    /// Connects to a server: `redis://[:password@]host[:port][/db]`, `rediss://` for TLS, `redis+unix://path`.
+    ///
+    /// # Errors
+    /// [`NoRedis`] when the URL is none, or the server does not answer.
+    pub async fn connect(url: &str) -> Result<Self, NoRedis> {
+        let client = Client::open(url)?;
+        let config = ConnectionManagerConfig::new()
+            .set_response_timeout(Some(PATIENCE))
+            .set_connection_timeout(Some(PATIENCE))
+            .set_number_of_retries(1);
+        let connecting = ConnectionManager::new_with_config(client, config);
+        let connection = tokio::time::timeout(CONNECT, connecting).await;
+        let connection = connection.map_err(|_| NoRedis("it does not answer".into()))??;
+        let replicas = Self { connection, started: Instant::now(), paused_until_ms: Default::default() };
+        let mut connection = replicas.connection.clone();
+        redis::cmd("PING").query_async::<()>(&mut connection).await?;
+        Ok(replicas)
+    }
+
+    /// Whether the server answered when it was last asked.
+    pub fn is_healthy(&self) -> bool {
+        self.paused_until_ms.load(Ordering::Relaxed) == 0
+    }
+
+    /// Asks the server, unless it failed a moment ago. `None` where it does not answer.
+    async fn ask<T, F>(&self, question: impl FnOnce(ConnectionManager) -> F) -> Option<T>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if now_ms < self.paused_until_ms.load(Ordering::Relaxed) {
+            return None;
+        }
+        // a connection that is being made again waits longer than an answer may
+        let error = match tokio::time::timeout(PATIENCE, question(self.connection.clone())).await {
+            Ok(Ok(answer)) => {
+                if self.paused_until_ms.swap(0, Ordering::Relaxed) > 0 {
+                    tracing::info!("the Redis server answers again");
+                }
+                return Some(answer);
+            }
+            Ok(Err(error)) => NoRedis::from(error).0,
+            Err(_) => "it does not answer in time".into(),
+        };
+        let until_ms = now_ms.saturating_add(u64::try_from(PAUSE.as_millis()).unwrap_or(0)).max(1);
+        if self.paused_until_ms.swap(until_ms, Ordering::Relaxed) == 0 {
+            tracing::warn!(
+                error,
+                "the Redis server fails: quotes, limits and keys are this service's own until it answers"
+            );
+        }
+        None
+    }
+}
