@@ -39,7 +39,7 @@ symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for
 	$(CONTRACTS)/symbolic.sh
 
 test-rust: tools $(NPM)
-	@scripts/check-tools.sh python3 redis-server
+	@scripts/check-tools.sh python3 redis-server nginx
 	cargo test --workspace
 
 test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the example clients, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo

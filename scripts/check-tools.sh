@@ -15,6 +15,7 @@ for tool in "$@"; do
         cc) need cc "install a C compiler, on Debian with \`apt-get install build-essential\`" ;;
         node) need node "install Node.js 20 or later, on Debian with \`apt-get install nodejs\`" ;;
         python3) need python3 "install Python 3, on Debian with \`apt-get install python3\`" ;;
+        nginx) [ -x /usr/sbin/nginx ] || need nginx "install it, on Debian with \`apt-get install nginx-light\`" ;;
         redis-server) need redis-server "install it, on Debian with \`apt-get install redis-server\`" ;;
         npm) need npm "install npm, on Debian with \`apt-get install npm\`" ;;
         chromium)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use braid_server::{Config, LimitsConfig};
+use braid_store::Replicas;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -15,6 +16,9 @@ use crate::support::{KEY, NOW_MS, Service, data, market, request};
 
 /// Tells the process that it is to serve, and the data directory.
 const DIR: &str = "BRAID_TEST_DATA_DIR";
+
+/// Tells it the server that it shares with others, if there is one.
+const REDIS: &str = "BRAID_TEST_REDIS";
 
 const KILLS: usize = 20;
 const CLIENTS: usize = 8;
@@ -27,19 +31,30 @@ async fn serves_where_it_is_told_to() {
     let Ok(dir) = std::env::var(DIR) else { return };
     let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
     let config = Config { limits, ..Config::default() };
-    let service = Service::without_market(config, Arc::new(PathBuf::from(dir)), NOW_MS).await;
+    let replicas = match std::env::var(REDIS) {
+        Ok(url) => Some(Replicas::connect(&url).await.unwrap()),
+        Err(_) => None,
+    };
+    let service = Service::sharing(config, Arc::new(PathBuf::from(dir)), NOW_MS, replicas).await;
     service.publish(market(1_000));
     println!("\nserving {}", service.base);
     std::future::pending::<()>().await;
 }
 
-struct Served {
-    process: Child,
-    base: String,
+/// A service in a process of its own.
+pub(crate) struct Served {
+    pub(crate) process: Child,
+    pub(crate) base: String,
 }
 
 async fn start(dir: &Path) -> Served {
+    start_with(dir, None).await
+}
+
+/// Starts a service, one of several that share a server.
+pub(crate) async fn start_with(dir: &Path, redis: Option<String>) -> Served {
     let mut process = Command::new(std::env::current_exe().unwrap())
+        .envs(redis.map(|url| (REDIS, url)))
         .args(["--exact", "killed::serves_where_it_is_told_to", "--nocapture"])
         .env(DIR, dir)
         .stdout(Stdio::piped())

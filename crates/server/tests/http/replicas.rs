@@ -8,8 +8,10 @@ use std::sync::Arc;
 use braid_primitives::{Address, U256};
 use braid_server::{Config, LimitsConfig};
 use braid_store::{KeyStore, KeyTerms, Replicas, SharedKeys};
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
+use crate::killed::{Served, start_with};
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
 
 /// A server on a socket of its own, with nothing on disk.
@@ -249,4 +251,85 @@ async fn a_server_that_is_not_there_is_told_without_its_password() {
     assert!(error.contains("cannot be used") && !error.contains("secret"), "{error}");
     assert!(Replicas::connect("http://localhost").await.is_err());
     let _ = KEY;
+}
+
+/// Debian's nginx before two services. A connection that dies is no answer: the other service is asked, since a quote may be asked for again.
+struct Balancer {
+    process: Child,
+    base: String,
+    dir: tempfile::TempDir,
+}
+
+impl Balancer {
+    async fn before(services: &[Served]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // a port that was free a moment ago
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let server = |served: &Served| format!("server {};", served.base.strip_prefix("http://").unwrap());
+        let servers: String = services.iter().map(server).collect();
+        let path = dir.path().display();
+        let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {path}/{name};"))
+            .concat();
+        let config = format!(
+            "daemon off; pid {path}/pid; events {{}} http {{ access_log off; {temporary} upstream braid {{ {servers} keepalive 16; }} \
+             server {{ listen {address}; location / {{ proxy_pass http://braid; proxy_http_version 1.1; \
+             proxy_set_header Connection \"\"; proxy_next_upstream error timeout non_idempotent; }} }} }}"
+        );
+        std::fs::write(dir.path().join("nginx.conf"), config).unwrap();
+        // where Debian puts it, which is not on everybody's path
+        let binary = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
+        let process = Command::new(binary)
+            .arg("-e")
+            .arg(dir.path().join("error.log"))
+            .arg("-c")
+            .arg(dir.path().join("nginx.conf"))
+            .spawn()
+            .expect("nginx is needed (Debian: apt-get install nginx-light)");
+        while tokio::net::TcpStream::connect(address).await.is_err() {}
+        Self { process, base: format!("http://{address}"), dir }
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        let pid = std::fs::read_to_string(self.dir.path().join("pid")).unwrap_or_default();
+        let _ = Command::new("kill").arg(pid.trim()).status();
+        let _ = self.process.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_a_load_balancer_a_service_that_is_killed_loses_no_call_and_no_quote() {
+    let redis = Redis::start();
+    let dirs: [_; 2] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let mut services = Vec::new();
+    for dir in &dirs {
+        services.push(start_with(dir.path(), Some(redis.url())).await);
+    }
+    let balancer = Balancer::before(&services).await;
+    let client = reqwest::Client::new();
+    let post = |path: &'static str, body: Value| {
+        let call = client.post(format!("{}{path}", balancer.base)).header("x-api-key", KEY).json(&body);
+        async move { data(call.send().await.unwrap()).await }
+    };
+    let asking = futures::stream::iter(0..400).map(|n| {
+        let quote = post("/v1/quote", request());
+        async move { (n, quote.await) }
+    });
+    let mut asking = asking.buffer_unordered(8);
+    let mut quotes = Vec::new();
+    while let Some((_, quote)) = asking.next().await {
+        assert!(!warned(&quote), "{quote:#}");
+        quotes.push(quote["quote_id"].clone());
+        if quotes.len() == 100 {
+            // SIGKILL, in the middle of other answers
+            services[0].process.start_kill().unwrap();
+        }
+    }
+    drop(asking);
+    for id in &quotes {
+        assert_eq!(post("/v1/build", json!({"quote_id": id})).await["quote_id"], *id);
+    }
+    assert_eq!(quotes.len(), 400);
 }
