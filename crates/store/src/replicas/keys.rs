@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use redis::aio::ConnectionManager;
 use redis::{AsyncCommands as _, Script};
@@ -9,6 +10,9 @@ use redis::{AsyncCommands as _, Script};
 use super::Replicas;
 use crate::keys::KEY_FILE;
 use crate::{KeyStore, StoreError};
+
+/// Longest wait for an answer: nobody's request waits for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Name of the value.
 const NAME: &str = "braid:keys";
@@ -90,7 +94,7 @@ impl SharedKeys {
     /// What is shared; empty where nothing is.
     async fn text(&self) -> Option<String> {
         let read = |mut connection: ConnectionManager| async move { connection.get::<_, Option<String>>(NAME).await };
-        Some(self.replicas.ask(read).await?.unwrap_or_default())
+        Some(self.replicas.ask_within(PATIENCE, read).await?.unwrap_or_default())
     }
 
     async fn replace(&self, before: &str, after: &str) -> Option<bool> {
@@ -99,6 +103,6 @@ impl SharedKeys {
             let mut call = REPLACE.key(NAME);
             call.arg(before).arg(after).invoke_async::<u8>(&mut connection).await
         };
-        self.replicas.ask(replace).await.map(|replaced| replaced == 1)
+        self.replicas.ask_within(PATIENCE, replace).await.map(|replaced| replaced == 1)
     }
 }

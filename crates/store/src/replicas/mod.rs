@@ -17,7 +17,7 @@ use redis::{Client, RedisError, RedisResult};
 pub use calls::{CallLimits, CallsLeft};
 pub use keys::SharedKeys;
 
-/// Longest wait for an answer.
+/// Longest wait for an answer that a caller waits for.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How long a server that failed is not asked.
@@ -60,7 +60,8 @@ impl Replicas {
     pub async fn connect(url: &str) -> Result<Self, NoRedis> {
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
-            .set_response_timeout(Some(PATIENCE))
+            // each question has a time of its own
+            .set_response_timeout(None)
             .set_connection_timeout(Some(PATIENCE))
             .set_number_of_retries(1);
         let connecting = ConnectionManager::new_with_config(client, config);
@@ -77,17 +78,25 @@ impl Replicas {
         self.paused_until_ms.load(Ordering::Relaxed) == 0
     }
 
-    /// Asks the server, unless it failed a moment ago. `None` where it does not answer.
+    /// Asks the server for what a caller waits for, unless it failed a moment ago. `None` where it does not answer.
     async fn ask<T, F>(&self, question: impl FnOnce(ConnectionManager) -> F) -> Option<T>
     where
         F: Future<Output = RedisResult<T>>,
     {
-        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = self.now_ms();
         if now_ms < self.paused_until_ms.load(Ordering::Relaxed) {
             return None;
         }
+        self.ask_within(PATIENCE, question).await
+    }
+
+    /// Asks the server, whatever it did before. `None` where it does not answer within that time.
+    async fn ask_within<T, F>(&self, patience: Duration, question: impl FnOnce(ConnectionManager) -> F) -> Option<T>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
         // a connection that is being made again waits longer than an answer may
-        let error = match tokio::time::timeout(PATIENCE, question(self.connection.clone())).await {
+        let error = match tokio::time::timeout(patience, question(self.connection.clone())).await {
             Ok(Ok(answer)) => {
                 if self.paused_until_ms.swap(0, Ordering::Relaxed) > 0 {
                     tracing::info!("the Redis server answers again");
@@ -97,7 +106,7 @@ impl Replicas {
             Ok(Err(error)) => NoRedis::from(error).0,
             Err(_) => "it does not answer in time".into(),
         };
-        let until_ms = now_ms.saturating_add(u64::try_from(PAUSE.as_millis()).unwrap_or(0)).max(1);
+        let until_ms = self.now_ms().saturating_add(u64::try_from(PAUSE.as_millis()).unwrap_or(0));
         if self.paused_until_ms.swap(until_ms, Ordering::Relaxed) == 0 {
             tracing::warn!(
                 error,
@@ -105,5 +114,10 @@ impl Replicas {
             );
         }
         None
+    }
+
+    /// Milliseconds since the start, 1 at least.
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 }
