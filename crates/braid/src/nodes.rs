@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use braid_ethereum::{Node, NodeConfig};
-use eyre::Result;
+use eyre::{Result, eyre};
 
 use crate::secrets;
 
@@ -13,14 +13,7 @@ use crate::secrets;
 pub(crate) struct NodeArgs {
     /// An Ethereum node: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1. Given several
     /// times, the best of them is asked first and the others when it fails, lags, disagrees or is slow
-    #[arg(
-        long = "rpc-url",
-        env = "BRAID_RPC_URL",
-        value_name = "URL",
-        value_delimiter = ',',
-        required_unless_present = "rpc_url_file",
-        hide_env_values = true
-    )]
+    #[arg(long = "rpc-url", env = "BRAID_RPC_URL", value_name = "URL", value_delimiter = ',', hide_env_values = true)]
     rpc_urls: Vec<String>,
     /// A file with such URLs, one a line: for URLs that hold a key
     #[arg(long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
@@ -35,6 +28,15 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
+    /// The URLs of all nodes.
+    pub(crate) fn urls(&self) -> Result<Vec<String>> {
+        let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;
+        if urls.is_empty() {
+            return Err(eyre!("no node is named: give --rpc-url URL or --rpc-url-file FILE, or set BRAID_RPC_URL"));
+        }
+        Ok(urls)
+    }
+
     /// Connects to all of them; one that serves chain 1 is enough.
     pub(crate) async fn connect(&self) -> Result<Node> {
         let config = NodeConfig {
@@ -42,7 +44,7 @@ impl NodeArgs {
             lag_blocks: self.node_lag_blocks,
             ..NodeConfig::default()
         };
-        let node = Node::connect_all(&secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?, config).await?;
+        let node = Node::connect_all(&self.urls()?, config).await?;
         for report in node.report() {
             match report.fault {
                 None => tracing::info!(node = report.name, "connected to a node"),

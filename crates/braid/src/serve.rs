@@ -13,6 +13,7 @@ use braid_store::{KeyStore, MarketStore, QuoteStore, Replicas, SharedKeys};
 use eyre::{Report, Result, eyre};
 use ipnet::IpNet;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config_file::ConfigFile;
 use crate::data::cannot_store;
@@ -130,6 +131,7 @@ impl Args {
     /// Refuses options that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         self.rules.follower()?;
+        self.nodes.urls()?;
         if self.rules.guesses_vaults() && !audit(self).is_on() {
             return Err(eyre!(
                 "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
@@ -208,6 +210,8 @@ fn origin(text: &str) -> Result<String, String> {
 
 async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &Arc<Logging>) -> Result<()> {
     args.check()?;
+    // from now on a SIGHUP does not end the process
+    let hangups = signal(SignalKind::hangup()).map_err(|error| eyre!("signals cannot be heard: {error}"))?;
     let mut pools = args.rules.follower()?;
     let replicas = match &args.redis {
         Some(url) => Some(Replicas::connect(url).await?),
@@ -247,7 +251,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
         tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
     let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.data.data_dir.clone())));
-    let reloading = tokio::spawn(reload_on_hangup(Arc::clone(logging)));
+    let reloading = tokio::spawn(reload_on_hangup(hangups, Arc::clone(logging)));
     let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
     serve(app.clone(), listener, told_to_stop()).await;
     for task in [following, watching, auditing, telling, reloading].into_iter().chain(measuring).chain(sharing) {
@@ -346,9 +350,7 @@ async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) {
 }
 
 /// Reads at each SIGHUP what is to be logged, from the same command line, environment and file as at the start.
-async fn reload_on_hangup(logging: Arc<Logging>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+async fn reload_on_hangup(mut hangups: Signal, logging: Arc<Logging>) {
     while hangups.recv().await.is_some() {
         let changed = match crate::try_parsed() {
             Ok(crate::Command::Serve(args)) => logging.change(&args.log),
@@ -363,7 +365,6 @@ async fn reload_on_hangup(logging: Arc<Logging>) {
 
 /// Completes on Ctrl-C or SIGTERM.
 async fn told_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
     let terminated = async {
         match signal(SignalKind::terminate()) {
             Ok(mut signal) => drop(signal.recv().await),
