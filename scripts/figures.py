@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/certificate.md into docs/figures/. Needs Python 3 and nothing else.
+"""Draws the pictures of docs/internals/certificate.md into docs/figures/. Needs Python 3 and nothing else.
 
     scripts/figures.py            draws them
     scripts/figures.py --check    says whether the committed pictures are those that this script draws
