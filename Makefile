@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: browser clients docs help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -95,6 +95,9 @@ $(EXPLORER_NPM): explorer/package-lock.json
 	@echo "Installing the pinned npm packages of explorer/."
 	@cd explorer && npm ci --ignore-scripts --silent
 	@touch $@
+
+clients: tools $(CLIENTS_NPM) ## Builds the TypeScript client, clients/js/dist
+	clients/js/build.sh
 
 $(CLIENTS_NPM): clients/js/package-lock.json
 	@echo "Installing the pinned npm packages of clients/js/."

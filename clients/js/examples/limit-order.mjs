@@ -1,9 +1,10 @@
 // A limit-order keeper: waits until the market pays at least what the order asks, then swaps and takes its fee.
 //
-//   BRAID_KEY=… PRIVATE_KEY=0x… node limit-order.mjs SELL AMOUNT BUY LEAST
+//   BRAID_KEY=… PRIVATE_KEY=0x… node examples/limit-order.mjs SELL AMOUNT BUY LEAST
 import { pathToFileURL } from "node:url";
-import { Braid } from "./braid.mjs";
-import { Wallet } from "./wallet.mjs";
+import { Braid } from "braid-swap";
+import { swap } from "braid-swap/viem";
+import { connect } from "./wallet.mjs";
 
 /** Whether an order can be filled now: the quote, or `null`. The minimum on the chain is the order's own. */
 export async function fillable(braid, order) {
@@ -24,8 +25,8 @@ export async function fillable(braid, order) {
 export async function keep(braid, wallet, order, { attempts = Infinity, pause = 3_000 } = {}) {
   for (let attempt = 0; attempt < attempts; attempt++) {
     try {
-      const quote = await fillable(braid, { ...order, taker: wallet.address });
-      if (quote) return { quote, ...(await wallet.swap(braid, quote)) };
+      const quote = await fillable(braid, { ...order, taker: wallet.account.address });
+      if (quote) return { quote, ...(await swap(braid, wallet, quote)) };
     } catch (problem) {
       // a market that moved on is asked again, anything else is the caller's
       if (problem.code !== "QUOTE_STALE" && !problem.retryable) throw problem;
@@ -39,7 +40,7 @@ export async function keep(braid, wallet, order, { attempts = Infinity, pause = 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const [sell, amount, buy, least] = process.argv.slice(2);
   const braid = new Braid({ base: process.env.BRAID_API, key: process.env.BRAID_KEY });
-  const wallet = new Wallet({ privateKey: process.env.PRIVATE_KEY, rpc: process.env.RPC_URL });
+  const wallet = connect();
   const done = await keep(braid, wallet, { sell, amount: BigInt(amount), buy, least: BigInt(least) });
   console.log(`filled in ${done.receipt.transactionHash}`);
 }

@@ -1,11 +1,11 @@
 // An agent's tool server (Model Context Protocol, over stdio): lets an agent look up tokens and prices, ask for quotes and make
 // unsigned transactions. It signs and sends nothing: that is for the wallet of whoever runs the agent.
 //
-//   BRAID_API=http://127.0.0.1:8080 BRAID_KEY=… node tool-server.mjs
+//   BRAID_API=http://127.0.0.1:8080 BRAID_KEY=… node examples/tool-server.mjs
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
-import { Braid, ETHER, Problem } from "./braid.mjs";
+import { Braid, ETHER, Problem } from "braid-swap";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/).describe("0x and 40 hex digits");
 const token = address.describe(`contract address of a token; ${ETHER} for ether`);

@@ -1,11 +1,11 @@
 // A chat bot: understands "swap 100 USDC to ETH", answers with a quote in words, and on "yes" with what the user's own wallet
 // signs and sends. The bot holds an API key and earns a partner fee; it never holds a user's key or tokens.
 //
-//   BRAID_KEY=… PARTNER=0x… node chat-bot.mjs 0xUSER      (then type)
+//   BRAID_KEY=… PARTNER=0x… node examples/chat-bot.mjs 0xUSER      (then type)
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
 import { formatUnits, parseUnits } from "viem";
-import { Braid, ETHER, Problem } from "./braid.mjs";
+import { Braid, ETHER, Problem } from "braid-swap";
 
 /** What a token and an amount look like in a message. */
 const ORDER = /^\s*(?:swap|sell)\s+([0-9]+(?:\.[0-9]+)?)\s+(\S+)\s+(?:to|for|into)\s+(\S+)\s*$/i;
@@ -72,7 +72,7 @@ export class ChatBot {
     return { text: "Forgotten." };
   }
 
-  #sorry({ code, body, message }) {
+  #sorry({ code, message }) {
     const known = {
       QUOTE_EXPIRED: "That offer is too old: ask again.",
       QUOTE_STALE: "The market has moved: ask again.",
@@ -80,7 +80,7 @@ export class ChatBot {
       INSUFFICIENT_LIQUIDITY: "The market cannot take that much.",
       NO_ROUTE_FOUND: "I find no way between these two.",
     };
-    return known[code] ?? `That did not work: ${body?.error?.message ?? message}`;
+    return known[code] ?? `That did not work: ${message}`;
   }
 
   /** The best known token of a symbol or an address. */

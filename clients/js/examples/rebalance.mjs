@@ -1,10 +1,11 @@
 // A wallet bot: brings a basket of tokens back to its weights with one transaction.
 //
-//   BRAID_KEY=… PRIVATE_KEY=0x… node rebalance.mjs 0xA0b8…=5000 0xC02a…=3000 0x2260…=2000
+//   BRAID_KEY=… PRIVATE_KEY=0x… node examples/rebalance.mjs 0xA0b8…=5000 0xC02a…=3000 0x2260…=2000
 import { pathToFileURL } from "node:url";
 import { getAddress } from "viem";
-import { Braid } from "./braid.mjs";
-import { Wallet } from "./wallet.mjs";
+import { Braid } from "braid-swap";
+import { swap } from "braid-swap/viem";
+import { connect } from "./wallet.mjs";
 
 /** Below this part of the basket a difference is left alone, in basis points. */
 const TOLERANCE_BPS = 50;
@@ -46,7 +47,7 @@ export async function look(braid, owner, weights) {
   const rows = addresses.map(async (address) => {
     const [balance, price] = [balances[address] ?? 0n, Number(prices_eth[address] ?? NaN)];
     if (!Number.isFinite(price)) throw new Error(`${address} has no price`);
-    const { decimals, symbol } = await braid.token(address);
+    const { decimals, symbol } = (await braid.tokens(address))[0];
     const unit = price / 10 ** decimals;
     return { address, symbol, unit, balance, weightBps: weights[address], value: Number(balance) * unit };
   });
@@ -75,16 +76,16 @@ function spent(tokens, quote) {
 }
 
 export async function rebalance(braid, wallet, weights) {
-  const tokens = await look(braid, wallet.address, weights);
-  const quote = await propose(braid, wallet.address, tokens);
-  return quote && { tokens, quote, ...(await wallet.swap(braid, quote)) };
+  const tokens = await look(braid, wallet.account.address, weights);
+  const quote = await propose(braid, wallet.account.address, tokens);
+  return quote && { tokens, quote, ...(await swap(braid, wallet, quote)) };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const pairs = process.argv.slice(2).map((pair) => pair.split("="));
   const weights = Object.fromEntries(pairs.map(([token, weight]) => [getAddress(token), Number(weight)]));
   const braid = new Braid({ base: process.env.BRAID_API, key: process.env.BRAID_KEY });
-  const wallet = new Wallet({ privateKey: process.env.PRIVATE_KEY, rpc: process.env.RPC_URL });
+  const wallet = connect();
   const done = await rebalance(braid, wallet, weights);
   console.log(done ? `rebalanced in ${done.receipt.transactionHash}` : "the basket is in balance");
 }
