@@ -9,6 +9,10 @@ CLIENTS_NPM := clients/js/node_modules/.package-lock.json
 EXPLORER_NPM := explorer/node_modules/.package-lock.json
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 DEVNET := $(TARGET)/debug/braid-devnet
+# the site's builder, without its web server; one installation for every checkout of this machine
+MDBOOK_VERSION := 0.5.4
+MDBOOK_HOME := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/braid/mdbook-$(MDBOOK_VERSION)
+MDBOOK := $(MDBOOK_HOME)/bin/mdbook
 
 help: ## Lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -42,8 +46,8 @@ test-rust: tools $(NPM)
 	@scripts/check-tools.sh python3
 	cargo test --workspace
 
-test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the example clients, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
-	cargo build --bins -p braid -p braid-devnet
+test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the clients, the documentation's examples, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
+	cargo build --bins --examples -p braid -p braid-devnet -p braid-swap
 	scripts/test-api.sh
 
 test-explorer: tools $(EXPLORER_NPM) ## Tests the explorer's parts, and that explorer/dist is what its sources build
@@ -81,7 +85,7 @@ fmt: tools ## Formats the Rust code
 	cargo fmt --all
 
 browser:
-	@scripts/check-tools.sh chromium
+	@scripts/check-tools.sh chromium curl jq
 
 tools:
 	@scripts/check-tools.sh cargo cc node npm
@@ -95,6 +99,13 @@ $(EXPLORER_NPM): explorer/package-lock.json
 	@echo "Installing the pinned npm packages of explorer/."
 	@cd explorer && npm ci --ignore-scripts --silent
 	@touch $@
+
+docs: $(MDBOOK) ## Builds the documentation as a site, TARGET/docs; needs no network once mdbook is installed
+	scripts/docs.sh $(MDBOOK) $(TARGET)/docs
+
+$(MDBOOK): | tools
+	@echo "Installing mdbook $(MDBOOK_VERSION) into $(MDBOOK_HOME)."
+	@cargo install mdbook --quiet --locked --version $(MDBOOK_VERSION) --no-default-features --features search --root $(MDBOOK_HOME)
 
 clients: tools $(CLIENTS_NPM) ## Builds the TypeScript client, clients/js/dist
 	clients/js/build.sh

@@ -15,6 +15,8 @@ for tool in "$@"; do
         cc) need cc "install a C compiler, on Debian with \`apt-get install build-essential\`" ;;
         node) need node "install Node.js 20 or later, on Debian with \`apt-get install nodejs\`" ;;
         python3) need python3 "install Python 3, on Debian with \`apt-get install python3\`" ;;
+        curl) need curl "install it, on Debian with \`apt-get install curl\`" ;;
+        jq) need jq "install it, on Debian with \`apt-get install jq\`" ;;
         npm) need npm "install npm, on Debian with \`apt-get install npm\`" ;;
         chromium)
             [ -n "${CHROMIUM:-}" ] || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 ||

@@ -10,7 +10,7 @@ const braid = new Braid({ base: process.env.BRAID_API, key: process.env.BRAID_KE
 const wallet = connect();
 
 const quote = await braid.quote({ inputs: [[sell, BigInt(amount)]], outputs: [[buy, 10_000]], taker: wallet.account.address });
-const permit2_signature = await authorize(wallet, quote);
+const permit2_signature = await authorize(braid, wallet, quote);
 const built = await braid.build(quote.quote_id, { permit2_signature, simulate: true });
 const hash = await send(wallet, built);
 const receipt = await mined(wallet, hash);

@@ -84,6 +84,11 @@ export class Braid {
     return json(await this.#ask("/ready", undefined, 503));
   }
 
+  /** Waits until the service knows a block, so that a simulation sees what was mined in it. */
+  async reached(blockNumber: bigint | number): Promise<void> {
+    while (((await this.ready()).block?.number ?? -1) < blockNumber) await new Promise((done) => setTimeout(done, 200));
+  }
+
   async #data<T>(path: string, body?: unknown): Promise<T> {
     return (await json<{ data: T }>(await this.#ask(path, body))).data;
   }

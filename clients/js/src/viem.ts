@@ -33,15 +33,14 @@ export function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]>): Pr
 
 /**
  * Lets the proxy take the inputs: by Permit2 where the quote has something to sign (approving Permit2 first where that is missing), by
- * approvals of the proxy otherwise. Gives the signature for the build, `null` where none is needed.
+ * approvals of the proxy otherwise. Waits until the service knows of the approvals, so that a simulation sees them. Gives the signature for
+ * the build, `null` where none is needed.
  */
-export async function authorize(wallet: Wallet, quote: Quote): Promise<Hex | null> {
-  if (quote.permit2 === null) {
-    await approve(wallet, quote.approvals);
-    return null;
-  }
-  await approve(wallet, quote.permit2.approvals);
-  return sign(wallet, quote.permit2);
+export async function authorize(braid: Braid, wallet: Wallet, quote: Quote): Promise<Hex | null> {
+  const receipts = await approve(wallet, (quote.permit2 ?? quote).approvals);
+  const last = receipts.at(-1);
+  if (last !== undefined) await braid.reached(last.blockNumber);
+  return quote.permit2 === null ? null : sign(wallet, quote.permit2);
 }
 
 /** Sends a build's transaction, unless its simulation reverted. */
@@ -64,7 +63,7 @@ export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
 
 /** Brings a quote to the chain: authorizes, builds, sends and waits. */
 export async function swap(braid: Braid, wallet: Wallet, quote: Quote): Promise<{ built: Built; receipt: TransactionReceipt }> {
-  const permit2_signature = await authorize(wallet, quote);
+  const permit2_signature = await authorize(braid, wallet, quote);
   const built = await braid.build(quote.quote_id, { permit2_signature });
   return { built, receipt: await mined(wallet, await send(wallet, built)) };
 }

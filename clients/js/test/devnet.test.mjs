@@ -25,10 +25,6 @@ const WBTC = "0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599";
 const holds = (token, owner = taker) =>
   wallet.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] });
 
-/** Waits until the service has seen a block. */
-async function follow(blockNumber) {
-  while (BigInt((await braid.ready()).block.number) < blockNumber) await new Promise((done) => setTimeout(done, 50));
-}
 
 /** Sends a transaction in JSON-RPC's names and hex, as a wallet does whose keys are elsewhere: the node's accounts are unlocked. */
 const sendsAsItStands = async (transaction) =>
@@ -51,7 +47,7 @@ async function settles(inputs, outputs) {
     const at = inputs.length + index;
     assert.equal(after[at] - before[at], BigInt(output.expected_amount));
   });
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
   return { quote, signature };
 }
 
@@ -83,7 +79,7 @@ test("ether needs no signature", async () => {
   const { built, receipt } = await swap(braid, wallet, quote);
   assert.equal(built.authorization, "native");
   assert.equal((await holds(USDC)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
 });
 
 test("a keeper waits for its price, then fills and takes a partner's fee", async () => {
@@ -95,7 +91,7 @@ test("a keeper waits for its price, then fills and takes a partner's fee", async
   const { quote, receipt } = await keep(braid, wallet, { ...order, least: 1n }, { attempts: 3, pause: 0 });
   assert.equal((await holds(USDC, partner.partner_recipient)) - paid, 750_000n);
   assert.equal((await holds(WETH)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
 });
 
 test("a plan sells what is too much for what is too little", () => {
@@ -116,7 +112,7 @@ test("a bot brings a basket to its weights, what the trade costs included", asyn
   for (const [address, amount] of [[USDC, 3_000_000_000n], [DAI, 1_000n * 10n ** 18n]]) {
     const args = [owner.account.address, amount];
     const hash = await wallet.writeContract({ address, abi, functionName: "transfer", args });
-    await follow((await mined(wallet, hash)).blockNumber);
+    await braid.reached((await mined(wallet, hash)).blockNumber);
   }
   const weights = { [USDC]: 4_000, [DAI]: 2_000, [WBTC]: 3_000, [WETH]: 1_000 };
   const { tokens, quote, receipt } = await rebalance(braid, owner, weights);
@@ -124,7 +120,7 @@ test("a bot brings a basket to its weights, what the trade costs included", asyn
   for (const output of quote.estimated_outputs) {
     assert.ok(Math.abs(output.realized_ratio_bps - output.ratio_bps) <= 1, JSON.stringify(output));
   }
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
   // at the prices of the plan: shares are whole basis points and met within one, so that no weight is off by more than two
   const now = await Promise.all(tokens.map(async (token) => Number(await holds(token.address, owner.account.address)) * token.unit));
   const total = now.reduce((sum, value) => sum + value, 0);
@@ -157,7 +153,7 @@ test("a chat bot offers in words and earns its fee; the user's wallet alone sign
   assert.equal((await holds(USDC, partner)) - paid, 1_600_000n);
   const received = (await holds(WETH)) - before;
   assert.ok(text.includes(`get you ${formatUnits(received, 18)} WETH`), `${received}: ${text}`);
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
 });
 
 test("an agent swaps with the tools of the tool server and a wallet of its own", async () => {
@@ -194,14 +190,14 @@ test("an agent swaps with the tools of the tool server and a wallet of its own",
     assert.ok(quote.why.length > 0 && quote.certificate.gap_bps < 50);
     const approved = (await approve(wallet, quote.permit2.approvals)).at(-1);
     // a simulation is of the block that the service knows
-    if (approved) await follow(approved.blockNumber);
+    if (approved) await braid.reached(approved.blockNumber);
     const permit2_signature = await sign(wallet, quote.permit2);
     const built = await call("build_transaction", { quote_id: quote.quote_id, permit2_signature });
     assert.equal(built.simulation.status, "success");
     const before = await holds(WETH);
     const receipt = await sendsAsItStands(built.rpc_transaction);
     assert.equal((await holds(WETH)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
-    await follow(receipt.blockNumber);
+    await braid.reached(receipt.blockNumber);
   } finally {
     await agent.close();
   }

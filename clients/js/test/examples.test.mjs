@@ -27,10 +27,7 @@ async function run(name, ...args) {
 }
 
 /** Waits until the service knows the node's newest block, so that a quote knows what the last swap did. */
-async function follow() {
-  const newest = await wallet.getBlockNumber({ cacheTime: 0 });
-  while (BigInt((await braid.ready()).block.number) < newest) await new Promise((done) => setTimeout(done, 50));
-}
+const follow = async () => braid.reached(await wallet.getBlockNumber({ cacheTime: 0 }));
 
 test("the examples' wallet is given tokens", async () => {
   for (const [token, amount] of [[USDC, 5_000_000_000n], [DAI, 1_000n * 10n ** 18n]]) {

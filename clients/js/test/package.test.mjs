@@ -47,7 +47,7 @@ export async function swap(braid: Braid, wallet: Wallet, token: \`0x\${string}\`
   const gap: number | null = quote.certificate === null ? null : quote.certificate.gap_bps;
   // @ts-expect-error: there may be no certificate
   const wrong: number = quote.certificate.gap_bps;
-  const built = await braid.build(quote.quote_id, { permit2_signature: await authorize(wallet, quote) });
+  const built = await braid.build(quote.quote_id, { permit2_signature: await authorize(braid, wallet, quote) });
   return \`\${gap} \${wrong} \${await send(wallet, built)}\`;
 }
 `;
