@@ -4,6 +4,8 @@ import type { Address, Built, BuildRequest, Chain, Input, Network, Output, Price
 
 export { outcome, Problem } from "./problem.js";
 export type { FailureCode, Outcome } from "./problem.js";
+export { sameAddress, terms } from "./terms.js";
+export type { Terms } from "./terms.js";
 export type * from "./types.js";
 
 /** Stands for native ether wherever the API takes a token. */

@@ -18,7 +18,8 @@ after(() => rmSync(folder, { recursive: true }));
 const TAKER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const PRIVATE_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
 const TREASURY = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
-const env = { BRAID_API: "http://127.0.0.1:8080", BRAID_KEY: "demo-key", RPC_URL: "http://127.0.0.1:8545", ...process.env, TAKER, PRIVATE_KEY };
+const PROXY = JSON.parse(readFileSync(join(clients, "../../contracts/artifacts/ExecutionProxy.json"), "utf8")).address;
+const env = { BRAID_API: "http://127.0.0.1:8080", BRAID_KEY: "demo-key", RPC_URL: "http://127.0.0.1:8545", ...process.env, TAKER, PRIVATE_KEY, PROXY };
 
 const BLOCK = /^```(sh|ts),(run|setup)\n([\s\S]*?)^```\n(?:<!-- holds: ([\s\S]*?) -->)?/gm;
 const found = readdirSync(pages, { recursive: true }).filter((name) => name.endsWith(".md")).sort().flatMap((page) =>
@@ -26,7 +27,8 @@ const found = readdirSync(pages, { recursive: true }).filter((name) => name.ends
 );
 const setup = found.find(({ kind }) => kind === "setup").code
   .replace("process.env.PRIVATE_KEY", "process.env.PRIVATE_KEY as `0x${string}`")
-  .replace("http(process.env.RPC_URL)", "http(process.env.RPC_URL), pollingInterval: 200");
+  .replaceAll("process.env.PROXY", "process.env.PROXY as `0x${string}`")
+  .replace("mainnet, transport }", "mainnet, transport, pollingInterval: 200 }");
 const blocks = found.filter(({ kind }) => kind === "run");
 const scripts = new Map();
 for (const block of blocks) {

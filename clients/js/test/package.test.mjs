@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Braid, outcome, Problem } from "braid-swap";
+import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
 import { publint } from "publint";
 
 const root = new URL("..", import.meta.url).pathname;
@@ -30,7 +30,7 @@ test("the package holds what its users need and nothing else, and its entry poin
 
 /** What a user's program says; a line with an error is marked, so that types which allow too much fail as well. */
 const PROGRAM = `
-import { Braid, outcome, type Quote } from "braid-swap";
+import { Braid, ETHER, outcome, type Quote } from "braid-swap";
 import { authorize, send, type Wallet } from "braid-swap/viem";
 export async function swap(braid: Braid, wallet: Wallet, token: \`0x\${string}\`): Promise<string> {
   const asked = await outcome(braid.quote({ inputs: [[token, 1n]], outputs: [{ chain_id: 1, address: token, ratio_bps: 10_000 }], taker: wallet.account.address }));
@@ -96,4 +96,16 @@ test("what is no answer of Braid's is told apart from one", async () => {
 test("a service that is not ready says so without a problem", async () => {
   const braid = await answering(503, "application/json", JSON.stringify({ status: "syncing" }));
   assert.equal((await braid.ready()).status, "syncing");
+});
+
+test("the terms of a signature are read from its message, for one input and for several", () => {
+  const example = JSON.parse(readFileSync(join(root, "../../docs/openapi.json"), "utf8")).paths["/v1/quote"].post.responses["200"].content["application/json"].example.data;
+  const { pays, minimums, recipient, deadline } = terms(example.permit2);
+  assert.deepEqual(pays, [{ token: example.inputs[0].address, amount: BigInt(example.inputs[0].amount) }]);
+  assert.deepEqual(minimums.map(({ minimum }) => String(minimum)), example.estimated_outputs.map((output) => output.minimum_amount));
+  assert.ok(sameAddress(recipient, example.recipient) && deadline === example.permit2.deadline);
+  const { message } = example.permit2.eip712;
+  const batch = { ...message, permitted: [message.permitted, { token: ETHER, amount: "7" }] };
+  assert.equal(terms({ eip712: { message: batch } }).pays[1].amount, 7n);
+  assert.throws(() => terms({ eip712: { message: { ...message, witness: null } } }), /not an order/);
 });
