@@ -135,7 +135,8 @@ impl Braid {
         let (kind, retry_after_s) = (header("content-type"), header("retry-after").and_then(|text| text.parse().ok()));
         let body = answer.bytes().await.map_err(Error::NoAnswer)?;
         if kind.is_some_and(|kind| kind.starts_with("application/problem+json")) {
-            let problem = serde_json::from_slice::<Problem>(&body).map_err(|_| Error::NotBraid { status: status.as_u16() })?;
+            let problem =
+                serde_json::from_slice::<Problem>(&body).map_err(|_| Error::NotBraid { status: status.as_u16() })?;
             return Err(Error::Problem(Box::new(Problem { retry_after_s, ..problem })));
         }
         let good = status.is_success() || status == also_good;

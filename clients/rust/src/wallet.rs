@@ -77,7 +77,10 @@ pub async fn sign<S: Signer>(signer: &S, permit2: &Permit2) -> Result<Bytes, Wal
 }
 
 /// Sends a build's transaction, unless its simulation reverted.
-pub async fn send<P: Provider>(provider: &P, built: &Built) -> Result<PendingTransactionBuilder<Ethereum>, WalletError> {
+pub async fn send<P: Provider>(
+    provider: &P,
+    built: &Built,
+) -> Result<PendingTransactionBuilder<Ethereum>, WalletError> {
     if let Some(revert) = built.simulation.as_ref().and_then(|simulation| simulation.revert.as_ref()) {
         return Err(WalletError::SimulationReverted(revert.message.clone()));
     }

@@ -49,8 +49,10 @@ fn every_code_and_every_problem_of_the_document_is_known() {
     }
     assert_eq!(Code::deserialize(Value::from("OF_TOMORROW")).unwrap(), Code::Unknown);
     let answers = document["paths"]["/v1/quote"]["post"]["responses"].as_object().unwrap();
-    let examples = answers.values().filter_map(|answer| answer["content"]["application/problem+json"]["examples"].as_object());
-    let problems: Vec<Problem> = examples.flat_map(|named| named.values()).map(|one| Problem::deserialize(&one["value"]).unwrap()).collect();
+    let examples =
+        answers.values().filter_map(|answer| answer["content"]["application/problem+json"]["examples"].as_object());
+    let problems: Vec<Problem> =
+        examples.flat_map(|named| named.values()).map(|one| Problem::deserialize(&one["value"]).unwrap()).collect();
     assert!(problems.len() > 10);
     assert!(problems.iter().any(|problem| problem.code == Code::ValidationFailed && !problem.errors.is_empty()));
 }
