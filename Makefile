@@ -30,7 +30,8 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 
 # the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
 # fewer features that they have without the tests' own
-test: browser test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+test: browser test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
+	@[ ! -x $(MDBOOK) ] || $(MAKE) --no-print-directory docs
 	scripts/test-api.sh
 
 test-contracts: tools $(NPM)
