@@ -48,7 +48,7 @@ ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 
 (cd explorer && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs)
 # a client meets the service's own document: the types are generated from what is served
 export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT"
-clients/js/build.sh
+clients/js/build.sh "$base/openapi.json"
 (cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
 
 # the Rust client's examples, with an account of their own; each fails unless its swap succeeds

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Builds the package into dist/: lints the OpenAPI document, generates its types, compiles. The document is the committed one, or what the
-# service at BRAID_API serves.
+# Builds the package into dist/: lints the OpenAPI document, generates its types, compiles. The document is the committed one, or the one that
+# is named: a file, or the address of a service's.
 set -euo pipefail
 cd "$(dirname "$0")"
-document="${BRAID_API:+$BRAID_API/openapi.json}"
-document="${document:-../../docs/openapi.json}"
+document="${1:-../../docs/openapi.json}"
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
 rm -rf dist
 node_modules/.bin/redocly lint --extends recommended --format summary --max-problems 1000 "$document"
