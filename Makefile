@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: browser clients docs help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -9,6 +9,10 @@ CLIENTS_NPM := clients/js/node_modules/.package-lock.json
 EXPLORER_NPM := explorer/node_modules/.package-lock.json
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 DEVNET := $(TARGET)/debug/braid-devnet
+# the site's builder, without its web server; one installation for every checkout of this machine
+MDBOOK_VERSION := 0.5.4
+MDBOOK_HOME := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/braid/mdbook-$(MDBOOK_VERSION)
+MDBOOK := $(MDBOOK_HOME)/bin/mdbook
 
 help: ## Lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -26,7 +30,8 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 
 # the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
 # fewer features that they have without the tests' own
-test: browser test-packaging test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, generated requests
+test: browser test-packaging test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
+	@[ ! -x $(MDBOOK) ] || $(MAKE) --no-print-directory docs
 	scripts/test-api.sh
 
 test-contracts: tools $(NPM)
@@ -42,8 +47,8 @@ test-rust: tools $(NPM)
 	@scripts/check-tools.sh python3 redis-server nginx
 	cargo test --workspace
 
-test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the example clients, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
-	cargo build --bins -p braid -p braid-devnet
+test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the clients, the documentation's examples, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
+	cargo build --bins --examples -p braid -p braid-devnet -p braid-swap
 	scripts/test-api.sh
 
 test-explorer: tools $(EXPLORER_NPM) ## Tests the explorer's parts, and that explorer/dist is what its sources build
@@ -89,7 +94,7 @@ fmt: tools ## Formats the Rust code
 	cargo fmt --all
 
 browser:
-	@scripts/check-tools.sh chromium
+	@scripts/check-tools.sh chromium curl jq
 
 tools:
 	@scripts/check-tools.sh cargo cc node npm
@@ -103,6 +108,16 @@ $(EXPLORER_NPM): explorer/package-lock.json
 	@echo "Installing the pinned npm packages of explorer/."
 	@cd explorer && npm ci --ignore-scripts --silent
 	@touch $@
+
+docs: $(MDBOOK) ## Builds the documentation as a site, TARGET/docs; needs no network once mdbook is installed
+	scripts/docs.sh $(MDBOOK) $(TARGET)/docs
+
+$(MDBOOK): | tools
+	@echo "Installing mdbook $(MDBOOK_VERSION) into $(MDBOOK_HOME)."
+	@cargo install mdbook --quiet --locked --version $(MDBOOK_VERSION) --no-default-features --features search --root $(MDBOOK_HOME)
+
+clients: tools $(CLIENTS_NPM) ## Builds the TypeScript client, clients/js/dist
+	clients/js/build.sh
 
 $(CLIENTS_NPM): clients/js/package-lock.json
 	@echo "Installing the pinned npm packages of clients/js/."

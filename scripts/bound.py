@@ -8,7 +8,7 @@ For each line of the witness (one solved request) this evaluates, at the dual pr
 
     price(input) * amount  +  sum over all pools of  max(0, best profit - gas)
 
-over every pool of the market between tokens that the witness lists. By duality (docs/certificate.md) that is an upper bound
+over every pool of the market between tokens that the witness lists. By duality (docs/internals/certificate.md) that is an upper bound
 on the value net of gas of every route, whatever the prices are. Nothing is taken from Braid but the prices and the caps:
 pools are read from the market's own file, and the profit of each is worked out here, by another method than Braid's (the
 exact staircase of gas instead of its convex hull), so the result is at most Braid's figure.

@@ -17,6 +17,8 @@ for tool in "$@"; do
         python3) need python3 "install Python 3, on Debian with \`apt-get install python3\`" ;;
         nginx) [ -x /usr/sbin/nginx ] || need nginx "install it, on Debian with \`apt-get install nginx-light\`" ;;
         redis-server) need redis-server "install it, on Debian with \`apt-get install redis-server\`" ;;
+        curl) need curl "install it, on Debian with \`apt-get install curl\`" ;;
+        jq) need jq "install it, on Debian with \`apt-get install jq\`" ;;
         npm) need npm "install npm, on Debian with \`apt-get install npm\`" ;;
         chromium)
             [ -n "${CHROMIUM:-}" ] || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 ||

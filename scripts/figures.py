@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/certificate.md into docs/figures/. Needs Python 3 and nothing else.
+"""Draws pictures of the documentation into docs/figures/: of a swap, of a basket, and those of docs/internals/certificate.md. Needs Python 3 and nothing else.
 
     scripts/figures.py            draws them
     scripts/figures.py --check    says whether the committed pictures are those that this script draws
@@ -163,7 +163,42 @@ def meaning():
     return picture([plot], 960, 240)
 
 
-PICTURES = {"two-pools.svg": two_pools, "gas.svg": gas, "meaning.svg": meaning}
+def boxes(width, height, places, arrows):
+    """Boxes `(x, y, width, height, title, line below)` and arrows `(x, y, x, y, words, shift of the words)`."""
+    write = '<text x="{:.0f}" y="{:.0f}" font-family="sans-serif" font-size="{}" font-weight="{}" text-anchor="middle" fill="{}">{}</text>'
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+             f'<rect width="{width}" height="{height}" fill="white"/>',
+             f'<defs><marker id="tip" markerWidth="9" markerHeight="9" refX="8" refY="4" orient="auto"><path d="M0 0L9 4L0 8z" fill="{GREY}"/></marker></defs>']
+    for x, y, w, h, title, below in places:
+        parts.append(f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="8" fill="#f1f5f9" stroke="{GREY}"/>')
+        parts.append(write.format(x + w / 2, y + h / 2 + (-3 if below else 5), 15, 600, INK, title))
+        if below:
+            parts.append(write.format(x + w / 2, y + h / 2 + 16, 12, 400, INK, below))
+    for x0, y0, x1, y1, words, shift in arrows:
+        parts.append(f'<path d="M{x0} {y0}L{x1} {y1}" stroke="{GREY}" stroke-width="1.5" fill="none" marker-end="url(#tip)"/>')
+        parts.append(write.format((x0 + x1) / 2 + shift[0], (y0 + y1) / 2 + shift[1], 12, 400, BLUE, words))
+    return "\n".join(parts + ["</svg>"]) + "\n"
+
+
+def swap():
+    places = [(30, 120, 150, 70, "Your wallet", "signs and sends"), (400, 30, 170, 70, "Braid", "market, routes"),
+              (720, 30, 150, 70, "Ethereum node", ""), (400, 220, 170, 70, "Execution proxy", "no owner, holds nothing"),
+              (720, 220, 150, 70, "Pools", "")]
+    arrows = [(180, 135, 400, 55, "1  sell this, buy that", (-55, -14)), (400, 85, 185, 158, "2  amounts, route, transaction", (70, 22)),
+              (720, 65, 570, 65, "blocks, logs", (0, -8)), (180, 180, 400, 255, "3  the signed transaction", (-55, 22)),
+              (570, 245, 720, 245, "4  swaps", (0, -8)), (720, 272, 570, 272, "5  at least the minimum", (0, 20))]
+    return boxes(900, 320, places, arrows)
+
+
+def basket():
+    places = [(30, 30, 140, 50, "5,000 USDC", ""), (30, 150, 140, 50, "100 LINK", ""), (330, 90, 110, 50, "WETH", ""),
+              (600, 30, 140, 50, "WBTC, 60%", ""), (600, 150, 140, 50, "UNI, 40%", "")]
+    arrows = [(170, 60, 330, 105, "", (0, 0)), (170, 45, 600, 45, "", (0, 0)), (170, 172, 330, 125, "", (0, 0)),
+              (440, 105, 600, 62, "", (0, 0)), (440, 125, 600, 172, "", (0, 0))]
+    return boxes(770, 230, places, arrows)
+
+
+PICTURES = {"two-pools.svg": two_pools, "gas.svg": gas, "meaning.svg": meaning, "swap.svg": swap, "basket.svg": basket}
 
 
 def main(arguments):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The HTTP API as strangers meet it, on a local chain of its own: the explorer in a real browser, the example clients with a real wallet
-# library, a client with types that are generated from the OpenAPI document, then generated requests, well-formed and not, each answer
-# checked against the OpenAPI document that the service serves.
+# The HTTP API as strangers meet it, on a local chain of its own: the explorer in a real browser, the TypeScript and the Rust client with their
+# examples, the examples of the documentation, then generated requests, well-formed and not, each answer checked against the OpenAPI document
+# that the service serves.
 # CASES is the least number of generated requests, SEED picks them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,7 +35,7 @@ BRAID_PORT="${BRAID_PORT:-$(free_port)}"
 export DEMO_NODE_PORT BRAID_PORT BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
 base="http://127.0.0.1:$BRAID_PORT"
 log="$work/demo.log"
-"$target/debug/braid-devnet" demo --logs "$work" >"$log" 2>&1 </dev/null &
+"$target/debug/braid-devnet" demo --block-time 1 --logs "$work" >"$log" 2>&1 </dev/null &
 demo=$!
 ready() { python3 -c "import urllib.request as u; u.urlopen('$base/ready', timeout=2)" 2>/dev/null; }
 for _ in $(seq 600); do
@@ -46,8 +46,19 @@ done
 ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 1; }
 
 (cd explorer && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs)
-(cd clients/js && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test test/)
-BRAID_API="$base" BRAID_KEY=demo-key clients/js/typed/make.sh
+# a client meets the service's own document: the types are generated from what is served
+export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT"
+clients/js/build.sh "$base/openapi.json"
+(cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
+
+# the Rust client's examples, with an account of their own; each fails unless its swap succeeds
+rust() { PRIVATE_KEY=0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6 "$target/debug/examples/$1" "${@:2}"; }
+usdc=0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48 weth=0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2 wbtc=0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599
+ether=0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE
+rust swap $ether 3000000000000000000 $usdc
+rust swap $usdc 1000000000 $weth
+rust permit2 $usdc 500000000 $weth
+rust basket $ether:1000000000000000000 $usdc:1000000000 $weth=6000 $wbtc=4000
 
 checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance
 checks+=,response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance

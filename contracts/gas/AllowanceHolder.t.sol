@@ -37,7 +37,7 @@ contract Taker {
     }
 }
 
-/// What an allowance that no new edition of the proxy invalidates would cost each swap (`docs/security.md`).
+/// What an allowance that no new edition of the proxy invalidates would cost each swap (`docs/internals/security.md`).
 contract AllowanceHolderGasTest is Market {
     uint256 private constant SELL = 3_000e6;
 

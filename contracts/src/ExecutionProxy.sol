@@ -18,7 +18,7 @@ import {TokenPermits} from "./steps/TokenPermits.sol";
 
 /// Swaps exactly the order's inputs along a program of pools and pays the outputs, or reverts.
 /// No owner, no storage, no upgrade, no free call; nothing is held and no allowance is left between calls.
-/// `docs/program.md` is the specification.
+/// `docs/internals/program.md` is the specification.
 contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, Fluid, TokenPermits {
     using Runs for Run;
 

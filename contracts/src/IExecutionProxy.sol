@@ -59,7 +59,7 @@ struct Permit {
     address sender;
 }
 
-/// The proxy's calls and errors; `docs/program.md` is their specification.
+/// The proxy's calls and errors; `docs/internals/program.md` is their specification.
 interface IExecutionProxy {
     /// Runs the program with the caller's allowances and ether.
     /// @return received what the recipient gained of each output, atomic units

@@ -1,5 +1,5 @@
 // Compiles the proxy without the optimiser steps that use what is known of memory and storage (LoadResolver `L`, EqualStoreEliminator `E`), and
-// runs the tests against that code: what they see does not hang on these steps. The artifact is put back. See docs/security.md, "The compiler".
+// runs the tests against that code: what they see does not hang on these steps. The artifact is put back. See docs/internals/security.md, "The compiler".
 'use strict';
 const fs = require('fs');
 const path = require('path');

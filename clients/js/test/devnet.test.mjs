@@ -4,40 +4,42 @@ import { test } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { erc20Abi, formatUnits, verifyTypedData } from "viem";
-import { Braid, ETHER, Problem } from "../braid.mjs";
-import { Wallet } from "../wallet.mjs";
-import { ChatBot } from "../chat-bot.mjs";
-import { fillable, keep } from "../limit-order.mjs";
-import { plan, rebalance } from "../rebalance.mjs";
+import { Braid, ETHER, outcome } from "braid-swap";
+import { approve, mined, sign, swap } from "braid-swap/viem";
+import { connect } from "../examples/wallet.mjs";
+import { ChatBot } from "../examples/chat-bot.mjs";
+import { fillable, keep } from "../examples/limit-order.mjs";
+import { plan, rebalance } from "../examples/rebalance.mjs";
 
 // the first account of every local chain: public, worth nothing
 const privateKey = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 const base = process.env.BRAID_API ?? "http://127.0.0.1:8080";
 const braid = new Braid({ base, key: process.env.BRAID_KEY ?? "demo-key" });
-const wallet = new Wallet({ privateKey, rpc: process.env.RPC_URL });
+const wallet = connect({ privateKey });
+const taker = wallet.account.address;
 const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const DAI = "0x6B175474E89094C44Da98b954EedeAC495271d0F";
 const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 const WBTC = "0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599";
 
-const holds = (token, owner = wallet.address) =>
-  wallet.reader.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] });
+const holds = (token, owner = taker) =>
+  wallet.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] });
 
-/** Waits until the service has seen a block. */
-async function follow(blockNumber) {
-  while (BigInt((await braid.ready()).block.number) < blockNumber) await new Promise((done) => setTimeout(done, 50));
-}
+
+/** Sends a transaction in JSON-RPC's names and hex, as a wallet does whose keys are elsewhere: the node's accounts are unlocked. */
+const sendsAsItStands = async (transaction) =>
+  mined(wallet, await wallet.request({ method: "eth_sendTransaction", params: [transaction] }));
 
 /** Swaps by signature and checks every amount to the wei. */
 async function settles(inputs, outputs) {
-  const quote = await braid.quote({ inputs, outputs, taker: wallet.address });
-  await wallet.approve(quote.permit2.approvals);
+  const quote = await braid.quote({ inputs, outputs, taker });
+  await approve(wallet, quote.permit2.approvals);
   const { types, domain, primaryType, message } = quote.permit2.eip712;
   const { EIP712Domain, ...own } = types;
-  const signature = await wallet.sign(quote.permit2);
-  assert.ok(await verifyTypedData({ address: wallet.address, domain, types: own, primaryType, message, signature }));
+  const signature = await sign(wallet, quote.permit2);
+  assert.ok(await verifyTypedData({ address: taker, domain, types: own, primaryType, message, signature }));
   const before = await Promise.all([...inputs, ...outputs].map(([token]) => holds(token)));
-  const { built, receipt } = await wallet.swap(braid, quote);
+  const { built, receipt } = await swap(braid, wallet, quote);
   assert.equal(built.authorization, "permit2");
   const after = await Promise.all([...inputs, ...outputs].map(([token]) => holds(token)));
   inputs.forEach(([, amount], index) => assert.equal(before[index] - after[index], BigInt(amount)));
@@ -45,15 +47,15 @@ async function settles(inputs, outputs) {
     const at = inputs.length + index;
     assert.equal(after[at] - before[at], BigInt(output.expected_amount));
   });
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
   return { quote, signature };
 }
 
 test("one input, signed by a wallet library, pays to the wei; the signature counts once", async () => {
   const { quote, signature } = await settles([[USDC, 1_000_000_000n]], [[WETH, 10_000]]);
-  const again = await braid.build(quote.quote_id, { permit2_signature: signature }).catch((problem) => problem);
+  const again = await outcome(braid.build(quote.quote_id, { permit2_signature: signature }));
   // the market has moved: stale, or built with the warning that its nonce is used
-  const known = again instanceof Problem ? [again.code] : again.warnings.map((warning) => warning.code);
+  const known = again.ok ? again.value.warnings.map((warning) => warning.code) : [again.problem.code];
   assert.ok(known.includes("QUOTE_STALE") || known.includes("PERMIT2_NONCE_USED"), String(known));
 });
 
@@ -62,34 +64,34 @@ test("several inputs are one signature", async () => {
 });
 
 test("a signature of another account is refused", async () => {
-  const quote = await braid.quote({ inputs: [[USDC, 1_000_000n]], outputs: [[WETH, 10_000]], taker: wallet.address });
-  const other = new Wallet({ privateKey: "0x" + "11".repeat(32), rpc: process.env.RPC_URL });
-  const permit2_signature = await other.sign(quote.permit2);
+  const quote = await braid.quote({ inputs: [[USDC, 1_000_000n]], outputs: [[WETH, 10_000]], taker });
+  const other = connect({ privateKey: "0x" + "11".repeat(32) });
+  const permit2_signature = await sign(other, quote.permit2);
   const problem = await braid.build(quote.quote_id, { permit2_signature }).catch((problem) => problem);
   assert.equal(problem.code, "PERMIT2_SIGNATURE_INVALID");
   assert.equal(problem.errors[0].pointer, "/permit2_signature");
 });
 
 test("ether needs no signature", async () => {
-  const quote = await braid.quote({ inputs: [[ETHER, 10n ** 17n]], outputs: [[USDC, 10_000]], taker: wallet.address });
+  const quote = await braid.quote({ inputs: [[ETHER, 10n ** 17n]], outputs: [[USDC, 10_000]], taker });
   assert.equal(quote.permit2, null);
   const before = await holds(USDC);
-  const { built, receipt } = await wallet.swap(braid, quote);
+  const { built, receipt } = await swap(braid, wallet, quote);
   assert.equal(built.authorization, "native");
   assert.equal((await holds(USDC)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
 });
 
 test("a keeper waits for its price, then fills and takes a partner's fee", async () => {
   const partner = { partner_fee_bps: 25, partner_recipient: "0x00000000000000000000000000000000000b0b0b" };
-  const order = { sell: USDC, amount: 300_000_000n, buy: WETH, taker: wallet.address, partner };
+  const order = { sell: USDC, amount: 300_000_000n, buy: WETH, taker, partner };
   assert.equal(await fillable(braid, { ...order, least: 10n ** 24n }), null);
   assert.equal(await keep(braid, wallet, { ...order, least: 10n ** 24n }, { attempts: 2, pause: 0 }), null);
   const [paid, before] = [await holds(USDC, partner.partner_recipient), await holds(WETH)];
   const { quote, receipt } = await keep(braid, wallet, { ...order, least: 1n }, { attempts: 3, pause: 0 });
   assert.equal((await holds(USDC, partner.partner_recipient)) - paid, 750_000n);
   assert.equal((await holds(WETH)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
 });
 
 test("a plan sells what is too much for what is too little", () => {
@@ -104,13 +106,13 @@ test("a plan sells what is too much for what is too little", () => {
 });
 
 test("a bot brings a basket to its weights, what the trade costs included", async () => {
-  const owner = new Wallet({ privateKey: "0x" + "22".repeat(32), rpc: process.env.RPC_URL });
-  await wallet.send({ to: owner.address, value: 10n ** 18n });
+  const owner = connect({ privateKey: "0x" + "22".repeat(32) });
+  await mined(wallet, await wallet.sendTransaction({ to: owner.account.address, value: 10n ** 18n }));
   const abi = erc20Abi;
   for (const [address, amount] of [[USDC, 3_000_000_000n], [DAI, 1_000n * 10n ** 18n]]) {
-    const args = [owner.address, amount];
-    const hash = await wallet.sender.writeContract({ address, abi, functionName: "transfer", args });
-    await follow((await wallet.reader.waitForTransactionReceipt({ hash, pollingInterval: 100 })).blockNumber);
+    const args = [owner.account.address, amount];
+    const hash = await wallet.writeContract({ address, abi, functionName: "transfer", args });
+    await braid.reached((await mined(wallet, hash)).blockNumber);
   }
   const weights = { [USDC]: 4_000, [DAI]: 2_000, [WBTC]: 3_000, [WETH]: 1_000 };
   const { tokens, quote, receipt } = await rebalance(braid, owner, weights);
@@ -118,9 +120,9 @@ test("a bot brings a basket to its weights, what the trade costs included", asyn
   for (const output of quote.estimated_outputs) {
     assert.ok(Math.abs(output.realized_ratio_bps - output.ratio_bps) <= 1, JSON.stringify(output));
   }
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
   // at the prices of the plan: shares are whole basis points and met within one, so that no weight is off by more than two
-  const now = await Promise.all(tokens.map(async (token) => Number(await holds(token.address, owner.address)) * token.unit));
+  const now = await Promise.all(tokens.map(async (token) => Number(await holds(token.address, owner.account.address)) * token.unit));
   const total = now.reduce((sum, value) => sum + value, 0);
   tokens.forEach((token, index) => {
     const off = (now[index] / total) * 10_000 - token.weightBps;
@@ -131,7 +133,7 @@ test("a bot brings a basket to its weights, what the trade costs included", asyn
 test("a chat bot offers in words and earns its fee; the user's wallet alone signs", async () => {
   const partner = "0x00000000000000000000000000000000000b0b0c";
   const bot = new ChatBot({ braid, partner, feeBps: 40 });
-  const user = wallet.address;
+  const user = taker;
   const say = async (message) => (await bot.answer(user, message)).text;
   assert.match(await say("good morning"), /for example: swap 100 USDC to ETH/);
   assert.match(await say("swap 5 NOSUCHCOIN to ETH"), /do not know the token NOSUCHCOIN/);
@@ -144,19 +146,19 @@ test("a chat bot offers in words and earns its fee; the user's wallet alone sign
 
   const { text, permit } = await bot.answer(user, "swap 400 USDC to WETH");
   assert.match(text, /^400 USDC get you 0\.[0-9]+ WETH, at least 0\.[0-9]+ WETH\./);
-  await wallet.approve(permit.approvals);
-  const { transaction } = await bot.signed(user, await wallet.sign(permit));
+  await approve(wallet, permit.approvals);
+  const { transaction } = await bot.signed(user, await sign(wallet, permit));
   const [paid, before] = [await holds(USDC, partner), await holds(WETH)];
-  const receipt = await wallet.sendBuilt(transaction);
+  const receipt = await sendsAsItStands(transaction);
   assert.equal((await holds(USDC, partner)) - paid, 1_600_000n);
   const received = (await holds(WETH)) - before;
   assert.ok(text.includes(`get you ${formatUnits(received, 18)} WETH`), `${received}: ${text}`);
-  await follow(receipt.blockNumber);
+  await braid.reached(receipt.blockNumber);
 });
 
 test("an agent swaps with the tools of the tool server and a wallet of its own", async () => {
   const env = { PATH: process.env.PATH, BRAID_API: base, BRAID_KEY: process.env.BRAID_KEY ?? "demo-key" };
-  const script = new URL("../tool-server.mjs", import.meta.url).pathname;
+  const script = new URL("../examples/tool-server.mjs", import.meta.url).pathname;
   const agent = new Client({ name: "test-agent", version: "1.0.0" });
   await agent.connect(new StdioClientTransport({ command: process.execPath, args: [script], env }));
   try {
@@ -179,23 +181,23 @@ test("an agent swaps with the tools of the tool server and a wallet of its own",
     assert.equal(usdc.address, USDC);
     assert.ok((await call("prices", { tokens: [USDC, WETH] })).prices[WETH] > 100);
 
-    const swap = { taker: wallet.address, inputs: [{ token: USDC, amount: "250000000" }] };
+    const swap = { taker, inputs: [{ token: USDC, amount: "250000000" }] };
     const nowhere = { ...swap, outputs: [{ token: "0x00000000000000000000000000000000000000aa", ratio_bps: 10_000 }] };
     assert.match(await fails("quote", nowhere), /TOKEN_NOT_FOUND.*\/outputs\/0\/address/);
     assert.match(await fails("quote", { ...swap, taker: "me", outputs: [] }), /taker/);
 
     const quote = await call("quote", { ...swap, outputs: [{ token: WETH, ratio_bps: 10_000 }] });
     assert.ok(quote.why.length > 0 && quote.certificate.gap_bps < 50);
-    const approved = await wallet.approve(quote.permit2.approvals);
+    const approved = (await approve(wallet, quote.permit2.approvals)).at(-1);
     // a simulation is of the block that the service knows
-    if (approved) await follow(approved.blockNumber);
-    const permit2_signature = await wallet.sign(quote.permit2);
+    if (approved) await braid.reached(approved.blockNumber);
+    const permit2_signature = await sign(wallet, quote.permit2);
     const built = await call("build_transaction", { quote_id: quote.quote_id, permit2_signature });
     assert.equal(built.simulation.status, "success");
     const before = await holds(WETH);
-    const receipt = await wallet.sendBuilt(built.rpc_transaction);
+    const receipt = await sendsAsItStands(built.rpc_transaction);
     assert.equal((await holds(WETH)) - before, BigInt(quote.estimated_outputs[0].expected_amount));
-    await follow(receipt.blockNumber);
+    await braid.reached(receipt.blockNumber);
   } finally {
     await agent.close();
   }

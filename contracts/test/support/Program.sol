@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// Writes programs as `docs/program.md` specifies them.
+/// Writes programs as `docs/internals/program.md` specifies them.
 library Program {
     uint8 internal constant TO_PROXY = 0;
     uint8 internal constant TO_RECIPIENT = 1;

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {Test} from "forge-std/Test.sol";
 
-/// Recorded pools and what they paid, where the shared folder is there (`docs/program.md` does not need it; CI may lack it).
+/// Recorded pools and what they paid, where the shared folder is there (`docs/internals/program.md` does not need it; CI may lack it).
 abstract contract Vectors is Test {
     string private _file;
 

@@ -300,7 +300,7 @@ fn the_pictures_of_the_certificate_are_those_that_the_script_draws() {
 #[test]
 fn every_option_of_the_service_is_documented() {
     let help = String::from_utf8(braid(&["serve", "--help"]).output().unwrap().stdout).unwrap();
-    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/serve.md")).unwrap();
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate/running.md")).unwrap();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let words = |start: &str| -> Vec<String> {
         let found = help.match_indices(start).map(|(at, _)| help[at..].split(|c| !is_name(c)).next().unwrap());
@@ -309,7 +309,7 @@ fn every_option_of_the_service_is_documented() {
     let told = [words("--"), words("BRAID_")].concat();
     assert!(told.len() > 20, "{told:?}");
     for word in told.iter().filter(|word| !["--help", "--version", "--rpc-url"].contains(&word.as_str())) {
-        assert!(docs.contains(word.as_str()), "docs/serve.md does not tell of {word}");
+        assert!(docs.contains(word.as_str()), "docs/operate/running.md does not tell of {word}");
     }
 }
 

@@ -177,7 +177,7 @@ impl Scan {
             minutes_left = left.as_secs() / 60,
             blocks_a_request = blocks,
             "the search for pools takes long at this node; quotes use the pools that are known so far. Name a node that gives \
-             logs of longer ranges, or start from a snapshot of the market (--snapshot, docs/following.md)"
+             logs of longer ranges, or start from a snapshot of the market (--snapshot, docs/internals/following.md)"
         );
     }
 

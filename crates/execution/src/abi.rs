@@ -1,4 +1,4 @@
-//! The proxy's ABI (`docs/program.md`, sections 1 and 6) and calldata for its two entry points.
+//! The proxy's ABI (`docs/internals/program.md`, sections 1 and 6) and calldata for its two entry points.
 
 use alloy_sol_types::{SolCall, sol};
 use braid_primitives::{Address, Bytes, U256};

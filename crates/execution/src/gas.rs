@@ -72,7 +72,7 @@ fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
 }
 
 /// What must be left when a partner is offered its fee in ether, beyond what that usually takes: the proxy refuses to run with less, so
-/// that no partner can be starved (`docs/program.md`, section 3).
+/// that no partner can be starved (`docs/internals/program.md`, section 3).
 pub fn ether_fee_reserve(order: &Order) -> u64 {
     const RESERVE_GAS_UNITS: u64 = 75_000;
     let Some(fee) = order.partner_fee.filter(|fee| fee.bps > 0) else { return 0 };

@@ -20,7 +20,7 @@ pub struct TokenAmount {
     pub amount: U256,
 }
 
-/// What the proxy enforces (`docs/program.md`, section 1).
+/// What the proxy enforces (`docs/internals/program.md`, section 1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Taken exactly, or what is not used returned to the payer.

@@ -1,4 +1,4 @@
-//! The program: the packed bytes that tell the proxy which steps to run (`docs/program.md`, section 2).
+//! The program: the packed bytes that tell the proxy which steps to run (`docs/internals/program.md`, section 2).
 //!
 //! Encoding decides two things that never change an amount: where each step pays its output, and the place of a
 //! step that can be paid in advance, which is moved to directly after the step that pays it. A wrapping of ether that feeds one pool

@@ -1,4 +1,4 @@
-//! The bytes of a step in the proxy's program (`docs/program.md`, section 2).
+//! The bytes of a step in the proxy's program (`docs/internals/program.md`, section 2).
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_sol_types::SolValue;
@@ -21,7 +21,7 @@ pub struct StepCode {
     /// Whether the input can lie in the pool before the step runs, so that the step before can pay it there.
     pub prepayable: bool,
     /// Whether the proxy pays the pool straight out of what an order begins with: ether, which the step wraps by itself, and an input
-    /// that a Permit2 signature moves from its owner to the pool (`docs/program.md`, sections 2 and 5).
+    /// that a Permit2 signature moves from its owner to the pool (`docs/internals/program.md`, sections 2 and 5).
     pub begins_straight: bool,
     /// How the pool gets its input.
     pub funding: Funding,

@@ -2,7 +2,7 @@
 //!
 //! Pure: no I/O, no clock, no randomness, no thread order, no hash order. The same market, request and version give the
 //! same bytes. Floating point steers; every amount in an answer is computed in integers, in the proxy's own order and
-//! arithmetic (`docs/program.md`).
+//! arithmetic (`docs/internals/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 // What is asked and answered, and the constants between.

@@ -1,4 +1,4 @@
-//! The program machine: runs steps as the proxy runs them (`docs/program.md`, section 3).
+//! The program machine: runs steps as the proxy runs them (`docs/internals/program.md`, section 3).
 //!
 //! Whoever plans a route, prices a stored one again, encodes it or counts its gas runs its steps here, so that a share and a balance mean
 //! the same to all of them. [`Ledger`] keeps what is at hand of each token; [`Machine`] asks the pools of a market what each step pays.

@@ -3,7 +3,7 @@
 //! Tokens are taken in an order in which every pool that pays a token comes before every pool that takes it. At a token the
 //! balance at hand is shared out in the planned proportions, smallest first: each step takes
 //! `floor(balance · share / 2³²)` of what is still there, and the largest takes all that is left (share 0). Amounts are then
-//! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/program.md`).
+//! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/internals/program.md`).
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{PoolId, TokenId, U256};

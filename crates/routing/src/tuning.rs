@@ -218,7 +218,7 @@ impl Tuning {
     /// Most rounds of adding the tokens whose pools would earn. Measured with the one before.
     pub(crate) const RELAX_ROUNDS: usize = 8;
     /// Work that the relaxed problems of one request may cost, and all of it, in evaluations of a pool; ten thousand are about half a
-    /// millisecond. Gaps at other budgets are in `docs/bench.md`: twice as much brought 1.5 basis points to one of 1,500 trades.
+    /// millisecond. Gaps at other budgets are in `docs/internals/bench.md`: twice as much brought 1.5 basis points to one of 1,500 trades.
     pub(crate) const RELAX_WORK: u64 = 50_000;
     pub(crate) const WORK: u64 = 75_000;
     /// What every minimisation may cost, whatever came before it. No record.

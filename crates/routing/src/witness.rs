@@ -2,7 +2,7 @@
 //!
 //! The bound at those prices is `price(input)·amount + Σ max(0, profit − gas)`, summed over the pairs of coins of every pool
 //! that is not left out. Any prices above zero give a bound that holds; the solver's are those that it found to be least.
-//! `docs/certificate.md` says why, and `scripts/bound.py` does it from a market in JSON.
+//! `docs/internals/certificate.md` says why, and `scripts/bound.py` does it from a market in JSON.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! The claims of `docs/certificate.md`, on the pools of its pictures.
+//! The claims of `docs/internals/certificate.md`, on the pools of its pictures.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_precision_loss)]
 
 mod common;

@@ -110,12 +110,12 @@ fn alerts_and_dashboard_name_metrics_that_there_are() {
         };
         words.map(plain).collect()
     };
-    let page = read("docs/operating.md");
+    let page = read("docs/operate/production.md");
     let documented = names(page.split("\n## Metrics, alerts, traces\n").nth(1).unwrap().split("\n## ").next().unwrap());
     let asked = names(&(read("packaging/prometheus/alerts.yml") + &read("packaging/grafana/braid.json")));
     assert!(asked.len() > 20, "{asked:?}");
     for name in &asked {
-        assert!(documented.contains(name), "{name} is asked for and not in docs/operating.md");
+        assert!(documented.contains(name), "{name} is asked for and not in docs/operate/production.md");
     }
     let served = Served::start(|_, _| ());
     let metrics = get(&served.address, "/metrics");
@@ -132,7 +132,7 @@ fn alerts_and_dashboard_name_metrics_that_there_are() {
     let there: BTreeSet<String> = kinds.map(|(name, kind)| format!("{name}{}", ending(kind))).collect();
     assert!(there.len() > 20, "{metrics}");
     for name in &there {
-        assert!(documented.contains(name), "{name} is served and not in docs/operating.md");
+        assert!(documented.contains(name), "{name} is served and not in docs/operate/production.md");
     }
     // before the first market and the first request these have nothing to say
     let later = ["braid_market_", "braid_http_", "braid_simulation_", "braid_node_fault"];

@@ -2,7 +2,7 @@
 //!
 //! The message is Permit2's `permitWitnessTransferFrom` in its signature form: the permitted tokens are the order's ERC-20
 //! inputs, the spender is the proxy, and the witness holds every field of the order, who may send it and the hash of the program
-//! (`docs/program.md`, section 5). A signature therefore allows this outcome and no other, and nobody else can use it.
+//! (`docs/internals/program.md`, section 5). A signature therefore allows this outcome and no other, and nobody else can use it.
 
 mod nonce;
 mod permit;

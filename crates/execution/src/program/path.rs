@@ -1,4 +1,4 @@
-//! Paths: the form of a program that is one chain of pools which their factories vouch for (`docs/program.md`, section 6).
+//! Paths: the form of a program that is one chain of pools which their factories vouch for (`docs/internals/program.md`, section 6).
 
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, WETH};
 use braid_protocols::lido::STETH;

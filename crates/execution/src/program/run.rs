@@ -1,4 +1,4 @@
-//! Runs a program on the proxy's ledger with the amounts that its route says (`docs/program.md`, section 3), and tells an observer of all
+//! Runs a program on the proxy's ledger with the amounts that its route says (`docs/internals/program.md`, section 3), and tells an observer of all
 //! that moves: one observer checks a program against its route, another counts gas.
 
 use braid_primitives::{Address, NATIVE_ETHER, U256};

@@ -11,7 +11,7 @@ use self::routes::{Case, Shape, case};
 use super::*;
 use crate::PartnerFee;
 
-/// Runs a decoded program by the words of `docs/program.md`, section 3, with the route's amounts out; gives what every
+/// Runs a decoded program by the words of `docs/internals/program.md`, section 3, with the route's amounts out; gives what every
 /// step spent, and what the recipient has of each output.
 fn run(case: &Case, program: &Program, decoded: &Decoded) -> (Vec<U256>, Vec<U256>) {
     let mut at_hand = vec![U256::ZERO; decoded.tokens.len()];

@@ -1,7 +1,7 @@
 //! Every product of the one list has everything: found and read on the local chain by its own record, priced exactly and
 //! continuously, encoded as the proxy's page says, executed for what was quoted, and held to evidence that exists.
 //!
-//! Nothing here knows a product by name: what a new one lacks is what fails. `docs/adding-a-protocol.md` walks through one.
+//! Nothing here knows a product by name: what a new one lacks is what fails. `docs/internals/adding-a-protocol.md` walks through one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn operand_bytes(cell: &str) -> usize {
             "bytes32" => 32,
             "u16" => 2,
             "u8" => 1,
-            other => panic!("docs/program.md: an operand of kind {other}"),
+            other => panic!("docs/internals/program.md: an operand of kind {other}"),
         })
         .sum()
 }
@@ -105,7 +105,8 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
         }
         let code = pool.step_code(*coin_in, *coin_out);
         let row = opcodes.get(&format!("{:#04x}", code.opcode));
-        let row = row.unwrap_or_else(|| panic!("{product}: opcode {:#04x} is not in docs/program.md", code.opcode));
+        let row =
+            row.unwrap_or_else(|| panic!("{product}: opcode {:#04x} is not in docs/internals/program.md", code.opcode));
         assert_eq!(code.operands.len(), operand_bytes(&row[2]), "{product}: operands are {}", row[2]);
         let pays_recipient = code.receivers == Receivers::Anyone || code.origin.is_some();
         assert_eq!(pays_recipient, row[3].contains('1'), "{product}: destinations are {}", row[3]);
@@ -118,7 +119,7 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_product_is_found_read_priced_encoded_and_executed() {
     let mut chain = Chain::start().await;
-    let opcodes = rows(&page("docs/program.md"));
+    let opcodes = rows(&page("docs/internals/program.md"));
     for product in Product::ALL {
         let record = product;
         assert_eq!(record.of_record(), *product, "{}: the record of another product", product.id());
@@ -151,18 +152,18 @@ async fn every_product_is_found_read_priced_encoded_and_executed() {
 #[test]
 fn every_step_that_a_product_encodes_is_one_that_the_proxy_has() {
     let dispatch = page("contracts/src/ExecutionProxy.sol") + &page("contracts/src/Run.sol");
-    for opcode in rows(&page("docs/program.md")).keys().filter(|opcode| opcode.len() == 4) {
-        assert!(dispatch.contains(opcode.as_str()), "docs/program.md has {opcode}, the contract does not");
+    for opcode in rows(&page("docs/internals/program.md")).keys().filter(|opcode| opcode.len() == 4) {
+        assert!(dispatch.contains(opcode.as_str()), "docs/internals/program.md has {opcode}, the contract does not");
     }
     assert!(!proxy::address().is_zero());
 }
 
 #[test]
 fn every_product_names_evidence_that_exists() {
-    let table = rows(&page("docs/protocols/README.md"));
+    let table = rows(&page("docs/internals/protocols/README.md"));
     for product in Product::ALL {
         let row = table.get(product.id());
-        let row = row.unwrap_or_else(|| panic!("docs/protocols/README.md has no row for `{}`", product.id()));
+        let row = row.unwrap_or_else(|| panic!("docs/internals/protocols/README.md has no row for `{}`", product.id()));
         let [_, maths, gas] = row.as_slice() else { panic!("{}: three cells, got {row:?}", product.id()) };
         for (what, cell) in [("exact maths", maths), ("gas", gas)] {
             let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();

@@ -127,7 +127,7 @@ fn every_signature_is_shown_as_the_typed_data_has_it() {
 #[test]
 fn every_test_that_the_threat_model_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/internals/security.md")).unwrap();
     let files = std::fs::read_dir(root.join("contracts/test")).unwrap().map(|file| file.unwrap().path());
     let tests: Vec<String> =
         files.filter(|file| file.is_file()).map(|file| std::fs::read_to_string(file).unwrap()).collect();

@@ -23,7 +23,7 @@ pub(crate) struct Asked {
     pub(crate) gas_price_wei: Option<u64>,
 }
 
-/// A trade as files write it: as a request, as an order of a recorded market, or as a basket (`docs/baskets.md`).
+/// A trade as files write it: as a request, as an order of a recorded market, or as a basket (`docs/internals/baskets.md`).
 #[derive(Deserialize)]
 struct Entry {
     #[serde(default)]

@@ -2,7 +2,7 @@
 //! [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 //!
 //! Measured on the stand-ins of the local chain, whose arithmetic is the deployed pools' and whose compiler is not: see
-//! `docs/protocols/curve.md`, which sets these numbers beside what mainnet's pools used.
+//! `docs/internals/protocols/curve.md`, which sets these numbers beside what mainnet's pools used.
 
 use alloy_primitives::Address;
 use braid_primitives::ExecutionBlock;

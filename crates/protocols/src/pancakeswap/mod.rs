@@ -1,5 +1,5 @@
 //! PancakeSwap: its V3 pools run Uniswap V3's arithmetic. They differ in the event of a swap, in the width of the protocol's fee, in
-//! how they call back (`docs/program.md`), and in what a swap costs.
+//! how they call back (`docs/internals/program.md`), and in what a swap costs.
 
 use alloy_primitives::{B256, LogData, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};

@@ -1,4 +1,4 @@
-//! Maker's and Sky's own savings, and Spark's of dollars through Sky's exchange, where their code is at hand. See `docs/protocols/vaults.md`.
+//! Maker's and Sky's own savings, and Spark's of dollars through Sky's exchange, where their code is at hand. See `docs/internals/protocols/vaults.md`.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolValue, sol};

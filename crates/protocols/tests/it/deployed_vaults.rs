@@ -1,5 +1,5 @@
 //! Listed vaults' own code, where it is at hand: what the reader sees and what a trade pays at a later second, alone and after another of the
-//! same block, while rewards, rates and what lies in the vault change. See `docs/protocols/vaults.md`.
+//! same block, while rewards, rates and what lies in the vault change. See `docs/internals/protocols/vaults.md`.
 
 use alloy_primitives::{Address, Bytes, U256, address, fixed_bytes, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};

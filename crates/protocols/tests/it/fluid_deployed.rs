@@ -1,5 +1,5 @@
 //! Fluid's pools and shares against their own code, as the project's list of deployments has it: what our stand-ins filled goes on under
-//! the layer's proxy and its module, the pool, and the share. See `docs/protocols/fluid.md`.
+//! the layer's proxy and its module, the pool, and the share. See `docs/internals/protocols/fluid.md`.
 
 use alloy_primitives::{Address, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolValue, sol};

@@ -1,7 +1,7 @@
 //! The bound: the dual evaluated over every open pool, at prices for every token.
 //!
 //! For any prices at which the basket asked for costs one, `Σ price(input)·amount + Σ max(0, profit − gas)` is at least the
-//! value of every route (`docs/certificate.md`). The second sum runs over all open pools between reachable tokens; nothing
+//! value of every route (`docs/internals/certificate.md`). The second sum runs over all open pools between reachable tokens; nothing
 //! flows into a lone input or out of a lone output; no pool takes more than the most that a route can hold of its coin. What
 //! floating point may have lost is added back.
 

@@ -4,7 +4,7 @@
 //! Maximise the basket's value `V` net of gas, where output `k` is worth `share_k · V` at reference prices. For prices `ν`
 //! at which a basket worth one costs one, `Σ share_k · ν_k / price_k = 1`, the dual is
 //! `OPT ≤ Σ ν_j · amount_j + Σ max(0, profit(ν) − gas)`. Nobody decides which input pays for which output: prices do
-//! (`docs/baskets.md`). Where the ends are one input and one output, nothing flows into the one or out of the other: stages use that.
+//! (`docs/internals/baskets.md`). Where the ends are one input and one output, nothing flows into the one or out of the other: stages use that.
 
 mod first;
 mod held;

@@ -1,4 +1,4 @@
-//! Reads a program as `docs/program.md`, section 2, says, byte by byte.
+//! Reads a program as `docs/internals/program.md`, section 2, says, byte by byte.
 
 use braid_primitives::Address;
 

@@ -225,7 +225,7 @@ pub(super) fn pool_of_no_factory() -> Case {
     maker.finish(&[(from, amount)], &[into], None)
 }
 
-/// The example of `docs/program.md`: a third through a pair, the rest through a V3 pool.
+/// The example of `docs/internals/program.md`: a third through a pair, the rest through a V3 pool.
 pub(super) fn split_of_usdc_over_v2_and_v3() -> Case {
     let mut maker = Maker::new();
     let (usdc, amount) = (maker.token(), U256::from(3_000_000_000u64));

@@ -1,0 +1,125 @@
+// Braid's HTTP API. Needs nothing but `fetch`.
+import { Problem } from "./problem.js";
+import type { Address, Built, BuildRequest, Chain, Input, Network, Output, Prices, Protocol, Quote, QuoteBody, QuoteRequest, Ready, Token } from "./types.js";
+
+export { outcome, Problem } from "./problem.js";
+export type { FailureCode, Outcome } from "./problem.js";
+export { sameAddress, terms } from "./terms.js";
+export type { Terms } from "./terms.js";
+export type * from "./types.js";
+
+/** Stands for native ether wherever the API takes a token. */
+export const ETHER = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE";
+
+export interface BraidOptions {
+  /** The service's address. Default: `http://127.0.0.1:8080`. */
+  base?: string | undefined;
+  /** An API key. Without one only market data is answered, and quotes where the service allows it. */
+  key?: string | undefined;
+  /** Milliseconds after which a call is given up. Default: 20,000; the service answers within 15,000. */
+  timeoutMs?: number | undefined;
+}
+
+export class Braid {
+  readonly #base: string;
+  readonly #headers: Record<string, string>;
+  readonly #timeoutMs: number;
+
+  constructor({ base = "http://127.0.0.1:8080", key, timeoutMs = 20_000 }: BraidOptions = {}) {
+    this.#base = base.replace(/\/$/, "");
+    this.#headers = { "content-type": "application/json", ...(key === undefined ? {} : { "x-api-key": key }) };
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Finds the best route. Amounts are in atomic units. */
+  quote(request: QuoteRequest): Promise<Quote> {
+    return this.#data("/v1/quote", { ...request, inputs: request.inputs.map(input), outputs: request.outputs.map(output) });
+  }
+
+  /** A quote that was made before. */
+  storedQuote(quoteId: string): Promise<Quote> {
+    return this.#data(`/v1/quote/${encodeURIComponent(quoteId)}`);
+  }
+
+  /** The route of a quote as an SVG picture. */
+  async routePicture(quoteId: string): Promise<string> {
+    return (await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/route.svg`)).text();
+  }
+
+  /** Turns a quote into an unsigned transaction. Can be repeated. */
+  build(quoteId: string, more: BuildRequest = {}): Promise<Built> {
+    return this.#data("/v1/build", { quote_id: quoteId, ...more });
+  }
+
+  /** Tokens by symbol, name or address, the best known first. */
+  async tokens(search: string): Promise<Token[]> {
+    const page = await this.#data<{ tokens: Token[] }>(`/v1/tokens?chain_id=1&search=${encodeURIComponent(search)}`);
+    return page.tokens;
+  }
+
+  /** Prices in dollars and in ether. A token without a price is absent. */
+  prices(tokens: readonly Address[]): Promise<Prices> {
+    return this.#data(`/v1/prices?chain_id=1&addresses=${tokens.join(",")}`);
+  }
+
+  /** Balances in atomic units, by EIP-55 address. A token that did not answer is absent. */
+  async balances(owner: Address, tokens: readonly Address[]): Promise<Record<string, bigint>> {
+    const { balances } = await this.#data<{ balances: Record<string, string> }>("/v1/balances", { chain_id: 1, owner, tokens });
+    return Object.fromEntries(Object.entries(balances).map(([token, amount]) => [token, BigInt(amount)]));
+  }
+
+  protocols(): Promise<Protocol[]> {
+    return this.#data("/v1/protocols?chain_id=1");
+  }
+
+  chains(): Promise<Chain[]> {
+    return this.#data("/v1/chains");
+  }
+
+  /** The newest block and the fees of each gas tier. */
+  network(): Promise<Network> {
+    return this.#data("/v1/network?chain_id=1");
+  }
+
+  /** Whether quotes are answered, and on which block. A service that does not answer them yet says so here without a `Problem`. */
+  async ready(): Promise<Ready> {
+    return json(await this.#ask("/ready", undefined, 503));
+  }
+
+  /** Waits until the service knows a block, so that a simulation sees what was mined in it. */
+  async reached(blockNumber: bigint | number): Promise<void> {
+    while (((await this.ready()).block?.number ?? -1) < blockNumber) await new Promise((done) => setTimeout(done, 200));
+  }
+
+  async #data<T>(path: string, body?: unknown): Promise<T> {
+    return (await json<{ data: T }>(await this.#ask(path, body))).data;
+  }
+
+  async #ask(path: string, body?: unknown, alsoGood?: number): Promise<Response> {
+    const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    let answer: Response;
+    try {
+      answer = await fetch(this.#base + path, { ...post, headers: this.#headers, signal: AbortSignal.timeout(this.#timeoutMs) });
+    } catch (cause) {
+      throw new Problem("NO_ANSWER", 0, `${this.#base} does not answer`, { cause });
+    }
+    if (!answer.ok && answer.status !== alsoGood) throw await Problem.of(answer);
+    return answer;
+  }
+}
+
+async function json<T>(answer: Response): Promise<T> {
+  try {
+    return await answer.json();
+  } catch (cause) {
+    throw new Problem("NOT_BRAID", answer.status, "the answer is not JSON", { cause });
+  }
+}
+
+function input(entry: Input): QuoteBody["inputs"][number] {
+  return "address" in entry ? entry : { chain_id: 1, address: entry[0], amount: String(entry[1]) };
+}
+
+function output(entry: Output): QuoteBody["outputs"][number] {
+  return "address" in entry ? entry : { chain_id: 1, address: entry[0], ratio_bps: entry[1] };
+}

@@ -1,0 +1,86 @@
+// What a viem wallet does with a quote: approve or sign, and send.
+import type { Account, Chain, Client, Hash, Hex, TransactionReceipt, Transport } from "viem";
+import { isHex } from "viem";
+import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
+import type { Braid } from "./index.js";
+import type { Approval, Built, Quote } from "./types.js";
+
+/** A viem client with an account: `createWalletClient({ account, chain: mainnet, transport })`. */
+export type Wallet = Client<Transport, Chain, Account>;
+
+/** A transaction was not sent, because its simulation reverted, or was mined and reverted. */
+export class Reverted extends Error {
+  override readonly name = "Reverted";
+}
+
+/** Sends the approvals that are missing, one after the other, and waits for each. */
+export async function approve(wallet: Wallet, approvals: readonly Approval[]): Promise<TransactionReceipt[]> {
+  const receipts = [];
+  for (const { satisfied, transactions } of approvals) {
+    if (satisfied === true) continue;
+    for (const { to, data, value } of transactions) {
+      receipts.push(await mined(wallet, await sendTransaction(wallet, { to, data: hex(data), value: BigInt(value) })));
+    }
+  }
+  return receipts;
+}
+
+/** Signs a quote's typed data as it stands. */
+export function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]>): Promise<Hex> {
+  const { domain, types, primaryType, message } = permit2.eip712;
+  return signTypedData(wallet, { account: wallet.account, domain, types, primaryType, message });
+}
+
+/**
+ * Lets the proxy take the inputs: by Permit2 where the quote has something to sign (approving Permit2 first where that is missing), by
+ * approvals of the proxy otherwise. Waits until the service knows of the approvals, so that a simulation sees them. Gives the signature for
+ * the build, `null` where none is needed.
+ */
+export async function authorize(braid: Braid, wallet: Wallet, quote: Quote): Promise<Hex | null> {
+  const receipts = await approve(wallet, (quote.permit2 ?? quote).approvals);
+  const last = receipts.at(-1);
+  if (last !== undefined) await braid.reached(last.blockNumber);
+  return quote.permit2 === null ? null : sign(wallet, quote.permit2);
+}
+
+/** Sends a build's transaction, unless its simulation reverted. */
+export async function send(wallet: Wallet, built: Built): Promise<Hash> {
+  const { to, data, value, gas, max_fee_per_gas: maxFeePerGas, max_priority_fee_per_gas: maxPriorityFeePerGas } = built.transaction;
+  refuseReverted(built);
+  const fees = { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
+  return sendTransaction(wallet, { to, data: hex(data), value: BigInt(value), gas: BigInt(gas), ...fees });
+}
+
+/**
+ * Sends approvals and swap as one bundle (EIP-5792) and gives its id for viem's `waitForCallsStatus`. A wallet that knows no bundles is
+ * asked for one transaction after the other.
+ */
+export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
+  refuseReverted(built);
+  const calls = built.calls.map(({ to, data, value }) => ({ to, data: hex(data), value: BigInt(value) }));
+  return (await viemSendCalls(wallet, { account: wallet.account, calls, experimental_fallback: true })).id;
+}
+
+/** Brings a quote to the chain: authorizes, builds, sends and waits. */
+export async function swap(braid: Braid, wallet: Wallet, quote: Quote): Promise<{ built: Built; receipt: TransactionReceipt }> {
+  const permit2_signature = await authorize(braid, wallet, quote);
+  const built = await braid.build(quote.quote_id, { permit2_signature });
+  return { built, receipt: await mined(wallet, await send(wallet, built)) };
+}
+
+/** Waits for a transaction that must succeed. */
+export async function mined(wallet: Wallet, hash: Hash): Promise<TransactionReceipt> {
+  const receipt = await waitForTransactionReceipt(wallet, { hash });
+  if (receipt.status !== "success") throw new Reverted(`the transaction ${hash} reverted`);
+  return receipt;
+}
+
+function refuseReverted({ simulation }: Built): void {
+  if (simulation?.status !== "reverted") return;
+  throw new Reverted(`the simulation reverted: ${simulation.revert?.message ?? "no reason given"}`);
+}
+
+function hex(data: string): Hex {
+  if (!isHex(data)) throw new TypeError("calldata is not hex");
+  return data;
+}

@@ -1,0 +1,111 @@
+// The package as npm would publish it: what is in it, whether its types and entry points fit, and how it tells of errors.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
+import { publint } from "publint";
+
+const root = new URL("..", import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), "braid-swap-"));
+after(() => rmSync(folder, { recursive: true }));
+
+test("the package holds what its users need and nothing else, and its entry points fit", async () => {
+  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
+  const [{ filename, files }] = JSON.parse(execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+  const names = files.map(({ path }) => path).filter((path) => !path.startsWith("dist/"));
+  assert.deepEqual(names.sort(), ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"]);
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  assert.match(readFileSync(join(root, "CHANGELOG.md"), "utf8"), new RegExp(`^## ${version}\\b`, "m"));
+  assert.deepEqual((await publint({ pkgDir: root, pack: false, strict: true })).messages, []);
+  mkdirSync(join(folder, "node_modules"));
+  execFileSync("tar", ["-xzf", filename], { cwd: folder });
+  symlinkSync(join(folder, "package"), join(folder, "node_modules/braid-swap"));
+  symlinkSync(join(root, "node_modules/viem"), join(folder, "node_modules/viem"));
+});
+
+/** What a user's program says; a line with an error is marked, so that types which allow too much fail as well. */
+const PROGRAM = `
+import { Braid, ETHER, outcome, type Quote } from "braid-swap";
+import { authorize, send, type Wallet } from "braid-swap/viem";
+export async function swap(braid: Braid, wallet: Wallet, token: \`0x\${string}\`): Promise<string> {
+  const asked = await outcome(braid.quote({ inputs: [[token, 1n]], outputs: [{ chain_id: 1, address: token, ratio_bps: 10_000 }], taker: wallet.account.address }));
+  if (!asked.ok) {
+    switch (asked.problem.code) {
+      case "RATE_LIMITED": return \`in \${asked.problem.retryAfterS} s\`;
+      case "VALIDATION_FAILED": return asked.problem.errors.map(({ pointer, detail }) => pointer + detail).join();
+      // @ts-expect-error: the document lists every code, and this is none
+      case "NO_SUCH_CODE": return "";
+      default: return asked.problem.message;
+    }
+  }
+  const quote: Quote = asked.value;
+  const gap: number | null = quote.certificate === null ? null : quote.certificate.gap_bps;
+  // @ts-expect-error: there may be no certificate
+  const wrong: number = quote.certificate.gap_bps;
+  const built = await braid.build(quote.quote_id, { permit2_signature: await authorize(braid, wallet, quote) });
+  return \`\${gap} \${wrong} \${await send(wallet, built)}\`;
+}
+`;
+
+for (const [module, resolution] of [["nodenext", "nodenext"], ["esnext", "bundler"]]) {
+  test(`a strict TypeScript program compiles against it with module resolution ${resolution}`, () => {
+    writeFileSync(join(folder, "program.mts"), PROGRAM);
+    const flags = ["--strict", "--noEmit", "--target", "es2022", "--module", module, "--moduleResolution", resolution, "--skipLibCheck"];
+    const run = () => execFileSync(join(root, "node_modules/.bin/tsc"), [...flags, "program.mts"], { cwd: folder, encoding: "utf8" });
+    try {
+      run();
+    } catch (error) {
+      assert.fail(error.stdout);
+    }
+  });
+}
+
+/** A service that answers everything with one status, type and body. */
+async function answering(status, type, body, headers = {}) {
+  const server = createServer((_, answer) => answer.writeHead(status, { "content-type": type, ...headers }).end(body));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  after(() => server.close());
+  return new Braid({ base: `http://127.0.0.1:${server.address().port}/`, timeoutMs: 500 });
+}
+
+test("a problem document is a value with code, fields, and when to try again", async () => {
+  const errors = [{ pointer: "/taker", code: "ADDRESS_INVALID", detail: "not an address" }];
+  const body = { code: "RATE_LIMITED", errors, retryable: true, request_id: "r1", error: { message: "too many" } };
+  const braid = await answering(429, "application/problem+json", JSON.stringify(body), { "retry-after": "7" });
+  const { ok, problem } = await outcome(braid.network());
+  assert.equal(ok, false);
+  const { code, status, retryable, retryAfterS, requestId, message } = problem;
+  assert.deepEqual({ code, status, retryable, retryAfterS, requestId, message, errors: problem.errors }, { code: "RATE_LIMITED", status: 429, retryable: true, retryAfterS: 7, requestId: "r1", message: "too many", errors });
+});
+
+test("what is no answer of Braid's is told apart from one", async () => {
+  const gateway = await outcome((await answering(502, "text/html", "<h1>Bad gateway</h1>")).network());
+  assert.deepEqual([gateway.problem.code, gateway.problem.retryable], ["NOT_BRAID", true]);
+  const login = await outcome((await answering(200, "text/html", "<h1>Welcome</h1>")).network());
+  assert.deepEqual([login.problem.code, login.problem.retryable], ["NOT_BRAID", false]);
+  const gone = await outcome(new Braid({ base: "http://127.0.0.1:1", timeoutMs: 500 }).network());
+  assert.deepEqual([gone.problem.code, gone.problem.status, gone.problem.retryable], ["NO_ANSWER", 0, true]);
+  assert.ok(gone.problem instanceof Problem && gone.problem.cause instanceof Error);
+});
+
+test("a service that is not ready says so without a problem", async () => {
+  const braid = await answering(503, "application/json", JSON.stringify({ status: "syncing" }));
+  assert.equal((await braid.ready()).status, "syncing");
+});
+
+test("the terms of a signature are read from its message, for one input and for several", () => {
+  const example = JSON.parse(readFileSync(join(root, "../../docs/openapi.json"), "utf8")).paths["/v1/quote"].post.responses["200"].content["application/json"].example.data;
+  const { pays, minimums, recipient, deadline } = terms(example.permit2);
+  assert.deepEqual(pays, [{ token: example.inputs[0].address, amount: BigInt(example.inputs[0].amount) }]);
+  assert.deepEqual(minimums.map(({ minimum }) => String(minimum)), example.estimated_outputs.map((output) => output.minimum_amount));
+  assert.ok(sameAddress(recipient, example.recipient) && deadline === example.permit2.deadline);
+  const { message } = example.permit2.eip712;
+  const batch = { ...message, permitted: [message.permitted, { token: ETHER, amount: "7" }] };
+  assert.equal(terms({ eip712: { message: batch } }).pays[1].amount, 7n);
+  assert.throws(() => terms({ eip712: { message: { ...message, witness: null } } }), /not an order/);
+});

@@ -1,2 +1,0 @@
-// What the client uses of Node.js.
-declare const process: { env: Record<string, string | undefined> };

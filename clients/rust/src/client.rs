@@ -1,0 +1,146 @@
+//! The calls of the API.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use alloy_primitives::{Address, U256};
+use reqwest::{RequestBuilder, StatusCode, Url};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::{BuildRequest, Built, Error, Network, Prices, Problem, Quote, QuoteRequest, Ready, Token};
+
+/// A service answers within 15 seconds.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// How often readiness is asked for while waiting for a block.
+const POLL: Duration = Duration::from_millis(200);
+
+/// A connection to a service. Cheap to clone; clones share connections.
+#[derive(Clone, Debug)]
+pub struct Braid {
+    http: reqwest::Client,
+    base: String,
+    key: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Data<T> {
+    data: T,
+}
+
+#[derive(serde::Deserialize)]
+struct Balances {
+    balances: BTreeMap<Address, U256>,
+}
+
+#[derive(serde::Deserialize)]
+struct Page {
+    tokens: Vec<Token>,
+}
+
+impl Braid {
+    /// A service at an address, such as `http://127.0.0.1:8080`.
+    pub fn new(base: impl Into<String>) -> Self {
+        let base = base.into().trim_end_matches('/').to_owned();
+        Self { http: reqwest::Client::new(), base, key: None }
+    }
+
+    /// Sends an API key. Without one only market data is answered, and quotes where the service allows it.
+    #[must_use]
+    pub fn with_key(self, key: impl Into<String>) -> Self {
+        Self { key: Some(key.into()), ..self }
+    }
+
+    /// Finds the best route.
+    pub async fn quote(&self, request: &QuoteRequest) -> Result<Quote, Error> {
+        self.data(self.post("/v1/quote").json(request)).await
+    }
+
+    /// Gives a quote that was made before.
+    pub async fn stored_quote(&self, quote_id: &str) -> Result<Quote, Error> {
+        self.data(self.get(&format!("/v1/quote/{quote_id}"), &[])).await
+    }
+
+    /// Turns a quote into an unsigned transaction. Can be repeated.
+    pub async fn build(&self, request: &BuildRequest) -> Result<Built, Error> {
+        self.data(self.post("/v1/build").json(request)).await
+    }
+
+    /// Finds tokens by symbol, name or address, the best known first.
+    pub async fn tokens(&self, search: &str) -> Result<Vec<Token>, Error> {
+        let query = self.get("/v1/tokens", &[("chain_id", "1"), ("search", search)]);
+        Ok(self.data::<Page>(query).await?.tokens)
+    }
+
+    /// Gives prices in dollars and in ether. A token without a price is absent.
+    pub async fn prices(&self, tokens: &[Address]) -> Result<Prices, Error> {
+        let addresses: Vec<String> = tokens.iter().map(Address::to_string).collect();
+        self.data(self.get("/v1/prices", &[("chain_id", "1"), ("addresses", &addresses.join(","))])).await
+    }
+
+    /// Gives balances in atomic units. A token that did not answer is absent.
+    pub async fn balances(&self, owner: Address, tokens: &[Address]) -> Result<BTreeMap<Address, U256>, Error> {
+        let body = json!({"chain_id": 1, "owner": owner, "tokens": tokens});
+        Ok(self.data::<Balances>(self.post("/v1/balances").json(&body)).await?.balances)
+    }
+
+    /// Gives the newest block and the fees of each gas tier.
+    pub async fn network(&self) -> Result<Network, Error> {
+        self.data(self.get("/v1/network", &[("chain_id", "1")])).await
+    }
+
+    /// Says whether quotes are answered, and on which block. A service that does not answer them yet says so here without an error.
+    pub async fn ready(&self) -> Result<Ready, Error> {
+        self.ask(self.get("/ready", &[]), StatusCode::SERVICE_UNAVAILABLE).await
+    }
+
+    /// Waits until the service knows a block, so that a simulation sees what was mined in it.
+    pub async fn reached(&self, block_number: u64) -> Result<(), Error> {
+        while self.ready().await?.block.is_none_or(|block| block.number < block_number) {
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
+    }
+
+    fn get(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        let address = format!("{}{path}", self.base);
+        self.with_headers(match Url::parse_with_params(&address, query) {
+            Ok(url) => self.http.get(url),
+            // sending says what is wrong with the address
+            Err(_) => self.http.get(address),
+        })
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        self.with_headers(self.http.post(format!("{}{path}", self.base)))
+    }
+
+    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+        let request = request.timeout(TIMEOUT);
+        match &self.key {
+            Some(key) => request.header("x-api-key", key),
+            None => request,
+        }
+    }
+
+    async fn data<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
+        Ok(self.ask::<Data<T>>(request, StatusCode::OK).await?.data)
+    }
+
+    /// Sends a request; `also_good` is a status besides 2xx that comes with an answer.
+    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder, also_good: StatusCode) -> Result<T, Error> {
+        let answer = request.send().await.map_err(Error::NoAnswer)?;
+        let status = answer.status();
+        let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let (kind, retry_after_s) = (header("content-type"), header("retry-after").and_then(|text| text.parse().ok()));
+        let body = answer.bytes().await.map_err(Error::NoAnswer)?;
+        if kind.is_some_and(|kind| kind.starts_with("application/problem+json")) {
+            let problem =
+                serde_json::from_slice::<Problem>(&body).map_err(|_| Error::NotBraid { status: status.as_u16() })?;
+            return Err(Error::Problem(Box::new(Problem { retry_after_s, ..problem })));
+        }
+        let good = status.is_success() || status == also_good;
+        let parsed = serde_json::from_slice(&body).ok().filter(|_| good);
+        parsed.ok_or(Error::NotBraid { status: status.as_u16() })
+    }
+}

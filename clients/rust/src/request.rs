@@ -1,0 +1,168 @@
+//! What is asked.
+
+use alloy_primitives::{Address, Bytes, U256};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// What to swap. The fields that are `None` take the service's defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct QuoteRequest {
+    /// Tokens to sell, one to six.
+    pub inputs: Vec<Input>,
+    /// Tokens to buy, one to six; their shares sum to 10,000.
+    pub outputs: Vec<Output>,
+    /// Who holds the inputs and sends the transaction.
+    pub taker: Address,
+    /// Who receives the outputs: the taker by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipient: Option<Address>,
+    /// Largest acceptable slippage in basis points: 100 by default, 5,000 at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slippage_tolerance_bps: Option<u16>,
+    /// Which tier prices the gas: standard by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gas_priority: Option<GasTier>,
+    /// Longest chain of steps: 4 by default, 8 at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_hops: Option<u8>,
+    /// Most steps in the route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u8>,
+    /// Protocols or products to leave out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude_protocols: Vec<String>,
+    /// The only protocols or products to use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include_protocols: Vec<String>,
+    /// Whether to simulate the transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulate: Option<bool>,
+    /// Whether to make typed data for Permit2: yes by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_permit2: Option<bool>,
+    /// Whether to give dollar values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_usd_pricing: Option<bool>,
+    /// A fee for the integrator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partner_fee: Option<PartnerFee>,
+}
+
+/// What is sold of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Input {
+    chain_id: u64,
+    address: Address,
+    #[serde(serialize_with = "decimal")]
+    amount: U256,
+}
+
+/// A token to buy, and its share of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Output {
+    chain_id: u64,
+    address: Address,
+    ratio_bps: u16,
+}
+
+/// How eager the sender is to be included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum GasTier {
+    /// May take minutes.
+    Slow,
+    /// The next few blocks.
+    Standard,
+    /// The next block or two.
+    Fast,
+    /// The next block.
+    Urgent,
+}
+
+/// A fee for the integrator, paid in the same transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PartnerFee {
+    /// Basis points, 1 to 300.
+    pub partner_fee_bps: u16,
+    /// Who gets it.
+    pub partner_recipient: Address,
+    /// Whether it is taken from each output instead of from each input.
+    pub partner_fee_on_output: bool,
+}
+
+impl QuoteRequest {
+    /// A request of a taker; [`sell`](Self::sell) and [`buy`](Self::buy) say what.
+    pub fn new(taker: Address) -> Self {
+        Self {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            taker,
+            recipient: None,
+            slippage_tolerance_bps: None,
+            gas_priority: None,
+            max_hops: None,
+            max_steps: None,
+            exclude_protocols: Vec::new(),
+            include_protocols: Vec::new(),
+            simulate: None,
+            include_permit2: None,
+            include_usd_pricing: None,
+            partner_fee: None,
+        }
+    }
+
+    /// Sells an amount of a token, in atomic units.
+    #[must_use]
+    pub fn sell(mut self, token: Address, amount: U256) -> Self {
+        self.inputs.push(Input { chain_id: 1, address: token, amount });
+        self
+    }
+
+    /// Buys a token for a share of the value, in basis points: 10,000 where it is the only one.
+    #[must_use]
+    pub fn buy(mut self, token: Address, ratio_bps: u16) -> Self {
+        self.outputs.push(Output { chain_id: 1, address: token, ratio_bps });
+        self
+    }
+}
+
+/// What to build.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct BuildRequest {
+    /// The quote.
+    pub quote_id: String,
+    /// The taker's signature of the quote's typed data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permit2_signature: Option<Bytes>,
+    /// Whether to simulate the transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulate: Option<bool>,
+    /// The last second at which the transaction may run, unix seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<u64>,
+}
+
+impl BuildRequest {
+    /// A build of a quote.
+    pub fn new(quote_id: impl Into<String>) -> Self {
+        Self { quote_id: quote_id.into(), permit2_signature: None, simulate: None, deadline: None }
+    }
+
+    /// With a signature, if there is one.
+    #[must_use]
+    pub fn signed(self, signature: Option<Bytes>) -> Self {
+        Self { permit2_signature: signature, ..self }
+    }
+
+    /// With a simulation.
+    #[must_use]
+    pub fn simulated(self) -> Self {
+        Self { simulate: Some(true), ..self }
+    }
+}
+
+fn decimal<S: Serializer>(amount: &U256, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(amount)
+}

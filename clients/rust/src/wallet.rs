@@ -1,0 +1,104 @@
+//! What a wallet does with a quote: approve or sign, and send. For alloy's providers and signers.
+
+use alloy::network::Ethereum;
+use alloy::providers::{PendingTransactionBuilder, PendingTransactionError, Provider};
+use alloy::rpc::types::TransactionRequest;
+use alloy::signers::Signer;
+use alloy::transports::{RpcError, TransportErrorKind};
+use alloy_primitives::{B256, Bytes};
+
+use crate::{Approval, Braid, Built, Permit2, Quote, SigningError, Transaction};
+
+/// A step on the way to the chain that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WalletError {
+    /// The node refused a transaction, or did not answer.
+    #[error("the node: {0}")]
+    Node(#[from] RpcError<TransportErrorKind>),
+    /// A transaction was sent, and its receipt did not come.
+    #[error("the receipt: {0}")]
+    Receipt(#[from] PendingTransactionError),
+    /// An approval was mined and reverted.
+    #[error("the transaction {0} reverted")]
+    Reverted(B256),
+    /// The simulation of the swap reverted: nothing was sent.
+    #[error("the simulation reverted: {0}")]
+    SimulationReverted(String),
+    /// The typed data is not to be signed.
+    #[error(transparent)]
+    Typed(#[from] SigningError),
+    /// The signer refused.
+    #[error("the signer: {0}")]
+    Signer(#[from] alloy::signers::Error),
+    /// The service did not answer.
+    #[error(transparent)]
+    Service(#[from] crate::Error),
+}
+
+/// Lets the proxy take the inputs: by Permit2 where the quote has something to sign (approving Permit2 first where that is missing), by
+/// approvals of the proxy otherwise. Waits until the service knows of the approvals. Gives the signature for the build, `None` where none
+/// is needed.
+pub async fn authorize<P: Provider, S: Signer>(
+    braid: &Braid,
+    provider: &P,
+    signer: &S,
+    quote: &Quote,
+) -> Result<Option<Bytes>, WalletError> {
+    let approvals = quote.permit2.as_ref().map_or(&quote.approvals, |permit2| &permit2.approvals);
+    if let Some(block_number) = approve(provider, approvals).await? {
+        braid.reached(block_number).await?;
+    }
+    match &quote.permit2 {
+        Some(permit2) => Ok(Some(sign(signer, permit2).await?)),
+        None => Ok(None),
+    }
+}
+
+/// Sends the approvals that are missing, one after the other, and waits for each. Gives the block of the last.
+pub async fn approve<P: Provider>(provider: &P, approvals: &[Approval]) -> Result<Option<u64>, WalletError> {
+    let mut last = None;
+    let missing = approvals.iter().filter(|approval| approval.satisfied != Some(true));
+    for call in missing.flat_map(|approval| &approval.transactions) {
+        let request = TransactionRequest::default().to(call.to).input(call.data.clone().into()).value(call.value);
+        let receipt = provider.send_transaction(request).await?.get_receipt().await?;
+        if !receipt.status() {
+            return Err(WalletError::Reverted(receipt.transaction_hash));
+        }
+        last = receipt.block_number;
+    }
+    Ok(last)
+}
+
+/// Signs a quote's typed data, whose hash is worked out here.
+pub async fn sign<S: Signer>(signer: &S, permit2: &Permit2) -> Result<Bytes, WalletError> {
+    let terms = permit2.terms()?;
+    Ok(signer.sign_hash(&terms.hash).await?.as_bytes().into())
+}
+
+/// Sends a build's transaction, unless its simulation reverted.
+pub async fn send<P: Provider>(
+    provider: &P,
+    built: &Built,
+) -> Result<PendingTransactionBuilder<Ethereum>, WalletError> {
+    if let Some(revert) = built.simulation.as_ref().and_then(|simulation| simulation.revert.as_ref()) {
+        return Err(WalletError::SimulationReverted(revert.message.clone()));
+    }
+    Ok(provider.send_transaction((&built.transaction).into()).await?)
+}
+
+impl From<&Transaction> for TransactionRequest {
+    fn from(transaction: &Transaction) -> Self {
+        Self {
+            chain_id: Some(transaction.chain_id),
+            gas: Some(transaction.gas),
+            max_fee_per_gas: Some(transaction.max_fee_per_gas),
+            max_priority_fee_per_gas: Some(transaction.max_priority_fee_per_gas),
+            ..Self::default()
+                .from(transaction.from)
+                .to(transaction.to)
+                .input(transaction.data.clone().into())
+                .value(transaction.value)
+        }
+    }
+}
