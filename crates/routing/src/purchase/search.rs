@@ -91,10 +91,12 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
         match found {
             Some((amount_in, route)) => {
                 let cost = purchase.cost(prepared, amount_in, &route);
-                if best.as_ref().is_none_or(|(.., least)| cost < *least) {
+                let is_better = best.as_ref().is_none_or(|(.., least)| cost < *least);
+                if is_better {
                     best = Some((amount_in, route, cost));
                 }
-                if solves > 1 && amount_in.abs_diff(sold) <= sold / SETTLED_PART {
+                let is_settled = amount_in.abs_diff(sold) <= sold / SETTLED_PART;
+                if solves > 1 && (is_settled || !is_better) {
                     break;
                 }
                 next = amount_in;
