@@ -7,7 +7,7 @@
 use braid_execution::{MAX_AMOUNT, Order, Program, encode_program, encode_purchase, maximum_amount};
 use braid_primitives::U256;
 use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_chain, buy as find};
-use braid_routing::{Route, Solution, SolveError, Uncertified};
+use braid_routing::{Route, Solution, SolveError, Step, Uncertified};
 
 use crate::draft::{Found, Purchased};
 use crate::way::{NoQuote, Way};
@@ -90,12 +90,18 @@ fn at_least(way: &Way<'_>, purchase: &Purchase<'_>, bought: &Bought, amount: U25
     if needed_in > MAX_AMOUNT {
         return Err(SolveError::InsufficientLiquidity.into());
     }
-    let maximum = maximum_amount(needed_in, way.request.slippage_tolerance_bps).min(MAX_AMOUNT);
+    let market = &way.published.head.market;
+    // ether is wrapped one to one, whatever the market does
+    let is_fixed = |step: &Step| market.pool(step.pool).is_some_and(|pool| pool.product.wraps_ether());
+    let maximum = match bought.route.steps.iter().all(is_fixed) {
+        true => needed_in,
+        false => maximum_amount(needed_in, way.request.slippage_tolerance_bps).min(MAX_AMOUNT),
+    };
     let after_fee = fee.map_or(maximum, |fee| fee.after_input(maximum));
     let route = bought.sell(prepared, purchase, after_fee).filter(|route| purchase.is_met_by(route));
     let route = route.ok_or(NoQuote::BeyondSlippage)?;
     let order = way.order(&[maximum], std::iter::once(amount));
-    let mut program = encode_program(&way.published.head.market, &route, &order)?;
+    let mut program = encode_program(market, &route, &order)?;
     if !way.verifies_transfers {
         program.path = None;
     }

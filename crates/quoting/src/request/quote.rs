@@ -34,7 +34,7 @@ request! {
     /// What to swap.
     pub struct QuoteRequest as "QuoteBody" {
         /// Tokens to sell, all different.
-        pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required;
+        pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required, then check_amounts;
         /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an exact `amount`, and one
         /// input none: then as little as possible is sold for it.
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
@@ -76,7 +76,7 @@ request! {
         pub chain_id: u64 = Chain, required;
         /// Token; `0xEeee…EEeE` or the zero address for ether.
         "address" => pub token: AskedToken = Token, required;
-        /// Atomic units, decimal, above zero. Needed, but for an exact output, which it is left out for.
+        /// Atomic units, decimal, above zero. Needed, but for an exact output: then there is none.
         pub amount: Option<U256> = Amount, optional;
     }
 
@@ -149,59 +149,67 @@ fn check_entries(r: &mut Reader, object: &Object<'_>) {
             }
         }
     }
-    // an amount that cannot be read is one too
-    let is_exact = entries(object, "outputs", |r, item| {
-        let entry = r.object(item.value, &item.pointer, OutputEntry::FIELDS)?;
-        Some(entry.get("amount").is_some())
-    });
-    if is_exact.contains(&Some(true)) {
-        check_purchase(r, &inputs, &outputs);
-    } else {
-        check_sale(r, &inputs, &outputs);
-    }
+    check_shares(r, object, &outputs);
 }
 
-/// An exact output is bought alone, with one input, which has no amount.
-fn check_purchase(r: &mut Reader, inputs: &[Option<InputEntry>], outputs: &[Option<OutputEntry>]) {
-    for (pointer, count) in [("/inputs", inputs.len()), ("/outputs", outputs.len())] {
-        if count > 1 {
-            let detail = format!("an exact output needs one input and one output, got {count}");
-            r.wrong(pointer, FieldCode::ExactOutputUnsupported, detail);
-        }
+/// Every input has an amount; but an exact output is bought with one input, whose amount follows.
+fn check_amounts(r: &mut Reader, object: &Object<'_>) {
+    let given = given(object, "inputs", InputEntry::FIELDS, "amount");
+    if !is_exact(object) {
+        note(r, &given, false, ("inputs", "amount"), FieldCode::Required, "amount is required");
+        return;
     }
-    for (index, _) in inputs.iter().enumerate().filter(|(_, entry)| entry.as_ref().is_some_and(|e| e.amount.is_some()))
-    {
-        let detail =
-            "the output's amount is exact, so that the input has none: the answer says how much is sold at most";
-        r.wrong(&format!("/inputs/{index}/amount"), FieldCode::AmountConflict, detail);
-    }
-    let both = |output: &OutputEntry| output.amount.is_some() && output.ratio_bps.is_some();
-    for (index, _) in outputs.iter().enumerate().filter(|(_, entry)| entry.as_ref().is_some_and(both)) {
-        let detail = "the output has an exact amount, so that it has no share";
-        r.wrong(&format!("/outputs/{index}/ratio_bps"), FieldCode::AmountConflict, detail);
-    }
+    check_alone(r, "/inputs", given.len());
+    let detail = "the output's amount is exact, so that the input has none: the answer says how much is sold at most";
+    note(r, &given, true, ("inputs", "amount"), FieldCode::AmountConflict, detail);
 }
 
-/// Every input has an amount, every output a share, and these are all of the value.
-fn check_sale(r: &mut Reader, inputs: &[Option<InputEntry>], outputs: &[Option<OutputEntry>]) {
-    for (index, _) in inputs.iter().enumerate().filter(|(_, entry)| entry.as_ref().is_some_and(|e| e.amount.is_none()))
-    {
-        r.wrong(&format!("/inputs/{index}/amount"), FieldCode::Required, "amount is required");
+/// Every output has a share, and these are all of the value; but an exact output is alone and has none.
+fn check_shares(r: &mut Reader, object: &Object<'_>, outputs: &[Option<OutputEntry>]) {
+    let given = given(object, "outputs", OutputEntry::FIELDS, "ratio_bps");
+    if is_exact(object) {
+        check_alone(r, "/outputs", given.len());
+        let detail = "an output has an exact amount or a share, not both";
+        note(r, &given, true, ("outputs", "ratio_bps"), FieldCode::AmountConflict, detail);
+        return;
     }
-    for (index, _) in
-        outputs.iter().enumerate().filter(|(_, entry)| entry.as_ref().is_some_and(|e| e.ratio_bps.is_none()))
-    {
-        r.wrong(
-            &format!("/outputs/{index}/ratio_bps"),
-            FieldCode::Required,
-            "ratio_bps is required, or an exact amount",
-        );
-    }
+    note(r, &given, false, ("outputs", "ratio_bps"), FieldCode::Required, "ratio_bps is required, or an exact amount");
     let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| Some(u64::from(entry.as_ref()?.ratio_bps?))).collect();
     if let Some(sum) = ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| ratios.iter().sum::<u64>())
         && sum != BPS
     {
         r.wrong("/outputs", FieldCode::RatioSumInvalid, format!("ratio_bps must sum to {BPS}, got {sum}"));
+    }
+}
+
+fn check_alone(r: &mut Reader, pointer: &str, count: usize) {
+    if count > 1 {
+        let detail = format!("an exact output needs one input and one output, got {count}");
+        r.wrong(pointer, FieldCode::ExactOutputUnsupported, detail);
+    }
+}
+
+/// Whether an output has an exact amount, which may be one that cannot be read.
+fn is_exact(object: &Object<'_>) -> bool {
+    given(object, "outputs", OutputEntry::FIELDS, "amount").contains(&Some(true))
+}
+
+/// Which entries have a field, whether it can be read or not; `None` for what is no object.
+fn given(object: &Object<'_>, side: &str, known: &[&str], name: &str) -> Vec<Option<bool>> {
+    entries(object, side, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
+}
+
+/// Notes a mistake at every entry that has a field, or at every one that has not.
+fn note(
+    r: &mut Reader,
+    given: &[Option<bool>],
+    wrong: bool,
+    (side, name): (&str, &str),
+    code: FieldCode,
+    detail: &str,
+) {
+    for (index, _) in given.iter().enumerate().filter(|(_, has)| **has == Some(wrong)) {
+        r.wrong(&format!("/{side}/{index}/{name}"), code, detail);
     }
 }
 

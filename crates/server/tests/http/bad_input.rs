@@ -92,7 +92,6 @@ async fn every_wrong_field_has_its_code_and_pointer() {
         ("/outputs", json!([]), "LENGTH_INVALID"),
         ("/inputs", json!({}), "INVALID_TYPE"),
         ("/inputs/0", json!(null), "INVALID_TYPE"),
-        ("/outputs/0/amount", json!("5"), "EXACT_OUTPUT_UNSUPPORTED"),
         ("/exclude_protocols", json!("uniswap_v2"), "INVALID_TYPE"),
         ("/exclude_pools", json!(["0x12"]), "ADDRESS_INVALID"),
         ("/exclude_pools", json!(["0x0000000000000000000000000000000000000001/0x12"]), "ADDRESS_INVALID"),
