@@ -158,7 +158,7 @@ async fn a_price_that_moved_costs_more_up_to_the_maximum_and_no_further() {
     let quote = purchase(&world, "USDC", amount, "WETH", more).await;
     world.approve(&quote["approvals"]).await;
     let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
-    buy(&mut world, 400).await;
+    buy(&mut world, 2_000).await;
     let (status, answer) = world.post("/v1/build", &json!({"quote_id": quote["quote_id"]})).await;
     assert_eq!((status, answer["code"].as_str()), (409, Some("QUOTE_STALE")), "{answer:#}");
     assert!(answer["detail"].as_str().unwrap().contains("maximum"), "{answer:#}");
