@@ -12,6 +12,9 @@ use braid_routing::{Route, Solution, SolveError, Step, Uncertified};
 use crate::draft::{Found, Purchased};
 use crate::way::{NoQuote, Way};
 
+/// What buying exactly is worth: five basis points. The surplus of a sale is of a token that nobody asked more of.
+const EXACTNESS: f64 = 1.0005;
+
 /// A purchase in one of its forms.
 struct Form {
     order: Order,
@@ -44,7 +47,7 @@ pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     let exact = exactly(&way, &purchase, &bought, amount)?;
     let sale = at_least(&way, &purchase, &bought, amount);
     let Form { order, program, route, sold, needed_in, certificate, .. } = match (exact, sale) {
-        (Some(exact), Ok(sale)) if sale.cost < exact.cost => sale,
+        (Some(exact), Ok(sale)) if sale.cost * EXACTNESS < exact.cost => sale,
         (Some(exact), _) => exact,
         (None, sale) => sale?,
     };

@@ -300,7 +300,7 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/bad-input.md");
-    const TESTS: [&str; 13] = [
+    const TESTS: [&str; 14] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
         include_str!("connections.rs"),
@@ -308,6 +308,7 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("limits.rs"),
         include_str!("market_data.rs"),
         include_str!("overload.rs"),
+        include_str!("purchase.rs"),
         include_str!("quote.rs"),
         include_str!("service.rs"),
         include_str!("../audit/main.rs"),

@@ -143,8 +143,8 @@ async fn what_a_purchase_cannot_have_is_told_where_it_stands() {
 #[tokio::test]
 async fn an_amount_that_the_market_does_not_pay_is_refused() {
     let service = Service::start().await;
-    // the pools hold some 1,500 ether
-    for amount in ["2000000000000000000000", &(u128::MAX.to_string() + "0")] {
+    // the pools hold 2,700 ether
+    for amount in ["3000000000000000000000", &(u128::MAX.to_string() + "0")] {
         let (status, answer) = service.refused_quote(&purchase(&USDC.to_string(), amount, &WETH.to_string())).await;
         assert_eq!((status, answer["code"].as_str()), (422, Some("INSUFFICIENT_LIQUIDITY")), "{answer:#}");
     }
