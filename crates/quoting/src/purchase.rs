@@ -75,9 +75,8 @@ fn exactly(way: &Way<'_>, purchase: &Purchase<'_>, bought: &Bought, amount: U256
         return Ok(None);
     }
     let prepared = &way.published.prepared;
-    let Some((sold, route)) = along_one_chain(prepared, purchase, (bought.amount_in, &bought.route)) else {
-        return Ok(None);
-    };
+    let chain = along_one_chain(prepared, purchase, (bought.amount_in, &bought.route));
+    let Some((sold, route)) = chain.filter(|(sold, _)| *sold <= MAX_AMOUNT) else { return Ok(None) };
     let maximum = maximum_amount(sold, way.request.slippage_tolerance_bps).min(MAX_AMOUNT);
     let order = way.order(&[maximum], std::iter::once(amount));
     let Some(program) = encode_purchase(&way.published.head.market, &route, &order)? else { return Ok(None) };

@@ -103,7 +103,7 @@ async fn a_split_sells_the_maximum_and_buys_at_least_the_amount() {
     let mut world = World::start().await;
     let mut split = 0;
     for (from, whole, to) in
-        [("USDC", 150, "WETH"), ("ETH", 400_000, "USDC"), ("USDT", 6_000, "DAI"), ("USDC", 80, "ETH")]
+        [("USDC", 3_000, "WETH"), ("ETH", 9_000_000, "USDC"), ("USDT", 6_000, "DAI"), ("USDC", 2_000, "ETH")]
     {
         let quote = purchase(&world, from, units(to, whole), to, json!({})).await;
         split += usize::from(quote["exact_output"]["bought"] == "at_least");
@@ -117,8 +117,9 @@ async fn a_split_sells_the_maximum_and_buys_at_least_the_amount() {
 async fn a_signature_pays_no_more_than_a_purchase_costs() {
     let mut world = World::start().await;
     let chain = json!({"include_protocols": ["uniswap_v3"], "max_steps": 1});
-    for (more, whole) in [(chain, 2), (json!({}), 150)] {
+    for (more, whole, bought) in [(chain, 2, "exactly"), (json!({}), 3_000, "at_least")] {
         let quote = purchase(&world, "USDC", units("WETH", whole), "WETH", more).await;
+        assert_eq!(quote["exact_output"]["bought"], bought);
         world.approve(&quote["permit2"]["approvals"]).await;
         let permitted = &quote["permit2"]["eip712"]["message"]["permitted"]["amount"];
         assert_eq!(permitted, &quote["estimated_inputs"][0]["maximum_amount"]);
