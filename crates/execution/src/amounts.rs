@@ -21,6 +21,21 @@ pub fn minimum_amount(expected: U256, slippage_bps: u16) -> U256 {
     part_of(expected, kept)
 }
 
+/// The most that an order sells to buy an amount: `ceil(expected × (10⁴ + slippage) / 10⁴)`.
+///
+/// ```
+/// # use braid_execution::maximum_amount;
+/// # use braid_primitives::U256;
+/// assert_eq!(maximum_amount(U256::from(16_650_000), 100), U256::from(16_816_500));
+/// assert_eq!(maximum_amount(U256::from(99), 1), U256::from(100));
+/// ```
+pub fn maximum_amount(expected: U256, slippage_bps: u16) -> U256 {
+    let (quotient, remainder) = expected.div_rem(U256::from(BPS));
+    let slippage = U256::from(slippage_bps);
+    let more = quotient.saturating_mul(slippage).saturating_add((remainder * slippage).div_ceil(U256::from(BPS)));
+    expected.saturating_add(more)
+}
+
 /// `floor(amount × bps / 10⁴)` for `bps ≤ 10⁴`, for every 256-bit amount.
 ///
 /// With `amount = q·10⁴ + r` this is `q·bps + floor(r·bps / 10⁴)`, in which nothing overflows.
@@ -51,6 +66,26 @@ mod tests {
         }
 
         #[test]
+        fn a_maximum_is_the_schoolbook_ceiling(amount: u64, slippage in 0u16..=10_000) {
+            let (whole, amount) = (U256::from(10_000), U256::from(amount));
+            let exact = amount * (whole + U256::from(slippage));
+            prop_assert_eq!(maximum_amount(amount, slippage), exact.div_ceil(whole));
+        }
+
+        #[test]
+        fn what_a_fee_leaves_is_the_amount_and_one_unit_less_would_leave_less(amount: u128, bps in 1u16..=300) {
+            let amount = U256::from(amount);
+            for on_output in [false, true] {
+                let fee = PartnerFee { bps, recipient: Address::ZERO, on_output };
+                let before = if on_output { fee.before_output(amount) } else { fee.before_input(amount) };
+                let left = |before| if on_output { fee.after_output(before) } else { fee.after_input(before) };
+                prop_assert!(left(before) >= amount);
+                prop_assert!(before.is_zero() || left(before - U256::ONE) < amount);
+                prop_assert_eq!(if on_output { fee.before_input(amount) } else { fee.before_output(amount) }, amount);
+            }
+        }
+
+        #[test]
         fn no_amount_overflows_and_no_minimum_exceeds_the_expectation(words: [u64; 4], slippage in 0u16..=10_000) {
             prop_assert!(minimum_amount(u256(words), slippage) <= u256(words));
         }
@@ -75,6 +110,7 @@ mod tests {
     #[test]
     fn the_extremes() {
         assert_eq!(minimum_amount(U256::MAX, 0), U256::MAX);
+        assert_eq!(maximum_amount(U256::MAX, 1), U256::MAX);
         assert_eq!(minimum_amount(U256::MAX, 10_000), U256::ZERO);
         assert_eq!(minimum_amount(U256::from(1), 1), U256::ZERO);
         assert_eq!(part_of(U256::from(39), 250), U256::ZERO);

@@ -17,9 +17,9 @@ pub mod proxy;
 pub mod revert;
 
 pub use abi::{calldata, calldata_with_permit2, execute_calldata, execute_with_permit2_calldata, received};
-pub use amounts::{MAX_SLIPPAGE_BPS, minimum_amount};
+pub use amounts::{MAX_SLIPPAGE_BPS, maximum_amount, minimum_amount};
 pub use gas::{Authorization, GasEstimate};
 pub use order::{MAX_AMOUNT, MAX_TOKENS, Order, OrderError, TokenAmount};
 pub use partner::{MAX_PARTNER_FEE_BPS, PartnerFee};
 pub use permit2::Permit;
-pub use program::{Destination, EncodeError, Program, ProgramStep, encode_program};
+pub use program::{Destination, EncodeError, Program, ProgramStep, encode_program, encode_purchase};

@@ -1,6 +1,7 @@
 //! The order: what the proxy enforces, whatever the program does.
 
 use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_routing::Route;
 use serde::{Deserialize, Serialize};
 
 use crate::partner::{MAX_PARTNER_FEE_BPS, PartnerFee};
@@ -123,6 +124,13 @@ impl Order {
             }
         }
         Ok(())
+    }
+
+    /// The order with what a purchase along a route sells in place of the most that it may sell.
+    pub(crate) fn sold_along(&self, route: &Route) -> Self {
+        let sold = route.steps.first().map(|step| step.amount_in).unwrap_or_default();
+        let inputs = self.inputs.iter().map(|input| TokenAmount { amount: sold, ..*input }).collect();
+        Self { inputs, ..self.clone() }
     }
 
     /// The tokens of the order in the order of the program's token indices: inputs, then outputs.

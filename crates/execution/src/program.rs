@@ -14,7 +14,7 @@ mod path;
 pub(crate) mod run;
 mod steps;
 
-pub use encode::encode_program;
+pub use encode::{encode_program, encode_purchase};
 pub use error::EncodeError;
 pub(crate) use leg::Leg;
 pub use steps::{Destination, Program, ProgramStep};

@@ -97,6 +97,21 @@ impl Pool {
         })
     }
 
+    /// Returns what a swap for exactly `amount_out` of coin `coin_out` asks of coin `coin_in`, to the wei, where the proxy can buy so.
+    ///
+    /// # Errors
+    /// As [`Protocol::amount_in_for`], and [`SwapError::UnknownCoin`].
+    pub fn amount_in_for(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
+        let n = self.coins.len();
+        if usize::from(coin_in) >= n || usize::from(coin_out) >= n || coin_in == coin_out {
+            return Err(SwapError::UnknownCoin { coin_in, coin_out });
+        }
+        with_record!(self.product, record => match own(record, &self.state) {
+            Some(state) => record.amount_in_for(state, [coin_in, coin_out], amount_out),
+            None => Err(SwapError::Closed),
+        })
+    }
+
     /// As [`Protocol::fee_pips`].
     pub fn fee_pips(&self) -> Option<u32> {
         with_record!(self.product, record => record.fee_pips(own(record, &self.state)?))

@@ -171,6 +171,11 @@ impl Product {
         with_record!(self, record => record.wraps_ether())
     }
 
+    /// As [`Protocol::is_bought_from`].
+    pub fn is_bought_from(self) -> bool {
+        with_record!(self, record => record.is_bought_from())
+    }
+
     /// As [`Protocol::state_told`].
     pub fn state_told(self, log: &Log) -> Option<PoolState> {
         with_record!(self, record => record.state_told(log))

@@ -308,6 +308,19 @@ pub trait Protocol: Sync {
         sale: Sale,
     ) -> Result<Swap, SwapError>;
 
+    /// Tells whether the proxy can buy an exact amount from a pool (`docs/program.md`, section 6).
+    fn is_bought_from(&self) -> bool {
+        false
+    }
+
+    /// Returns what a swap for exactly `amount_out` of one coin asks of another, to the wei, where the proxy can buy that way.
+    ///
+    /// # Errors
+    /// [`SwapError::Closed`] for a product of which the proxy buys nothing; else where the contract would revert.
+    fn amount_in_for(&self, _state: &Self::State, _coins: [u8; 2], _amount_out: U256) -> Result<U256, SwapError> {
+        Err(SwapError::Closed)
+    }
+
     /// Returns where what a pool depends on lies: pools that answer with the same key share their state.
     fn shares_state_at(&self, pool: PoolKey, _state: &Self::State) -> PoolKey {
         pool

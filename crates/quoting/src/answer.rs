@@ -1,6 +1,6 @@
 //! The quote's answer, written from its draft.
 
-use braid_execution::{permit2, proxy};
+use braid_execution::{TokenAmount, permit2, proxy};
 use braid_primitives::{CHAIN_ID, TokenId, U256};
 use braid_routing::{Certificate, Uncertified};
 
@@ -8,8 +8,8 @@ use crate::accounts::Holdings;
 use crate::clock::rfc3339;
 use crate::draft::Draft;
 use crate::model::{
-    self, Approval, BlockRef, Eip55, EstimatedOutput, FeeConfig, InputEcho, Issues, OutputEcho, Permit2, QuoteAnswer,
-    ReferencePrice, Warning,
+    self, Approval, BlockRef, Bought, Eip55, EstimatedInput, EstimatedOutput, ExactOutput, FeeConfig, InputEcho,
+    Issues, OutputEcho, Permit2, QuoteAnswer, ReferencePrice, Warning,
 };
 use crate::proxy::ProxyState;
 use crate::shown::Shown;
@@ -31,6 +31,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(proxy_state));
     notes.extend(warnings::impact(total_impact));
+    notes.extend((draft.purchase.is_some() && !draft.program.buys()).then(warnings::surplus));
     notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
@@ -49,7 +50,9 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
         inputs: inputs(draft, shown),
         outputs: outputs(draft, shown),
         slippage_tolerance_bps: request.slippage_tolerance_bps,
+        estimated_inputs: estimated_inputs(draft, shown),
         estimated_outputs: estimated_outputs(draft, shown, dollars),
+        exact_output: exact_output(draft),
         total_price_impact_bps: total_impact,
         costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars, partner_fee_ether(draft)),
         path: path::path(published, route, &draft.gas.step_gas_units, shown),
@@ -73,7 +76,7 @@ fn inputs(draft: &Draft, shown: Shown) -> Vec<InputEcho> {
     let echo = |entry: &crate::request::InputEntry| InputEcho {
         chain_id: CHAIN_ID,
         address: shown.token(entry.token.address),
-        amount: entry.amount.into(),
+        amount: entry.amount.map(Into::into),
     };
     draft.request.inputs.iter().map(echo).collect()
 }
@@ -82,17 +85,44 @@ fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
     let echo = |entry: &crate::request::OutputEntry| OutputEcho {
         chain_id: CHAIN_ID,
         address: shown.token(entry.token.address),
-        ratio_bps: entry.ratio_bps,
+        ratio_bps: entry.share_bps(),
+        amount: entry.amount.map(Into::into),
     };
     draft.request.outputs.iter().map(echo).collect()
+}
+
+fn estimated_inputs(draft: &Draft, shown: Shown) -> Vec<EstimatedInput> {
+    let tokens = draft.published.head.market.tokens();
+    let rows = draft.tokens.inputs.iter().zip(&draft.request.inputs).zip(draft.sold.iter().zip(&draft.order.inputs));
+    let row = |((id, entry), (sold, order)): ((&TokenId, &crate::request::InputEntry), (&U256, &TokenAmount))| {
+        let token = tokens.get(*id);
+        EstimatedInput {
+            token: shown.token(entry.token.address),
+            chain_id: CHAIN_ID,
+            symbol: token.map(|token| token.symbol.clone()).unwrap_or_default(),
+            decimals: token.map_or(0, |token| token.decimals),
+            expected_amount: (*sold).into(),
+            maximum_amount: order.amount.into(),
+        }
+    };
+    rows.map(row).collect()
+}
+
+fn exact_output(draft: &Draft) -> Option<ExactOutput> {
+    let purchase = draft.purchase.as_ref()?;
+    Some(ExactOutput {
+        amount: purchase.amount.into(),
+        bought: if draft.program.buys() { Bought::Exactly } else { Bought::AtLeast },
+        needed_input: purchase.needed_in.into(),
+    })
 }
 
 /// The inputs with what the route starts from of each, a partner's fee on them taken, and its value in ether.
 fn given(draft: &Draft) -> Option<Vec<(TokenId, U256, f64)>> {
     let fee = draft.request.fee();
-    let inputs = draft.tokens.inputs.iter().zip(&draft.request.inputs);
-    let given = inputs.map(|(id, entry)| {
-        let amount = fee.map_or(entry.amount, |fee| fee.after_input(entry.amount));
+    let inputs = draft.tokens.inputs.iter().zip(&draft.sold);
+    let given = inputs.map(|(id, sold)| {
+        let amount = fee.map_or(*sold, |fee| fee.after_input(*sold));
         Some((*id, amount, prices::value_in_ether(&draft.published, *id, amount)?))
     });
     given.collect()
@@ -116,12 +146,12 @@ fn partner_fee_ether(draft: &Draft) -> Option<f64> {
         let paid = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).zip(&draft.expected);
         return paid.map(|((id, paid), left)| value(id, *paid, *left)).sum();
     }
-    let taken = draft.tokens.inputs.iter().zip(&draft.request.inputs);
-    taken.map(|(id, entry)| value(id, entry.amount, fee.after_input(entry.amount))).sum()
+    let taken = draft.tokens.inputs.iter().zip(&draft.sold);
+    taken.map(|(id, sold)| value(id, *sold, fee.after_input(*sold))).sum()
 }
 
 fn asked_shares(draft: &Draft) -> Vec<u16> {
-    draft.request.outputs.iter().map(|output| output.ratio_bps).collect()
+    draft.request.outputs.iter().map(|output| output.share_bps()).collect()
 }
 
 fn values_got(draft: &Draft) -> Vec<Option<f64>> {
@@ -163,7 +193,7 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
             decimals: token.map_or(0, |token| token.decimals),
             expected_amount: (*expected).into(),
             minimum_amount: order.amount.into(),
-            ratio_bps: entry.ratio_bps,
+            ratio_bps: entry.share_bps(),
             realized_ratio_bps: shares.get(index).copied().flatten(),
             reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: format!("{price}") }),
             price_impact_bps: impact(index),
@@ -223,5 +253,6 @@ fn certificate(draft: &Draft, left_out: usize) -> Result<model::Certificate, Unc
             filtered: excluded.filtered.saturating_sub(set_aside),
             max_hops: excluded.max_hops,
         },
+        least_input: draft.purchase.as_ref().and_then(|purchase| purchase.least_in).map(Into::into),
     })
 }

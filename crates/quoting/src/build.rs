@@ -12,7 +12,7 @@ use braid_simulation::Caller;
 use crate::accounts::{self, Accounts, Holdings};
 use crate::clock::Clock;
 use crate::feed::{Markets, Published};
-use crate::model::{BuildAnswer, BuiltOutput, Call, Eip55, Issues, Quantity, RpcTransaction, Transaction};
+use crate::model::{BuildAnswer, BuiltInput, BuiltOutput, Call, Eip55, Issues, Quantity, RpcTransaction, Transaction};
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::proxy::ProxyState;
 use crate::request::BuildRequest;
@@ -68,7 +68,7 @@ impl Builder {
             let detail = "a pool of the quote no longer does what its model says; ask for a new quote";
             return Err(Problem::new(Code::QuoteStale, detail));
         }
-        let (route, expected) = revalidate(&published, &plan)?;
+        let Revalidated { route, sold, expected } = revalidate(&published, &plan)?;
         let now_s = self.clock.now_s().max(block.timestamp);
         let order = Order { deadline: deadline(now_s, &plan, &request)?, ..plan.order.clone() };
 
@@ -85,7 +85,7 @@ impl Builder {
         let mut simulated = None;
         if request.simulate {
             let (market, shown) = (&published.head.market, Shown::with_ether(plan.ether_shown_as));
-            let asking = Asking { caller, market, route: &route, shown };
+            let asking = Asking { caller, market, route: &route, shown, buys: plan.program.buys() };
             let seen = self.simulations.of_build(asking, &transaction, &order).await;
             if let Some(measured) = seen.gas {
                 transaction.gas = measured.limit();
@@ -94,7 +94,7 @@ impl Builder {
         }
 
         let proxy_state = self.simulations.proxy.state();
-        let mut answer = answer(proxy_state, &request, &plan, &order, &holdings, &expected, transaction);
+        let mut answer = answer(proxy_state, &request, &plan, &order, &holdings, (&sold, &expected), transaction);
         answer.warnings.extend(verified.and_then(|verified| verified.warning));
         answer.warnings.extend(nonce_used.then(warnings::nonce_used));
         if let Some(simulated) = simulated {
@@ -115,8 +115,17 @@ impl Builder {
     }
 }
 
-/// The route on the newest market, and what it pays there after fees.
-fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), Problem> {
+/// A stored route on the newest market.
+struct Revalidated {
+    route: Route,
+    /// What of each input is sold there, before fees.
+    sold: Vec<U256>,
+    /// What each output pays there, after fees.
+    expected: Vec<U256>,
+}
+
+/// The route on the newest market, what it sells and what it pays there.
+fn revalidate(published: &Published, plan: &Plan) -> Result<Revalidated, Problem> {
     let stale = |detail: String| Problem::new(Code::QuoteStale, format!("{detail}; ask for a new quote"));
     let market = &published.head.market;
     let token = |address: Address| {
@@ -127,6 +136,16 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), 
     let inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
     let outputs = order.outputs.iter().map(|output| token(output.token)).collect::<Result<Vec<_>, _>>()?;
     let at = market.block().next();
+    if plan.program.buys() {
+        let wanted = order.outputs.first().map(|output| output.amount).unwrap_or_default();
+        let (sold, route) =
+            reprice::purchase(market, &at, &plan.steps, &inputs, wanted).map_err(|error| stale(error.to_string()))?;
+        if let Some(input) = order.inputs.iter().find(|input| sold > input.amount) {
+            let (token, maximum) = (input.token.to_checksum(None), input.amount);
+            return Err(stale(format!("the newest market asks {sold} of {token}, the quote's maximum is {maximum}")));
+        }
+        return Ok(Revalidated { route, sold: vec![sold], expected: vec![wanted] });
+    }
     let route =
         reprice::reprice(market, &at, &plan.steps, &inputs, &outputs).map_err(|error| stale(error.to_string()))?;
     let after_fee = |amount: &U256| order.partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
@@ -141,7 +160,8 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<(Route, Vec<U256>), 
             return Err(stale(format!("the newest market pays {amount} of {token}, the quote's minimum is {minimum}")));
         }
     }
-    Ok((route, expected))
+    let sold = order.inputs.iter().map(|input| input.amount).collect();
+    Ok(Revalidated { route, sold, expected })
 }
 
 /// The last second at which the transaction may run. `now_s` is the later of clock and head.
@@ -199,7 +219,7 @@ fn answer(
     plan: &Plan,
     order: &Order,
     holdings: &Option<Holdings>,
-    expected: &[U256],
+    (sold, expected): (&[U256], &[U256]),
     transaction: Transaction,
 ) -> BuildAnswer {
     let shown = Shown::with_ether(plan.ether_shown_as);
@@ -213,6 +233,7 @@ fn answer(
     };
     let mut notes: Vec<_> = warnings::proxy(proxy_state).into_iter().collect();
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
+    let inputs = order.inputs.iter().zip(sold);
     let outputs = order.outputs.iter().zip(expected);
     let swap = Call { to: transaction.to, data: transaction.data.clone(), value: transaction.value };
     BuildAnswer {
@@ -221,6 +242,14 @@ fn answer(
         transaction,
         authorization: authorization(order, signed),
         deadline: order.deadline,
+        estimated_inputs: inputs
+            .map(|(input, sold)| BuiltInput {
+                token: shown.token(input.token),
+                chain_id: CHAIN_ID,
+                expected_amount: (*sold).into(),
+                maximum_amount: input.amount.into(),
+            })
+            .collect(),
         estimated_outputs: outputs
             .map(|(output, expected)| BuiltOutput {
                 token: shown.token(output.token),

@@ -6,7 +6,7 @@ use braid_execution::fees::Fees;
 use braid_execution::gas::GasEstimate;
 use braid_execution::{Order, Permit, Program};
 use braid_primitives::{Address, U256};
-use braid_routing::{PoolFilter, Solution};
+use braid_routing::{PoolFilter, Request, Solution, Witness};
 use uuid::Uuid;
 
 use crate::accounts::Holdings;
@@ -44,6 +44,38 @@ pub struct Aside {
     pub verifies_transfers: bool,
 }
 
+/// What is known of a purchase.
+#[derive(Clone, Copy, Debug)]
+pub struct Purchased {
+    /// What the recipient gets at least.
+    pub amount: U256,
+    /// What the route would sell for exactly that, before fees.
+    pub needed_in: U256,
+    /// The least that any route could sell, before fees, where that is known.
+    pub least_in: Option<U256>,
+}
+
+/// A route with its order and its program.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The route.
+    pub solution: Solution,
+    /// What was asked of the router, with the amounts that the route starts from.
+    pub question: Request,
+    /// The prices of its certificate, where asked for.
+    pub witness: Option<Witness>,
+    /// What of each input is sold, before fees.
+    pub sold: Vec<U256>,
+    /// What each output pays after fees.
+    pub expected: Vec<U256>,
+    /// What the proxy enforces.
+    pub order: Order,
+    /// What the proxy runs.
+    pub program: Program,
+    /// What is known of a purchase besides.
+    pub purchase: Option<Purchased>,
+}
+
 /// Everything that is known of a quote when its answer is written.
 #[derive(Debug)]
 pub struct Draft {
@@ -65,6 +97,10 @@ pub struct Draft {
     pub aside: Aside,
     /// The route.
     pub solution: Solution,
+    /// What of each input is sold, before fees.
+    pub sold: Vec<U256>,
+    /// What is known of a purchase besides.
+    pub purchase: Option<Purchased>,
     /// What each output pays after fees.
     pub expected: Vec<U256>,
     /// What the proxy enforces.

@@ -17,8 +17,7 @@ use crate::{costs, path, prices};
 pub(crate) fn explain(draft: &Draft, question: &Request, witness: Option<&Witness>) -> Explanation {
     let published = &draft.published;
     let worth = |(id, amount): (&TokenId, &U256)| prices::value_in_ether(published, *id, *amount);
-    let inputs = draft.request.inputs.iter().map(|entry| &entry.amount);
-    let given: Option<f64> = draft.tokens.inputs.iter().zip(inputs).map(worth).sum();
+    let given: Option<f64> = draft.tokens.inputs.iter().zip(&draft.sold).map(worth).sum();
     let got: Option<f64> = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).map(worth).sum();
     let gas = gas_share(draft);
     let net = net_value(published, question, &draft.solution.route);

@@ -93,7 +93,8 @@ impl Quoter {
 
         if draft.request.simulate {
             let market = &draft.published.head.market;
-            let asking = Asking { caller, market, route: &draft.solution.route, shown: Shown::by(&draft.request) };
+            let (route, shown) = (&draft.solution.route, Shown::by(&draft.request));
+            let asking = Asking { caller, market, route, shown, buys: draft.program.buys() };
             let simulated = self.simulations.of_quote(asking, taker, &draft.order, &draft.program).await;
             if let Some(measured) = simulated.gas {
                 draft.gas = measured.in_place_of(draft.gas);

@@ -2,6 +2,7 @@
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, PoolKey, TokenId, U256};
+use braid_routing::purchase::buy_along;
 use braid_routing::{Instruction, Machine, Route, Step, StepError};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ pub enum RepriceError {
         /// Its reason.
         error: braid_protocols::SwapError,
     },
+    /// A pool of a purchase does not have what is to be bought of it.
+    #[error("the pools no longer pay the amount")]
+    NotForSale,
     /// A step would have nothing to spend.
     #[error("nothing arrives at pool {0}")]
     NothingAtHand(PoolKey),
@@ -51,6 +55,22 @@ pub fn reprice(
     let mut machine = Machine::new(market, *at, inputs);
     let steps = steps.iter().map(|step| run(market, &mut machine, step)).collect::<Result<Vec<_>, _>>()?;
     Ok(Route { steps, amounts_out: outputs.iter().map(|token| machine.ledger().at_hand(*token)).collect() })
+}
+
+/// Returns what a purchase of exactly so much sells on this market, and its route: the same chain of pools.
+///
+/// # Errors
+/// [`RepriceError`] when a pool would revert, or asks for more than the inputs have.
+pub fn purchase(
+    market: &Market,
+    at: &ExecutionBlock,
+    steps: &[StoredStep],
+    inputs: &[(TokenId, U256)],
+    wanted: U256,
+) -> Result<(U256, Route), RepriceError> {
+    // a sale of the most that may be sold tells the tokens and the gas of the steps
+    let sale = reprice(market, at, steps, inputs, &[])?;
+    buy_along(market, &sale, wanted).ok_or(RepriceError::NotForSale)
 }
 
 fn run(market: &Market, machine: &mut Machine<'_>, step: &StoredStep) -> Result<Step, RepriceError> {

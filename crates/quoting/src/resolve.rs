@@ -45,12 +45,13 @@ pub(crate) fn tokens(market: &Market, request: &QuoteRequest) -> Result<Tokens, 
 /// `INSUFFICIENT_LIQUIDITY`.
 pub(crate) fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
     let too_large = |amount: U256| amount > braid_execution::MAX_AMOUNT;
-    match request.inputs.iter().position(|entry| too_large(entry.amount)) {
+    let refused = |detail: String| Err(Problem::new(Code::InsufficientLiquidity, detail));
+    if request.exact_output().is_some_and(too_large) {
+        return refused("no pool can pay the amount of the output: it is 2^128 or more".into());
+    }
+    match request.inputs.iter().position(|entry| entry.amount.is_some_and(too_large)) {
         None => Ok(()),
-        Some(index) => Err(Problem::new(
-            Code::InsufficientLiquidity,
-            format!("no pool can take the amount of input {index}: it is 2^128 or more"),
-        )),
+        Some(index) => refused(format!("no pool can take the amount of input {index}: it is 2^128 or more")),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT, ether_fee_reserve};
 use braid_execution::{Order, Program, TokenAmount, calldata, encode_program, proxy, received, revert};
 use braid_market::Market;
-use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256, WETH};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256, WETH};
 use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Caller, Grant, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts};
@@ -82,6 +82,8 @@ pub struct Asking<'a> {
     pub route: &'a Route,
     /// How ether is shown.
     pub shown: Shown,
+    /// Whether exactly the order's output is bought.
+    pub buys: bool,
 }
 
 impl Asking<'_> {
@@ -158,7 +160,7 @@ impl Simulations {
         let (simulated, messages) = self.simulator.run(block, terms, job).instrument(span).await;
         self.measures.simulated(started, simulated.is_ok(), messages);
         match simulated {
-            Ok(outcome) => told(block, &outcome, order, asking.shown),
+            Ok(outcome) => told(&asking, &outcome, order),
             Err(why) => {
                 tracing::debug!(error = ?why, "a simulation could not be made");
                 unavailable(&why.to_string())
@@ -186,8 +188,11 @@ fn granted(order: &Order, owner: Address) -> Vec<Grant> {
     grants
 }
 
-fn told(block: &Block, outcome: &Outcome, order: &Order, shown: Shown) -> Simulated {
+fn told(asking: &Asking<'_>, outcome: &Outcome, order: &Order) -> Simulated {
+    let (block, shown) = (asking.market.block(), asking.shown);
     let (gains, revert) = match &outcome.status {
+        // it answers with what it sold
+        Status::Success(_) if asking.buys => (Some(order.outputs.iter().map(|output| output.amount).collect()), None),
         Status::Success(answer) => (Some(received(answer).unwrap_or_default()), None),
         Status::Reverted(data) => (None, Some(reverted(data))),
         Status::Halted(reason) => {

@@ -29,6 +29,13 @@ pub(crate) fn impact(impact_bps: Option<i64>) -> Option<Warning> {
     Some(Warning { code: "HIGH_PRICE_IMPACT", message })
 }
 
+/// Says that more than an exact output may be bought.
+pub(crate) fn surplus() -> Warning {
+    let message = "the route is not one chain of pools that exact amounts can be bought from, so that the maximum of the input is sold: \
+                   what that buys beyond the output's amount goes to the recipient";
+    Warning { code: "EXACT_OUTPUT_SURPLUS", message: message.into() }
+}
+
 /// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did not
 /// allow more.
 pub(crate) fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {

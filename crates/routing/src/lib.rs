@@ -44,6 +44,9 @@ mod solve;
 
 mod simple_route;
 
+// Exact output, from sales.
+pub mod purchase;
+
 #[cfg(test)]
 mod testing;
 

@@ -39,13 +39,21 @@ pub(super) fn walk(
     authorization: Authorization,
 ) -> Result<Walked, EncodeError> {
     let legs = Leg::of_route(market, route)?;
-    let mut run = Run::new(order);
+    let buys = program.buys();
+    let sold = if buys { order.sold_along(route) } else { order.clone() };
+    let mut run = Run::new(&sold);
     let mut walker = Walker::new(market, order, payer, legs.len());
     walker.along_path = program.path.is_some();
+    walker.buys = buys;
     walker.open(&mut run, &legs, program, authorization);
     run.pay_input_fees(&mut walker);
     let Ok(()) = run.steps(&legs, &program.steps, &mut walker);
     run.settle(&mut walker);
+    if buys && order.inputs.iter().any(|input| input.token == NATIVE_ETHER) {
+        // what was not needed goes back
+        walker.meter.touch(payer);
+        walker.meter.work(costs::SEND_ETHER);
+    }
     if !walker.along_path {
         walker.read_recipients_balances();
     }
@@ -66,6 +74,8 @@ struct Walker<'a> {
     warm: Warm,
     /// Whether the program is sent as a path, which keeps no ledger and looks at no balance.
     along_path: bool,
+    /// Whether less may be sold than the order allows.
+    buys: bool,
     /// The input that the owner's signature pays straight to the first step's pool.
     signed: Option<Address>,
     meter: Meter,
@@ -116,8 +126,8 @@ impl<'a> Walker<'a> {
         meter.warm(proxy);
         meter.warm(payer);
         let step_gas_units = vec![0; steps];
-        let (warm, along_path, signed) = (Warm::default(), false, None);
-        Self { market, order, payer, proxy, warm, along_path, signed, meter, step_gas_units }
+        let (warm, along_path, buys, signed) = (Warm::default(), false, false, None);
+        Self { market, order, payer, proxy, warm, along_path, buys, signed, meter, step_gas_units }
     }
 
     /// Gas so far, less what is to be refunded.
@@ -261,7 +271,7 @@ impl<'a> Walker<'a> {
     /// `transferFrom` by a spender whose allowance is for exactly what the order takes.
     fn transfer_from(&mut self, spender: Address, token: Address, to: Address, run: &Run<'_>) {
         self.meter.work(costs::TRANSFER_FROM - costs::TRANSFER);
-        let used_up = run.ledger.account(token).due.is_zero() || spender != self.proxy;
+        let used_up = !self.buys && (run.ledger.account(token).due.is_zero() || spender != self.proxy);
         self.meter.write((token, self.payer, spender), false, used_up);
         self.transfer(token, self.payer, to, run);
     }

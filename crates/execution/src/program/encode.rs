@@ -43,6 +43,18 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
     Ok(Program { bytes: bytes.into(), steps, path })
 }
 
+/// The program that buys exactly the order's output along a route's chain of pools, for at most the order's input.
+///
+/// `route` has the amounts of that purchase. `None` where it is no chain of pools that their factories vouch for.
+///
+/// # Errors
+/// As [`encode_program`].
+pub fn encode_purchase(market: &Market, route: &Route, order: &Order) -> Result<Option<Program>, EncodeError> {
+    let mut program = encode_program(market, route, &order.sold_along(route))?;
+    program.path = program.path.as_ref().map(path::buying);
+    Ok(program.path.is_some().then_some(program))
+}
+
 /// Inputs, outputs, then the other tokens in the order in which the route meets them.
 fn token_list(order: &Order, legs: &[Leg], steps: &[ProgramStep]) -> Result<Vec<Address>, EncodeError> {
     let mut tokens: Vec<Address> = order.tokens().collect();

@@ -5,7 +5,7 @@ use braid_protocols::lido::STETH;
 use braid_protocols::wrapped_ether::UNWRAP_OPCODE;
 
 use super::leg::Leg;
-use super::steps::{Destination, ProgramStep};
+use super::steps::{BUY, Destination, ProgramStep};
 use crate::Order;
 
 /// The first byte of a path along which exactly the input is sold.
@@ -53,6 +53,12 @@ pub(super) fn encode(order: &Order, legs: &[Leg], steps: &[ProgramStep]) -> Opti
         came = Some(leg.token_out);
     }
     Some(bytes.into())
+}
+
+/// The path that buys along the pools of one that sells.
+pub(super) fn buying(selling: &Bytes) -> Bytes {
+    let hops = selling.iter().skip(1).copied();
+    std::iter::once(BUY).chain(hops).collect()
 }
 
 /// The steps but for the unwrapping at the end, with their legs, and the last of these.

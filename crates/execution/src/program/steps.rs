@@ -3,6 +3,9 @@
 use braid_primitives::Bytes;
 use serde::{Deserialize, Serialize};
 
+/// The first byte of a path along which exactly the output is bought.
+pub(super) const BUY: u8 = 0xfe;
+
 /// Where a step pays its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,6 +48,11 @@ impl Program {
     /// What the proxy is sent and what a signature binds: the path, if the program is one, else the steps.
     pub fn sent(&self) -> &Bytes {
         self.path.as_ref().unwrap_or(&self.bytes)
+    }
+
+    /// Whether it buys exactly the order's output, for at most the order's input.
+    pub fn buys(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| path.first() == Some(&BUY))
     }
 
     /// The route's step behind a step of the program, as the proxy's errors count it.

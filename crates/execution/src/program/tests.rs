@@ -191,6 +191,27 @@ fn a_partner_or_a_split_is_no_path() {
 }
 
 #[test]
+fn a_purchase_goes_along_the_same_pools_for_more_than_it_needs() {
+    let mut case = routes::chain(&[routes::V3, routes::V2, routes::V3], None);
+    let selling = check(&case).path.unwrap();
+    case.order.inputs[0].amount += U256::from(5);
+    let program = encode_purchase(&case.market, &case.route, &case.order).unwrap().unwrap();
+    assert!(program.buys());
+    let path = program.path.clone().unwrap();
+    assert_eq!((path[0], &path[1..]), (0xfe, &selling[1..]));
+    let split = routes::split_of_usdc_over_v2_and_v3();
+    assert_eq!(encode_purchase(&split.market, &split.route, &split.order), Ok(None));
+
+    // less than the allowance is taken, so that none of it is cleared
+    let gas = |program: &Program| {
+        let payer = Address::repeat_byte(4);
+        crate::gas::estimate(&case.market, &case.route, &case.order, program, payer, crate::Authorization::Allowance)
+    };
+    let sale = Program { path: Some(selling), ..program.clone() };
+    assert_eq!(gas(&program).unwrap().total_gas_units, gas(&sale).unwrap().total_gas_units + 4_800);
+}
+
+#[test]
 fn ether_for_one_pool_is_wrapped_by_its_step() {
     let case = routes::ether_to_ether_free_swap();
     let program = check(&case);

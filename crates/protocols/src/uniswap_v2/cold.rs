@@ -127,6 +127,14 @@ impl Protocol for PairProtocol {
         }
     }
 
+    fn is_bought_from(&self) -> bool {
+        true
+    }
+
+    fn amount_in_for(&self, state: &State, [coin_in, _]: [u8; 2], amount_out: U256) -> Result<U256, SwapError> {
+        state.swap_exact_out(coin_in == 0, amount_out)
+    }
+
     fn fee_pips(&self, state: &State) -> Option<u32> {
         Some(u32::from(state.fee_bps) * 100)
     }

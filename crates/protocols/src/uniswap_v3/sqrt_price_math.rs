@@ -59,6 +59,21 @@ pub(super) fn price_after_input(price_x96: U256, liquidity: u128, amount: U256, 
     if zero_for_one { after_amount0(price_x96, liquidity, amount) } else { after_amount1(price_x96, liquidity, amount) }
 }
 
+/// The price after `amount` goes out, past the exact one: rounded down for coin 1, up for coin 0.
+/// Source: `getNextSqrtPriceFromOutput`.
+pub(super) fn price_after_output(price_x96: U256, liquidity: u128, amount: U256, zero_for_one: bool) -> Option<U256> {
+    if price_x96.is_zero() || liquidity == 0 {
+        return None;
+    }
+    if zero_for_one {
+        let fall = mul_div_up(amount, Q96, U256::from(liquidity))?;
+        return price_x96.checked_sub(fall).filter(|price| !price.is_zero());
+    }
+    let scaled = U256::from(liquidity) << 96_usize;
+    let denominator = scaled.checked_sub(amount.checked_mul(price_x96)?).filter(|left| !left.is_zero())?;
+    mul_div_up(scaled, price_x96, denominator).filter(|price| price.bit_len() <= 160)
+}
+
 fn after_amount0(price_x96: U256, liquidity: u128, amount: U256) -> Option<U256> {
     if amount.is_zero() {
         return Some(price_x96);

@@ -1,4 +1,4 @@
-//! The pool's swap loop, exact input, without a price limit: `UniswapV3Pool.swap` of v3-core.
+//! The pool's swap loop, exact input or output, without a price limit: `UniswapV3Pool.swap` of v3-core.
 
 use alloy_primitives::U256;
 
@@ -28,8 +28,12 @@ struct Walk<'a> {
     price_x96: U256,
     tick: i32,
     liquidity: u128,
+    /// Whether the output is exact, not the input.
+    buys: bool,
+    /// What is still to be sold, or to be bought.
     remaining: U256,
-    amount_out: U256,
+    /// What was bought for it, or sold.
+    moved: U256,
     ticks_crossed: u32,
     words_crossed: u32,
 }
@@ -61,19 +65,17 @@ impl State {
         if amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let mut walk = Walk::new(self, before, zero_for_one, amount_in)?;
-        while !walk.remaining.is_zero() && walk.price_x96 != walk.limit_x96 {
-            walk.step().ok_or(SwapError::Overflow { amount_in })?;
-        }
+        let mut walk = Walk::new(self, before, zero_for_one, amount_in, false)?;
+        walk.run().ok_or(SwapError::Overflow { amount_in })?;
         if !walk.remaining.is_zero() {
             let consumed = amount_in.saturating_sub(walk.remaining);
             return Err(SwapError::InsufficientLiquidity { consumed, amount_in });
         }
-        if walk.amount_out.is_zero() {
+        if walk.moved.is_zero() {
             return Err(SwapError::ZeroOutput);
         }
         Ok(Swap {
-            amount_out: walk.amount_out,
+            amount_out: walk.moved,
             gas_units: costs.of_swap(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
             after: crate::After::UniswapV3(After {
                 sqrt_price_x96: walk.price_x96,
@@ -82,10 +84,28 @@ impl State {
             }),
         })
     }
+
+    /// Returns the amount in that a swap for exactly `amount_out` asks.
+    ///
+    /// # Errors
+    /// - [`SwapError::Closed`] as [`State::swap`].
+    /// - [`SwapError::InsufficientLiquidity`] when the price reaches the end of its range before all is bought.
+    /// - [`SwapError::Overflow`] for 2²⁵⁵ and more, and where the contract's arithmetic reverts.
+    pub fn swap_exact_out(&self, zero_for_one: bool, amount_out: U256) -> Result<U256, SwapError> {
+        if amount_out.is_zero() {
+            return Err(SwapError::ZeroAmount);
+        }
+        let mut walk = Walk::new(self, &self.now(), zero_for_one, amount_out, true)?;
+        walk.run().ok_or(SwapError::Overflow { amount_in: amount_out })?;
+        if !walk.remaining.is_zero() {
+            return Err(SwapError::InsufficientLiquidity { consumed: walk.moved, amount_in: amount_out });
+        }
+        Ok(walk.moved)
+    }
 }
 
 impl<'a> Walk<'a> {
-    fn new(state: &'a State, before: &After, zero_for_one: bool, amount_in: U256) -> Result<Self, SwapError> {
+    fn new(state: &'a State, before: &After, zero_for_one: bool, amount: U256, buys: bool) -> Result<Self, SwapError> {
         let price_x96 = before.sqrt_price_x96;
         let in_range = (MIN_SQRT_PRICE_X96..MAX_SQRT_PRICE_X96).contains(&price_x96)
             && (MIN_TICK..=MAX_TICK).contains(&before.tick);
@@ -93,13 +113,13 @@ impl<'a> Walk<'a> {
             return Err(SwapError::Closed);
         }
         // the contract takes the amount as an int256
-        if amount_in.bit(255) {
-            return Err(SwapError::Overflow { amount_in });
+        if amount.bit(255) {
+            return Err(SwapError::Overflow { amount_in: amount });
         }
         let limit_x96 = if zero_for_one { LOWEST_LIMIT_X96 } else { HIGHEST_LIMIT_X96 };
         // a price at or past the limit makes the contract revert at once
         if if zero_for_one { price_x96 <= limit_x96 } else { price_x96 >= limit_x96 } {
-            return Err(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in });
+            return Err(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in: amount });
         }
         Ok(Self {
             state,
@@ -109,11 +129,20 @@ impl<'a> Walk<'a> {
             price_x96,
             tick: before.tick,
             liquidity: before.liquidity,
-            remaining: amount_in,
-            amount_out: U256::ZERO,
+            buys,
+            remaining: amount,
+            moved: U256::ZERO,
             ticks_crossed: 0,
             words_crossed: 0,
         })
+    }
+
+    /// Runs the contract's loop to its end. `None` where the contract reverts.
+    fn run(&mut self) -> Option<()> {
+        while !self.remaining.is_zero() && self.price_x96 != self.limit_x96 {
+            self.step()?;
+        }
+        Some(())
     }
 
     /// One round of the contract's loop; without liquidity, all rounds up to the next initialised tick at once, since such
@@ -125,16 +154,16 @@ impl<'a> Walk<'a> {
         let stop = self.cursor.stop(self.state, self.tick);
         let stop_x96 = self.price_at(stop)?;
         let target_x96 = self.clamp_to_limit(stop_x96);
-        let step = swap_math::step(
-            self.price_x96,
-            target_x96,
-            self.liquidity,
-            self.remaining,
-            self.state.fee_pips,
-            self.zero_for_one,
-        )?;
-        self.remaining = self.remaining.checked_sub(step.spent)?;
-        self.amount_out = self.amount_out.checked_add(step.amount_out)?;
+        let (price, liquidity, left, fee) = (self.price_x96, self.liquidity, self.remaining, self.state.fee_pips);
+        let (step, done, moved) = if self.buys {
+            let step = swap_math::step_out(price, target_x96, liquidity, left, fee, self.zero_for_one)?;
+            (step, step.amount_out, step.spent)
+        } else {
+            let step = swap_math::step(price, target_x96, liquidity, left, fee, self.zero_for_one)?;
+            (step, step.spent, step.amount_out)
+        };
+        self.remaining = self.remaining.checked_sub(done)?;
+        self.moved = self.moved.checked_add(moved)?;
         let start_x96 = core::mem::replace(&mut self.price_x96, step.price_x96);
         if step.price_x96 == stop_x96 {
             self.arrive(stop)?;

@@ -1,11 +1,11 @@
-//! One step of a swap, within one range of constant liquidity: `SwapMath.computeSwapStep` of v3-core, exact input.
+//! One step of a swap, within one range of constant liquidity: `SwapMath.computeSwapStep` of v3-core.
 
 use alloy_primitives::U256;
 
 use super::{
     MAX_FEE_PIPS,
     full_math::{mul_div, mul_div_up},
-    sqrt_price_math::{Round, amount0, amount1, price_after_input},
+    sqrt_price_math::{Round, amount0, amount1, price_after_input, price_after_output},
 };
 
 /// What one step does.
@@ -43,6 +43,29 @@ pub(super) fn step(
     let end_x96 = price_after_input(price_x96, liquidity, remaining_less_fee, zero_for_one)?;
     let amount_out = output_between(price_x96, end_x96, liquidity, zero_for_one)?;
     Some(Step { price_x96: end_x96, spent: remaining, amount_out })
+}
+
+/// Moves the price towards `target_x96` until what remains of the output is bought.
+///
+/// `None` where the contract reverts. Roundings are those of [`step`]; the fee comes on top of the input.
+pub(super) fn step_out(
+    price_x96: U256,
+    target_x96: U256,
+    liquidity: u128,
+    remaining: U256,
+    fee_pips: u32,
+    zero_for_one: bool,
+) -> Option<Step> {
+    let kept_pips = MAX_FEE_PIPS.checked_sub(fee_pips)?;
+    let to_target = output_between(price_x96, target_x96, liquidity, zero_for_one)?;
+    let end_x96 = match remaining >= to_target {
+        true => target_x96,
+        false => price_after_output(price_x96, liquidity, remaining, zero_for_one)?,
+    };
+    let amount_out = output_between(price_x96, end_x96, liquidity, zero_for_one)?.min(remaining);
+    let amount_in = input_between(price_x96, end_x96, liquidity, zero_for_one)?;
+    let fee = mul_div_up(amount_in, U256::from(fee_pips), U256::from(kept_pips))?;
+    Some(Step { price_x96: end_x96, spent: amount_in.checked_add(fee)?, amount_out })
 }
 
 /// `remaining · kept / 10⁶`, rounded down.

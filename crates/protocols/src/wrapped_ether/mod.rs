@@ -3,7 +3,7 @@
 pub mod gas;
 mod step;
 
-use alloy_primitives::{Address, Bytes};
+use alloy_primitives::{Address, Bytes, U256};
 use braid_primitives::{ExecutionBlock, NATIVE_ETHER, PoolKey, WETH};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,10 @@ impl Protocol for WrappedEther {
     ) -> Result<Swap, SwapError> {
         let gas_units = if sale.coin_in == ETHER_COIN { gas::WRAP_GAS_UNITS } else { gas::UNWRAP_GAS_UNITS };
         Ok(Swap { amount_out: sale.amount_in, gas_units, after: After::Unchanged })
+    }
+
+    fn amount_in_for(&self, _state: &State, _coins: [u8; 2], amount_out: U256) -> Result<U256, SwapError> {
+        Ok(amount_out)
     }
 
     fn fee_pips(&self, _state: &State) -> Option<u32> {

@@ -137,6 +137,24 @@ proptest! {
     }
 
     #[test]
+    fn what_an_amount_asks_pays_it_and_what_a_sale_pays_asks_no_more(
+        pool in any_pool(), zero_for_one: bool, amount_out in amount(90), amount_in in amount(110),
+    ) {
+        let asked = |amount_out| match zero_for_one {
+            true => pool.amount_in_for(0, 1, amount_out),
+            false => pool.amount_in_for(1, 0, amount_out),
+        };
+        if let Ok(asked) = asked(amount_out) {
+            let paid = swap(&pool, zero_for_one, asked);
+            prop_assert!(paid.as_ref().is_ok_and(|paid| paid.amount_out >= amount_out), "{asked}: {paid:?}");
+        }
+        if let Ok(paid) = swap(&pool, zero_for_one, amount_in) {
+            // a pair asks one more than the quotient, even where that divides evenly
+            prop_assert!(asked(paid.amount_out).unwrap() <= amount_in + U256::ONE);
+        }
+    }
+
+    #[test]
     fn there_and_back_never_profits(pool in any_pool(), zero_for_one: bool, amount_in in amount(110)) {
         if let Ok(there) = swap(&pool, zero_for_one, amount_in)
             && let Ok(back) = swap(&settled(&pool, &there.after), !zero_for_one, there.amount_out)

@@ -26,6 +26,8 @@ pub struct BuildAnswer {
     /// The last second at which the transaction may run, unix seconds.
     pub deadline: u64,
     /// Worked out again on the newest market.
+    pub estimated_inputs: Vec<BuiltInput>,
+    /// Worked out again on the newest market.
     pub estimated_outputs: Vec<BuiltOutput>,
     /// What must be approved before sending.
     pub approvals: Vec<Approval>,
@@ -35,6 +37,19 @@ pub struct BuildAnswer {
     pub simulation: Option<Simulation>,
     /// What a caller should know.
     pub warnings: Vec<Warning>,
+}
+
+/// What of an input is sold on the newest market.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BuiltInput {
+    /// Token.
+    pub token: Eip55,
+    /// Chain.
+    pub chain_id: u64,
+    /// On the newest market, a partner's fee included.
+    pub expected_amount: Amount,
+    /// The most that the proxy takes: the quote's.
+    pub maximum_amount: Amount,
 }
 
 /// What an output pays on the newest market.

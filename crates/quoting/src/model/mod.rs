@@ -7,13 +7,14 @@ mod quote;
 mod text;
 pub mod words;
 
-pub use build::{BuildAnswer, BuiltOutput, Call, RpcTransaction, Transaction};
+pub use build::{BuildAnswer, BuiltInput, BuiltOutput, Call, RpcTransaction, Transaction};
 pub use explanation::{
     ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, SingleRoute, SingleStep, StepPrice,
 };
 pub use quote::{
-    AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Certificate, CostStep, Costs, EstimatedOutput,
-    Excluded, FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep, PathToken, Permit2, QuoteAnswer,
-    ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, TypedData, TypedDomain, TypedField, Warning,
+    AllowanceIssue, Approval, ApprovalCall, BalanceIssue, BlockRef, Bought, Certificate, CostStep, Costs,
+    EstimatedInput, EstimatedOutput, ExactOutput, Excluded, FeeConfig, InputEcho, Issues, OutputEcho, Path, PathStep,
+    PathToken, Permit2, QuoteAnswer, ReferencePrice, Revert, SimulatedOutput, Simulation, SimulationStatus, TypedData,
+    TypedDomain, TypedField, Warning,
 };
 pub use text::{Amount, Eip55, PoolName, Quantity};

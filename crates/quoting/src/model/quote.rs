@@ -33,8 +33,12 @@ pub struct QuoteAnswer {
     pub outputs: Vec<OutputEcho>,
     /// As asked, or the default.
     pub slippage_tolerance_bps: u16,
+    /// What of each input is sold.
+    pub estimated_inputs: Vec<EstimatedInput>,
     /// What each output pays.
     pub estimated_outputs: Vec<EstimatedOutput>,
+    /// Only where the request has an exact output.
+    pub exact_output: Option<ExactOutput>,
     /// Distance of the whole trade from the reference prices; a partner's fee, which `fee_config` tells, is no part of it.
     pub total_price_impact_bps: Option<i64>,
     /// Gas.
@@ -81,8 +85,8 @@ pub struct InputEcho {
     pub chain_id: u64,
     /// Token.
     pub address: Eip55,
-    /// Atomic units.
-    pub amount: Amount,
+    /// Atomic units; `null` where the output is exact.
+    pub amount: Option<Amount>,
 }
 
 /// An output as asked.
@@ -92,8 +96,48 @@ pub struct OutputEcho {
     pub chain_id: u64,
     /// Token.
     pub address: Eip55,
-    /// Share of the output's value.
+    /// Share of the output's value; all of it where the output is exact.
     pub ratio_bps: u16,
+    /// Atomic units, where the output is exact.
+    pub amount: Option<Amount>,
+}
+
+/// What of an input is sold.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct EstimatedInput {
+    /// Token, in the form that the request used.
+    pub token: Eip55,
+    /// Chain.
+    pub chain_id: u64,
+    /// Ticker.
+    pub symbol: String,
+    /// Decimals.
+    pub decimals: u8,
+    /// What is sold on the quote's market, a partner's fee included.
+    pub expected_amount: Amount,
+    /// The most that the proxy takes; what of it is not sold stays with the payer or comes back in the same transaction.
+    pub maximum_amount: Amount,
+}
+
+/// An exact output, and how it is met.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ExactOutput {
+    /// What was asked for: the recipient gets no less, or the transaction reverts.
+    pub amount: Amount,
+    /// How it is bought.
+    pub bought: Bought,
+    /// What the route would sell of the input to buy exactly this on the quote's market, a partner's fee included.
+    pub needed_input: Amount,
+}
+
+/// How an exact output is bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bought {
+    /// Exactly: the proxy sells what the amount costs when the transaction runs, at most the maximum.
+    Exactly,
+    /// At least: the proxy sells the maximum, and what that buys beyond the amount goes to the recipient.
+    AtLeast,
 }
 
 /// What an output pays.
@@ -372,6 +416,9 @@ pub struct Certificate {
     pub pools_covered: u32,
     /// What the bound does not cover.
     pub excluded: Excluded,
+    /// Only where the output is exact: no route over the covered pools buys it for less of the input, unless its gas costs more than it saves.
+    /// Then `gap_bps` is the distance of `exact_output.needed_input` from this, and an input that is not sold counts as value.
+    pub least_input: Option<Amount>,
 }
 
 /// What a bound leaves out, by reason: routes through such pools, and longer ones, might be worth more.

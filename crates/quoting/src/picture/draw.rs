@@ -71,7 +71,7 @@ fn amount_of(quote: &Quote, address: &str, amount: braid_primitives::U256) -> St
 
 fn head(svg: &mut String, quote: &Quote, height: f64) -> std::fmt::Result {
     let given: Vec<String> =
-        quote.inputs.iter().map(|input| amount_of(quote, &input.address, input.amount.0)).collect();
+        quote.estimated_inputs.iter().map(|input| amount_of(quote, &input.token, input.expected_amount.0)).collect();
     let got: Vec<String> = quote
         .estimated_outputs
         .iter()

@@ -98,7 +98,7 @@ impl Flow {
             let token = self.nodes[node].token.clone();
             let is_last = self.nodes.iter().rposition(|other| other.token == token) == Some(node);
             let output = outputs.iter().find(|(output, _)| is_last && *output == token);
-            let begins = quote.inputs.iter().any(|input| input.address == token)
+            let begins = quote.estimated_inputs.iter().any(|input| input.token == token)
                 && self.nodes.iter().position(|other| other.token == token) == Some(node);
             let passed: f64 = self.links.iter().filter(|link| link.from == node).map(|link| link.value).sum();
             let value = passed + output.map_or(0.0, |(_, share)| *share);

@@ -25,7 +25,7 @@ fn answer(steps: &[Value], outputs: &[(&str, &str, &str)]) -> Value {
             json!({"token": token, "decimals": 0, "expected_amount": amount, "reference_price": {"numeraire": "ETH", "value": price}})
         })
         .collect();
-    json!({"block": {"number": 17}, "inputs": [{"address": A, "amount": "100"}], "estimated_outputs": outputs,
+    json!({"block": {"number": 17}, "estimated_inputs": [{"token": A, "expected_amount": "100"}], "estimated_outputs": outputs,
         "path": {"tokens": [token(A, "AAA"), token(B, "BBB"), token(C, "CCC")], "steps": steps},
         "certificate": {"gap_bps": 0.4278741322958068, "pools_covered": 178}})
 }

@@ -8,7 +8,7 @@ use crate::model::Amount;
 #[derive(Debug, Deserialize)]
 pub(super) struct Quote {
     pub block: Block,
-    pub inputs: Vec<Input>,
+    pub estimated_inputs: Vec<Input>,
     pub estimated_outputs: Vec<Output>,
     pub path: Path,
     pub certificate: Option<Certificate>,
@@ -21,8 +21,8 @@ pub(super) struct Block {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Input {
-    pub address: String,
-    pub amount: Amount,
+    pub token: String,
+    pub expected_amount: Amount,
 }
 
 #[derive(Debug, Deserialize)]

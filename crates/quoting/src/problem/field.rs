@@ -66,8 +66,10 @@ pub enum FieldCode {
     TokenOnBothSides,
     /// Not one of the allowed words.
     ValueUnknown,
-    /// An exact output amount is asked for.
+    /// An exact output is asked for beside other outputs, or for several inputs.
     ExactOutputUnsupported,
+    /// An exact output leaves no room for this: the input's amount follows from it, and its share is all.
+    AmountConflict,
     /// Not a UUID.
     QuoteIdInvalid,
     /// Not 0x and an even number of hex digits.

@@ -33,11 +33,11 @@ pub trait Body: Sized {
 ///
 /// `required` fields must be there, `optional` ones are `None` where they are absent or `null`, `default(…)` ones have a value then, and
 /// `like(…)` ones that of another field. A name in front is the field's name in JSON, where it is another one. `then` names a
-/// check of what was read so far. `knows` names fields that a check reports better than as unknown.
+/// check of what was read so far.
 macro_rules! request {
     ($(
         $(#[doc = $about:literal])+
-        pub struct $type:ident as $schema:literal $(, which knows $known:literal)? {$(
+        pub struct $type:ident as $schema:literal {$(
             $(#[doc = $doc:literal])+
             $($name:literal =>)? pub $field:ident: $value:ty = $kind:expr, $presence:ident $(($default:expr))? $(, then $check:path)?;
         )+}
@@ -54,7 +54,7 @@ macro_rules! request {
             const FIELDS: &'static [&'static str] = &[$($crate::request::describe::name!($field $($name)?)),+];
 
             fn read(r: &mut $crate::json::Reader, item: &$crate::json::Item<'_>) -> Option<Self> {
-                let object = r.object(item.value, &item.pointer, &[Self::FIELDS, &[$($known)?]].concat())?;
+                let object = r.object(item.value, &item.pointer, Self::FIELDS)?;
                 // every field is read before any is given up on, so that all mistakes are found
                 $(
                     let name = $crate::request::describe::name!($field $($name)?);

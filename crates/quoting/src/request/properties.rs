@@ -126,7 +126,7 @@ proptest! {
             json!({"chain_id": 1, "address": format!("{:?}", Address::with_last_byte(u8::try_from(n).unwrap() + 1)), "ratio_bps": share})
         }).collect();
         let read = read(&body).unwrap();
-        prop_assert_eq!(read.outputs.iter().map(|output| u64::from(output.ratio_bps)).collect::<Vec<_>>(), shares);
+        prop_assert_eq!(read.outputs.iter().map(|output| u64::from(output.share_bps())).collect::<Vec<_>>(), shares);
     }
 
     #[test]

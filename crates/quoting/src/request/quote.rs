@@ -16,6 +16,9 @@ pub const MAX_ENTRIES: usize = 6;
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
 
+/// All of an output's value, in basis points.
+const ALL_BPS: u16 = 10_000;
+
 /// Which approvals an answer lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,14 +34,15 @@ request! {
     /// What to swap.
     pub struct QuoteRequest as "QuoteBody" {
         /// Tokens to sell, all different.
-        pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required;
-        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000.
+        pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required, then check_amounts;
+        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an exact `amount`, and one
+        /// input none: then as little as possible is sold for it.
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
         /// Who holds the inputs and sends the transaction.
         pub taker: Address = Account, required;
         /// Who receives the outputs. Default: the taker.
         pub recipient: Address = Account, like(taker);
-        /// Largest acceptable slippage, in basis points. Default 100.
+        /// Largest acceptable slippage, in basis points: by so much less may be paid, or for an exact output by so much more be sold. Default 100.
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
         /// Longest chain of steps from an input to an output. Default 4.
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
@@ -72,18 +76,20 @@ request! {
         pub chain_id: u64 = Chain, required;
         /// Token; `0xEeee…EEeE` or the zero address for ether.
         "address" => pub token: AskedToken = Token, required;
-        /// Atomic units, decimal, above zero.
-        pub amount: U256 = Amount, required;
+        /// Atomic units, decimal, above zero. Needed, but for an exact output: then there is none.
+        pub amount: Option<U256> = Amount, optional;
     }
 
     /// A token to buy.
-    pub struct OutputEntry as "OutputBody", which knows "amount" {
+    pub struct OutputEntry as "OutputBody" {
         /// Always 1.
         pub chain_id: u64 = Chain, required;
         /// Token; `0xEeee…EEeE` or the zero address for ether.
-        "address" => pub token: AskedToken = Token, required, then refuse_amount;
-        /// Share of the total output value, in basis points.
-        pub ratio_bps: u16 = Integer(1..=10_000_u16), required;
+        "address" => pub token: AskedToken = Token, required;
+        /// Share of the total output value, in basis points. Needed, but for an exact output.
+        pub ratio_bps: Option<u16> = Integer(1..=10_000_u16), optional;
+        /// Exact output: the least that the recipient gets, in atomic units, decimal, above zero. In place of `ratio_bps`.
+        pub amount: Option<U256> = Amount, optional;
     }
 
     /// A fee for the integrator, paid in the same transaction.
@@ -108,6 +114,11 @@ impl QuoteRequest {
         if self.asked_check_allowances == Some(true) { Listed::Missing } else { Listed::All }
     }
 
+    /// The amount of an exact output.
+    pub fn exact_output(&self) -> Option<U256> {
+        self.outputs.first()?.amount
+    }
+
     /// The fee as the proxy takes it.
     pub fn fee(&self) -> Option<PartnerFee> {
         let fee = self.partner_fee.as_ref()?;
@@ -115,18 +126,18 @@ impl QuoteRequest {
     }
 }
 
-/// Exact outputs have a code of their own.
-fn refuse_amount(r: &mut Reader, object: &Object<'_>) {
-    if let Some(amount) = object.get("amount") {
-        let detail = "an output with an exact amount is not part of v1; give ratio_bps";
-        r.wrong(&amount.pointer, FieldCode::ExactOutputUnsupported, detail);
+impl OutputEntry {
+    /// Its share of the total output value, in basis points: an exact output is all of it.
+    pub fn share_bps(&self) -> u16 {
+        self.ratio_bps.unwrap_or(ALL_BPS)
     }
 }
 
 /// Checks inputs and outputs against each other, as far as they could be read.
 fn check_entries(r: &mut Reader, object: &Object<'_>) {
     let outputs = entries(object, "outputs", OutputEntry::read);
-    let sold = entries(object, "inputs", |r, item| InputEntry::read(r, item).map(|entry| entry.token.address));
+    let inputs = entries(object, "inputs", InputEntry::read);
+    let sold: Vec<_> = inputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
     let bought: Vec<_> = outputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
     for (side, tokens) in [("inputs", &sold), ("outputs", &bought)] {
         for (index, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_some()) {
@@ -138,11 +149,67 @@ fn check_entries(r: &mut Reader, object: &Object<'_>) {
             }
         }
     }
-    let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| entry.as_ref().map(|e| u64::from(e.ratio_bps))).collect();
+    check_shares(r, object, &outputs);
+}
+
+/// Every input has an amount; but an exact output is bought with one input, whose amount follows.
+fn check_amounts(r: &mut Reader, object: &Object<'_>) {
+    let given = given(object, "inputs", InputEntry::FIELDS, "amount");
+    if !is_exact(object) {
+        note(r, &given, false, ("inputs", "amount"), FieldCode::Required, "amount is required");
+        return;
+    }
+    check_alone(r, "/inputs", given.len());
+    let detail = "the output's amount is exact, so that the input has none: the answer says how much is sold at most";
+    note(r, &given, true, ("inputs", "amount"), FieldCode::AmountConflict, detail);
+}
+
+/// Every output has a share, and these are all of the value; but an exact output is alone and has none.
+fn check_shares(r: &mut Reader, object: &Object<'_>, outputs: &[Option<OutputEntry>]) {
+    let given = given(object, "outputs", OutputEntry::FIELDS, "ratio_bps");
+    if is_exact(object) {
+        check_alone(r, "/outputs", given.len());
+        let detail = "an output has an exact amount or a share, not both";
+        note(r, &given, true, ("outputs", "ratio_bps"), FieldCode::AmountConflict, detail);
+        return;
+    }
+    note(r, &given, false, ("outputs", "ratio_bps"), FieldCode::Required, "ratio_bps is required, or an exact amount");
+    let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| Some(u64::from(entry.as_ref()?.ratio_bps?))).collect();
     if let Some(sum) = ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| ratios.iter().sum::<u64>())
         && sum != BPS
     {
         r.wrong("/outputs", FieldCode::RatioSumInvalid, format!("ratio_bps must sum to {BPS}, got {sum}"));
+    }
+}
+
+fn check_alone(r: &mut Reader, pointer: &str, count: usize) {
+    if count > 1 {
+        let detail = format!("an exact output needs one input and one output, got {count}");
+        r.wrong(pointer, FieldCode::ExactOutputUnsupported, detail);
+    }
+}
+
+/// Whether an output has an exact amount, which may be one that cannot be read.
+fn is_exact(object: &Object<'_>) -> bool {
+    given(object, "outputs", OutputEntry::FIELDS, "amount").contains(&Some(true))
+}
+
+/// Which entries have a field, whether it can be read or not; `None` for what is no object.
+fn given(object: &Object<'_>, side: &str, known: &[&str], name: &str) -> Vec<Option<bool>> {
+    entries(object, side, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
+}
+
+/// Notes a mistake at every entry that has a field, or at every one that has not.
+fn note(
+    r: &mut Reader,
+    given: &[Option<bool>],
+    wrong: bool,
+    (side, name): (&str, &str),
+    code: FieldCode,
+    detail: &str,
+) {
+    for (index, _) in given.iter().enumerate().filter(|(_, has)| **has == Some(wrong)) {
+        r.wrong(&format!("/{side}/{index}/{name}"), code, detail);
     }
 }
 

@@ -4,6 +4,7 @@
 mod baskets;
 mod distant;
 mod proxy;
+mod purchases;
 mod simulations;
 mod stand_in;
 mod swaps;

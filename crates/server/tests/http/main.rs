@@ -14,6 +14,7 @@ mod market_data;
 mod mount;
 mod openapi;
 mod overload;
+mod purchase;
 mod quote;
 mod replicas;
 mod service;

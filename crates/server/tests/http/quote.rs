@@ -8,7 +8,7 @@ use braid_server::Config;
 use serde_json::{Value, json};
 
 use crate::support::{
-    DAI, ISLAND, LONELY, Service, TAKER, USDC, WBTC, data, market, market_with_island, problem, request, swap,
+    DAI, ISLAND, LONELY, Service, TAKER, USDC, WBTC, data, market, market_with_island, problem, purchase, request, swap,
 };
 
 const ZERO: &str = "0x0000000000000000000000000000000000000000";
@@ -33,12 +33,13 @@ async fn every_documented_key_is_there() {
     keys(
         &quote,
         "quote_id created_at expires_at ttl_ms block taker recipient inputs outputs slippage_tolerance_bps
-         estimated_outputs total_price_impact_bps costs path protocols_used fee_config approvals permit2 issues certificate
+         estimated_inputs estimated_outputs exact_output total_price_impact_bps costs path protocols_used fee_config approvals permit2 issues certificate
          simulation warnings explanation",
     );
     keys(&quote["block"], "number hash timestamp");
     keys(&quote["inputs"][0], "chain_id address amount");
-    keys(&quote["outputs"][0], "chain_id address ratio_bps");
+    keys(&quote["outputs"][0], "chain_id address ratio_bps amount");
+    keys(&quote["estimated_inputs"][0], "token chain_id symbol decimals expected_amount maximum_amount");
     keys(
         &quote["estimated_outputs"][0],
         "token chain_id symbol decimals expected_amount minimum_amount ratio_bps realized_ratio_bps reference_price
@@ -66,9 +67,12 @@ async fn every_documented_key_is_there() {
     keys(&quote["permit2"], "contract approvals hash deadline eip712");
     keys(&quote["permit2"]["eip712"], "types domain primaryType message");
     keys(&quote["issues"], "balance allowance unknown_protocols");
-    keys(&quote["certificate"], "upper_bound_value_wei achieved_value_wei gap_bps pools_covered excluded");
+    keys(&quote["certificate"], "upper_bound_value_wei achieved_value_wei gap_bps pools_covered excluded least_input");
     keys(&quote["certificate"]["excluded"], "quarantined standing_arbitrage filtered max_hops");
     assert!(quote["simulation"].is_null() && quote["explanation"].is_null());
+    assert!(quote["exact_output"].is_null() && quote["certificate"]["least_input"].is_null());
+    let bought = service.quote(&purchase(&USDC.to_string(), "100000000000000000", &WETH.to_string())).await;
+    keys(&bought["exact_output"], "amount bought needed_input");
 }
 
 #[tokio::test]

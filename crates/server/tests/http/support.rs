@@ -185,6 +185,15 @@ pub fn swap(from: &str, amount: &str, to: &str) -> Value {
     })
 }
 
+/// The request for an exact amount of one token, paid with another.
+pub fn purchase(from: &str, amount: &str, to: &str) -> Value {
+    json!({
+        "inputs": [{"chain_id": 1, "address": from}],
+        "outputs": [{"chain_id": 1, "address": to, "amount": amount}],
+        "taker": TAKER,
+    })
+}
+
 /// Six V2 pools over five tokens around 3,000 dollars an ether; `weth` whole ether stand in the first one.
 pub fn market(weth: u128) -> Market {
     market_with(weth, &[], &[])

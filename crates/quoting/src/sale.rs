@@ -1,0 +1,37 @@
+//! The route of a sale: exactly so much is sold, for as much as possible.
+
+use braid_execution::{encode_program, minimum_amount};
+use braid_primitives::U256;
+use braid_routing::{SolveError, explain, solve};
+
+use crate::draft::Found;
+use crate::way::{NoQuote, Way};
+
+/// The best route for the amounts of the request.
+///
+/// # Errors
+/// [`NoQuote`] where there is none.
+pub(crate) fn sell(mut way: Way<'_>) -> Result<Found, NoQuote> {
+    let (request, prepared) = (way.request, &way.published.prepared);
+    let fee = request.fee();
+    let sold: Vec<U256> = request.inputs.iter().map(|entry| entry.amount.unwrap_or_default()).collect();
+    for ((_, amount), sold) in way.question.inputs.iter_mut().zip(&sold) {
+        *amount = fee.map_or(*sold, |fee| fee.after_input(*sold));
+    }
+    let (solution, witness) =
+        if request.explain { explain(prepared, &way.question)? } else { (solve(prepared, &way.question)?, None) };
+    let outputs = way.question.outputs.iter().zip(&solution.route.amounts_out);
+    let expected: Vec<U256> = outputs.map(|((token, _), made)| way.arrives(&solution.route, *token, *made)).collect();
+    if expected.iter().any(U256::is_zero) {
+        return Err(SolveError::AmountTooSmall.into());
+    }
+    // the proxy refuses a minimum of zero, so that the least is one atomic unit
+    let minimum = |amount: &U256| minimum_amount(*amount, request.slippage_tolerance_bps).max(U256::ONE);
+    let order = way.order(&sold, expected.iter().map(minimum));
+    let mut program = encode_program(&way.published.head.market, &solution.route, &order)?;
+    if !way.verifies_transfers {
+        // a path does not look at what arrives: a token that taxes transfers would arrive below the minimum
+        program.path = None;
+    }
+    Ok(Found { solution, question: way.question, witness, sold, expected, order, program, purchase: None })
+}

@@ -1,0 +1,46 @@
+//! A purchase along one chain of pools: exactly the amount is bought, the last pool first.
+
+use braid_market::Market;
+use braid_primitives::U256;
+use braid_protocols::Product;
+
+use super::wanted::Purchase;
+use crate::{Prepared, Route, SimplePlan, Step};
+
+/// The cheapest route that buys exactly the amount along one chain of pools that the proxy can buy from, and its input. `near` is the best
+/// route of any form, with what it sells.
+pub fn along_one_chain(
+    prepared: &Prepared,
+    purchase: &Purchase<'_>,
+    (near_in, near): (U256, &Route),
+) -> Option<(U256, Route)> {
+    let mut sale = purchase.sale_of(near_in);
+    Product::ALL
+        .iter()
+        .filter(|product| !product.is_bought_from())
+        .for_each(|other| sale.filter.exclude_product(*other));
+    let alone = SimplePlan::SinglePath.route(prepared, &sale);
+    let routes = [Some(near), alone.as_ref()].into_iter().flatten();
+    let exact = routes.filter_map(|route| buy_along(prepared.market(), route, purchase.amount));
+    let cost = |(amount_in, route): &(U256, Route)| purchase.cost(prepared, *amount_in, route);
+    exact.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+}
+
+/// The amounts of a chain's steps when exactly so much is bought. `None` for a route that splits or meets a pool twice, and where the proxy
+/// cannot buy from a pool.
+pub fn buy_along(market: &Market, route: &Route, amount: U256) -> Option<(U256, Route)> {
+    let mut wanted = amount;
+    let mut steps: Vec<Step> = Vec::with_capacity(route.steps.len());
+    for step in route.steps.iter().rev() {
+        let follows = steps.last().is_none_or(|later| later.token_in == step.token_out);
+        if !follows || step.share != 0 || steps.iter().any(|later| later.pool == step.pool) {
+            return None;
+        }
+        let pool = market.pool(step.pool)?;
+        let amount_in = pool.amount_in_for(step.coin_in, step.coin_out, wanted).ok()?;
+        steps.push(Step { amount_in, amount_out: wanted, ..step.clone() });
+        wanted = amount_in;
+    }
+    steps.reverse();
+    Some((wanted, Route { steps, amounts_out: vec![amount] }))
+}

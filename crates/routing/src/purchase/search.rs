@@ -1,0 +1,147 @@
+//! The search for the least input.
+
+use braid_primitives::U256;
+
+use super::bound::{InputBound, input_bound};
+use super::fixed_plan::FixedPlan;
+use super::wanted::Purchase;
+use crate::{Prepared, Request, Route, Solution, SolveError, Uncertified, Witness, explain, solve};
+
+/// Most solves of sales for one purchase, but for one more for its bound.
+const MAX_SOLVES: usize = 8;
+
+/// Two inputs that differ by less than one part in so many are planned alike.
+const SETTLED_PART: U256 = U256::from_limbs([10_000, 0, 0, 0]);
+
+/// How much more is sold where an amount was too small to be planned.
+const LARGER: U256 = U256::from_limbs([1_024, 0, 0, 0]);
+
+/// A route that buys the amount.
+#[derive(Clone, Debug)]
+pub struct Bought {
+    /// The route; it makes at least the amount.
+    pub route: Route,
+    /// The least that its plan sells for that, in atomic units.
+    pub amount_in: U256,
+    /// How little any route could sell.
+    pub bound: Result<InputBound, Uncertified>,
+    /// The prices of that bound, where a third party can work it out again.
+    pub witness: Option<Witness>,
+    /// How many pools the last solve looked at.
+    pub pools_visited: u32,
+    /// How many solves it took.
+    pub solves: usize,
+}
+
+impl Bought {
+    /// Runs the route's plan for another input.
+    pub fn sell(&self, prepared: &Prepared, purchase: &Purchase<'_>, amount_in: U256) -> Option<Route> {
+        FixedPlan::of(prepared, purchase.trade, &self.route)?.run(amount_in)
+    }
+}
+
+/// The last sale that was planned.
+struct Planned {
+    request: Request,
+    solution: Solution,
+    witness: Option<Witness>,
+}
+
+/// Finds the route that buys an amount for the least input and gas.
+///
+/// # Errors
+/// [`SolveError`] as [`solve`]; [`SolveError::InsufficientLiquidity`] where the market does not pay the amount.
+pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, SolveError> {
+    let mut next = first_input(prepared, purchase);
+    let (mut best, mut last): (Option<(U256, Route, f64)>, Option<Planned>) = (None, None);
+    // inputs that are known to be too little, and too much for the market
+    let (mut little, mut much) = (U256::ZERO, None::<U256>);
+    let mut failure = SolveError::InsufficientLiquidity;
+    let mut solves = 0;
+    while solves < MAX_SOLVES {
+        solves += 1;
+        let sold = next;
+        let request = purchase.sale_of(sold);
+        // the first plan is nearly always planned again, with prices for a bound
+        let solved = match solves {
+            1 => solve(prepared, &request).map(|solution| (solution, None)),
+            _ => explain(prepared, &request),
+        };
+        let (solution, witness) = match solved {
+            Ok(solved) => solved,
+            Err(SolveError::AmountTooSmall) if best.is_none() => {
+                failure = SolveError::AmountTooSmall;
+                little = sold;
+                next = much.map_or(sold.saturating_mul(LARGER), |much| middle(little, much));
+                continue;
+            }
+            Err(SolveError::InsufficientLiquidity) if best.is_none() => {
+                failure = SolveError::InsufficientLiquidity;
+                much = Some(sold);
+                next = middle(little, sold);
+                continue;
+            }
+            Err(_) if best.is_some() => break,
+            Err(error) => return Err(error),
+        };
+        let plan = FixedPlan::of(prepared, purchase.trade, &solution.route);
+        let found = plan.and_then(|plan| plan.least_input(purchase, sold, &solution.route));
+        let made = solution.route.amounts_out.first().copied().unwrap_or_default();
+        last = Some(Planned { request, solution, witness });
+        match found {
+            Some((amount_in, route)) => {
+                let cost = purchase.cost(prepared, amount_in, &route);
+                let is_better = best.as_ref().is_none_or(|(.., least)| cost < *least);
+                if is_better {
+                    best = Some((amount_in, route, cost));
+                }
+                let is_settled = amount_in.abs_diff(sold) <= sold / SETTLED_PART;
+                if solves > 1 && (is_settled || !is_better) {
+                    break;
+                }
+                next = amount_in;
+            }
+            None if best.is_some() => break,
+            None => {
+                failure = SolveError::InsufficientLiquidity;
+                little = little.max(sold);
+                let wanted = scaled(sold, purchase.amount, made).max(little + U256::ONE);
+                next = much.map_or(wanted, |much| wanted.min(middle(little, much)));
+            }
+        }
+    }
+    let ((amount_in, route, _), last) = best.zip(last).ok_or(failure)?;
+    let Planned { request, solution, witness } = last;
+    let (bound, witness) = input_bound(prepared, purchase, &request, &solution, witness);
+    Ok(Bought { route, amount_in, bound, witness, pools_visited: solution.pools_visited, solves })
+}
+
+/// About the input: what the amount is worth at reference prices, or what it would be sold for.
+fn first_input(prepared: &Prepared, purchase: &Purchase<'_>) -> U256 {
+    let ([(input, _)], [(output, _)]) = (purchase.trade.inputs.as_slice(), purchase.trade.outputs.as_slice()) else {
+        return U256::ONE;
+    };
+    let value = |token, amount| prepared.value_wei(token, amount).filter(|value| value.is_normal());
+    let by_price = value(*output, purchase.amount).zip(value(*input, U256::ONE));
+    let by_price = by_price.and_then(|(worth, unit)| U256::try_from(worth / unit).ok());
+    let by_sale = || {
+        let (inputs, outputs) = (vec![(*output, purchase.amount)], vec![(*input, 10_000)]);
+        let back = Request { inputs, outputs, ..purchase.trade.clone() };
+        solve(prepared, &back).ok()?.route.amounts_out.first().copied()
+    };
+    let whole = || {
+        let decimals = prepared.market().tokens().get(*input).map_or(18, |token| token.decimals);
+        U256::from(10).pow(U256::from(decimals.min(36)))
+    };
+    by_price.or_else(by_sale).unwrap_or_else(whole).max(U256::ONE)
+}
+
+fn middle(low: U256, high: U256) -> U256 {
+    (low + high.saturating_sub(low) / U256::from(2)).max(U256::ONE)
+}
+
+/// `amount · wanted / made`, and a sixteenth more.
+fn scaled(amount: U256, wanted: U256, made: U256) -> U256 {
+    let scaled = amount.saturating_mul(wanted) / made.max(U256::ONE);
+    scaled.saturating_add(scaled / U256::from(16))
+}
