@@ -31,6 +31,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(proxy_state));
     notes.extend(warnings::impact(total_impact));
+    notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
     notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));

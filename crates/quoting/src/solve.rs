@@ -6,7 +6,7 @@ use std::time::Duration;
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, Permit, TokenAmount, encode_program, minimum_amount, permit2};
 use braid_primitives::{TokenId, U256};
-use braid_routing::SolveError;
+use braid_routing::{Solution, SolveError};
 use braid_simulation::WorkPool;
 
 use crate::draft::{Aside, Asked, Draft};
@@ -21,7 +21,7 @@ const PERMIT_GRACE_S: u64 = 600;
 /// How long quotes live and how long their routes may be.
 #[derive(Clone, Copy, Debug)]
 pub struct SolveLimits {
-    /// How long a quote can be built, in milliseconds.
+    /// How long a quote can be built that asks for no time of its own, in milliseconds.
     pub ttl_ms: u64,
     /// Most steps in a route.
     pub max_steps: u16,
@@ -55,11 +55,14 @@ impl Solver {
     }
 }
 
-fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Problem> {
-    let SolveLimits { ttl_ms, max_steps } = limits;
-    let Asked { published, request, tokens, id, created_at_ms } = asked;
+/// Searches for the route of a question, and finishes it.
+///
+/// # Errors
+/// That there is no route, or as [`finish`].
+pub(crate) fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Problem> {
+    let Asked { published, request, tokens, .. } = &asked;
     let market = &published.head.market;
-    let (filter, unknown_protocols) = resolve::filter(market, &request, aside.filter.clone());
+    let (filter, unknown_protocols) = resolve::filter(market, request, aside.filter.clone());
     let fees = costs::fees(&published.head, request.gas_priority);
     let partner_fee = request.fee();
     let net_input = |amount: U256| partner_fee.map_or(amount, |fee| fee.after_input(amount));
@@ -69,7 +72,7 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
         max_hops: request.max_hops,
         filter,
         gas_price_wei: fees.expected_per_gas(),
-        max_steps: request.max_steps.map_or(max_steps, |asked| asked.min(max_steps)),
+        max_steps: request.max_steps.map_or(limits.max_steps, |asked| asked.min(limits.max_steps)),
         at: market.block().next(),
     };
     let solved = if request.explain {
@@ -80,15 +83,37 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
     // where there is no route since a name is misspelt, that is what is wrong
     let refused = |error| {
         match error {
-            SolveError::NoRoute(_) | SolveError::InsufficientLiquidity => resolve::misspelt(&request),
+            SolveError::NoRoute(_) | SolveError::InsufficientLiquidity => resolve::misspelt(request),
             _ => None,
         }
-        .unwrap_or_else(|| no_route(&error, &tokens))
+        .unwrap_or_else(|| no_route(&error, tokens))
     };
     let (solution, witness) = solved.map_err(refused)?;
+    let mut draft = finish(asked, aside, unknown_protocols, solution, limits)?;
+    if draft.request.explain {
+        draft.explanation = Some(explain::explain(&draft, &question, witness.as_ref()));
+    }
+    Ok(draft)
+}
+
+/// Works out what a route pays after fees, its order, its program and its gas.
+///
+/// # Errors
+/// `AMOUNT_TOO_SMALL`.
+pub(crate) fn finish(
+    asked: Asked,
+    aside: Aside,
+    unknown_protocols: Vec<String>,
+    solution: Solution,
+    limits: SolveLimits,
+) -> Result<Draft, Problem> {
+    let Asked { published, request, tokens, id, created_at_ms } = asked;
+    let (market, at) = (&published.head.market, published.head.block().next());
+    let (ttl_ms, partner_fee) = (request.ttl_ms(limits.ttl_ms), request.fee());
+    let fees = costs::fees(&published.head, request.gas_priority);
     let net_output = |amount: &U256| partner_fee.map_or(*amount, |fee| fee.after_output(*amount));
     let arrives = |(token, amount): (&TokenId, &U256)| {
-        braid_routing::arrives(market, &solution.route, &question.at, *token, (*amount, net_output(amount)))
+        braid_routing::arrives(market, &solution.route, &at, *token, (*amount, net_output(amount)))
     };
     let expected: Vec<U256> = tokens.outputs.iter().zip(&solution.route.amounts_out).map(arrives).collect();
     if expected.iter().any(U256::is_zero) {
@@ -107,7 +132,7 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
     let permit = Permit { owner: request.taker, nonce, deadline, sender: request.taker };
     let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance)
         .map_err(Problem::internal)?;
-    let mut draft = Draft {
+    Ok(Draft {
         id,
         created_at_ms,
         expires_at_ms: created_at_ms.saturating_add(ttl_ms),
@@ -126,11 +151,7 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
         simulated: None,
         explanation: None,
         published,
-    };
-    if draft.request.explain {
-        draft.explanation = Some(explain::explain(&draft, &question, witness.as_ref()));
-    }
-    Ok(draft)
+    })
 }
 
 /// What the proxy enforces. It refuses a minimum of zero, so that the least minimum is one atomic unit.

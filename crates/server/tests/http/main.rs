@@ -15,5 +15,6 @@ mod mount;
 mod openapi;
 mod overload;
 mod quote;
+mod receipt;
 mod service;
 mod support;
