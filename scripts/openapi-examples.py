@@ -42,7 +42,6 @@ def main():
     examples = {
         "quote": {"request": quote, "response": quoted},
         "stored_quote": {"response": call("/v1/quote/" + build["quote_id"])},
-        "receipt": {"response": call("/v1/quote/" + build["quote_id"] + "/receipt")},
         "build": {"request": build, "response": call("/v1/build", build)},
         "chains": {"response": call("/v1/chains")},
         "protocols": {"response": call("/v1/protocols?chain_id=1")},

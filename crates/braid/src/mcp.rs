@@ -1,4 +1,6 @@
 //! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools read: nothing is signed or sent.
+//!
+//! A session of tools alone is four methods of JSON-RPC, a message a line. The kit for Rust (rmcp 3.11) would bring a dozen crates for them.
 
 use std::io::BufRead as _;
 

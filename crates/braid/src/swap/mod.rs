@@ -8,7 +8,7 @@ mod send;
 use alloy::signers::SignerSync as _;
 use alloy::signers::local::PrivateKeySigner;
 use braid_execution::{Permit, calldata, calldata_with_permit2, permit2, proxy};
-use braid_primitives::{Address, Bytes, NATIVE_ETHER};
+use braid_primitives::{Address, Bytes};
 use eyre::{Result, eyre};
 use serde_json::{Value, json};
 
@@ -146,9 +146,4 @@ fn signed(quote: &Quote, key: &PrivateKeySigner) -> Result<Bytes> {
     let message =
         permit2::typed_data(order, program.sent(), permit).ok_or_else(|| eyre!("there is nothing to sign"))?;
     Ok(key.sign_hash_sync(&message.hash)?.as_bytes().into())
-}
-
-/// Whether a token needs no approval.
-fn is_ether(token: Address) -> bool {
-    token == NATIVE_ETHER
 }

@@ -9,12 +9,11 @@ use alloy::rpc::types::{TransactionReceipt, TransactionRequest};
 use alloy::sol_types::{SolCall as _, sol};
 use braid_execution::approvals::approval_transactions;
 use braid_execution::{permit2, proxy};
-use braid_primitives::{Address, Bytes, U256};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use eyre::{Result, eyre};
 use serde_json::Value;
 
 use super::ask::Quote;
-use super::is_ether;
 use crate::api::Api;
 use crate::chain::Chain;
 use crate::exit::{Exit, Failed};
@@ -52,7 +51,7 @@ pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>>
     let name = if by_permit2 { "Permit2" } else { "the proxy" };
     let listed = listed.as_array().map_or(&[][..], Vec::as_slice);
     let mut pending = Vec::new();
-    for (token, units) in quote.sold.iter().filter(|(token, _)| !is_ether(token.address)) {
+    for (token, units) in quote.sold.iter().filter(|(token, _)| token.address != NATIVE_ETHER) {
         let told = listed
             .iter()
             .find(|approval| approval["token"].as_str().and_then(|text| text.parse().ok()) == Some(token.address));
@@ -110,7 +109,7 @@ pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Re
     for (token, row) in quote.bought.iter().zip(rows) {
         let before = balance(chain, token, recipient, block.saturating_sub(1)).await?;
         let mut after = balance(chain, token, recipient, block).await?;
-        if is_ether(token.address) && receipt.from == recipient {
+        if token.address == NATIVE_ETHER && receipt.from == recipient {
             let gas = U256::from(receipt.gas_used).saturating_mul(U256::from(receipt.effective_gas_price));
             after = after.saturating_add(gas);
         }
@@ -138,7 +137,7 @@ fn went_through(receipt: &TransactionReceipt, what: &str) -> Result<()> {
 /// What an account holds at the end of a block. Other transactions of the block count too.
 async fn balance(chain: &Chain, token: &Named, owner: Address, block: u64) -> Result<U256> {
     let at = BlockId::number(block);
-    if is_ether(token.address) {
+    if token.address == NATIVE_ETHER {
         return chain.ask(async { chain.provider.get_balance(owner).block_id(at).await }).await;
     }
     let call = TransactionRequest::default().with_to(token.address).with_input(balanceOfCall { owner }.abi_encode());

@@ -6,12 +6,10 @@ use std::time::Instant;
 use braid_ethereum::{FeeData, Head};
 use braid_execution::TokenAmount;
 use braid_market::Market;
-use braid_primitives::{TokenId, U256};
-use braid_protocols::{After, Pool};
 use braid_routing::{PoolFilter, Prepared, Solution, Uncertified};
 use serde_json::{Value, to_value};
 
-use super::Receipt;
+use super::document::Receipt;
 use crate::draft::{Aside, Asked, Draft};
 use crate::feed::Published;
 use crate::json;
@@ -28,11 +26,6 @@ pub(super) struct Again {
     pub answer: Value,
     /// What the transaction is made of.
     pub plan: Value,
-}
-
-/// Whether a pool says what shares of a token are worth.
-pub(super) fn keeps_shares(pool: &Pool, token: TokenId) -> bool {
-    pool.shares_of(&After::Unchanged, token, U256::ONE).is_some()
 }
 
 /// Runs the steps of the receipt's plan again: route, amounts, gas and program, without a search.

@@ -7,7 +7,7 @@ use serde_json::{Value, to_value};
 
 use super::again::{self, Again};
 use super::compare::{differences, digest};
-use super::{FORMAT, Made, Receipt};
+use super::document::{FORMAT, Made, Receipt};
 
 /// What the pools of the route do not tell: prices and the search need the whole market.
 const NEEDS_MARKET: [&str; 9] = [

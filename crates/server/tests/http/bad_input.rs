@@ -310,6 +310,7 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("market_data.rs"),
         include_str!("overload.rs"),
         include_str!("quote.rs"),
+        include_str!("receipt.rs"),
         include_str!("service.rs"),
         include_str!("../audit/main.rs"),
         include_str!("../devnet/simulations.rs"),
