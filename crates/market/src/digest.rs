@@ -18,7 +18,7 @@ struct Named<'a> {
 
 impl Market {
     /// Keccak-256 of the block and of every pool in the order of keys, each as a line of JSON. Markets of the same content have the same digest,
-    /// whatever order their pools were learnt in. Takes about a second for 100,000 pools.
+    /// whatever order their pools were learnt in. It reads the whole market: call it where blocking is fine.
     ///
     /// # Errors
     /// [`FileError::Body`], if a pool could not be written as text.

@@ -27,6 +27,9 @@ const POLL: Duration = Duration::from_millis(200);
 /// How long a service may take to come to a block that the node has.
 const CATCH_UP: Duration = Duration::from_secs(60);
 
+/// How many times the node's price of gas a service may offer: the dearest tier outlives blocks in which the price grows by an eighth each.
+const MOST_TIMES_THE_PRICE: u128 = 20;
+
 sol! {
     #![sol(alloy_sol_types = alloy::sol_types)]
 
@@ -97,7 +100,15 @@ pub(super) async fn approve(chain: &Chain, api: &Api, from: Address, approval: P
 
 /// Sends the swap, waits for it, and says what arrived against what was quoted.
 pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Result<()> {
-    let receipt = chain.send(serde_json::from_value(transaction)?).await?;
+    let transaction: TransactionRequest = serde_json::from_value(transaction)?;
+    let price_wei = chain.ask(async { chain.provider.get_gas_price().await }).await?;
+    let offered_wei = transaction.max_fee_per_gas.unwrap_or(u128::MAX);
+    if offered_wei > price_wei.saturating_mul(MOST_TIMES_THE_PRICE) {
+        return Err(eyre!(
+            "the service offers {offered_wei} wei for a unit of gas, and the node says {price_wei}: the swap was not sent"
+        ));
+    }
+    let receipt = chain.send(transaction).await?;
     went_through(&receipt, "the swap")?;
     let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
     out::line(format_args!(

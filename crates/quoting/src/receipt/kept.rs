@@ -30,7 +30,7 @@ impl Expiry<Uuid, Arc<Evidence>> for WithTheQuote {
 #[derive(Debug)]
 pub struct Receipts {
     kept: Cache<Uuid, Arc<Evidence>>,
-    /// The market that was named last, and its names. Held while one is worked out: it takes a core for up to a second.
+    /// The market that was named last, and its names. Held while one is worked out, which reads the whole market.
     named: Mutex<Option<(Arc<Head>, B256, B256)>>,
 }
 
@@ -48,7 +48,7 @@ impl Receipts {
         self.kept.insert(id, Arc::new(evidence));
     }
 
-    /// The receipt of a quote. May keep its thread busy for a second: call it where that is fine.
+    /// The receipt of a quote. It may read the whole market: call it where blocking is fine.
     ///
     /// # Errors
     /// `RECEIPT_UNAVAILABLE` when this process did not give the quote or no longer has what it was made of, `OVERLOADED` while another receipt is
@@ -59,7 +59,7 @@ impl Receipts {
         Receipt::write(&evidence, quote, digest, order)
     }
 
-    /// The market of a quote as the content of a market file, in the order in which the quote was solved. Takes seconds of a core for a large one.
+    /// The market of a quote as the content of a market file, in the order in which the quote was solved. Call it where blocking is fine.
     ///
     /// # Errors
     /// As [`Receipts::receipt`].

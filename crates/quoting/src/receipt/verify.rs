@@ -208,7 +208,8 @@ fn searched(receipt: &Receipt, market: Market) -> Vec<Finding> {
     let (certificate, other): (Vec<_>, Vec<_>) = at.into_iter().partition(|(at, _)| about(at) == "certificate");
     let mut other = listed("/quote", other);
     other.extend(warnings_missing(receipt, &again.answer));
-    if !same_order && !(certificate.is_empty() && other.is_empty()) {
+    let same = certificate.is_empty() && other.is_empty();
+    if !(same_order || same) {
         let why = "the file holds the pools in another order than the service did, so that ties fall otherwise: take the file of \
                    GET /v1/quote/{quote_id}/market";
         return ["search", "certificate"]

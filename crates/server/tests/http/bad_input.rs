@@ -301,7 +301,7 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/bad-input.md");
-    const TESTS: [&str; 13] = [
+    const TESTS: [&str; 14] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
         include_str!("connections.rs"),
