@@ -50,11 +50,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     findings.extend(args.data.as_deref().map(of_data));
     for Finding(what, verdict, text) in &findings {
         let mark = match verdict {
-            Verdict::Good => "ok",
-            Verdict::Weak => "note",
-            Verdict::Bad => "bad",
+            Verdict::Good => out::good("ok   "),
+            Verdict::Weak => out::faint("note "),
+            Verdict::Bad => out::bad("bad  "),
         };
-        out::line(format_args!("{mark:<5} {what:<8} {text}"))?;
+        out::line(format_args!("{mark} {what:<8} {text}"))?;
     }
     let bad = findings.iter().filter(|finding| finding.1 == Verdict::Bad).count();
     if bad == 0 { Ok(()) } else { Err(eyre!("{bad} of {} checks failed", findings.len())) }

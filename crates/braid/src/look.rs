@@ -30,23 +30,10 @@ pub(crate) struct TokensArgs {
     json: bool,
 }
 
+/// What `braid pools` and `braid prices` are asked.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: braid pools --market now.market USDC WETH")]
-pub(crate) struct PoolsArgs {
-    /// Tokens that a pool must have: symbols or addresses
-    #[arg(value_name = "TOKEN", required = true)]
-    tokens: Vec<String>,
-    #[command(flatten)]
-    source: Source,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: braid prices --market now.market USDC WBTC")]
-pub(crate) struct PricesArgs {
-    /// Tokens: symbols or addresses
+pub(crate) struct NamedArgs {
+    /// Tokens: symbols or addresses. Of pools: those that a pool must have
     #[arg(value_name = "TOKEN", required = true)]
     tokens: Vec<String>,
     #[command(flatten)]
@@ -80,7 +67,7 @@ pub(crate) fn tokens(args: &TokensArgs) -> Result<()> {
 }
 
 /// `braid pools`.
-pub(crate) fn pools(args: &PoolsArgs) -> Result<()> {
+pub(crate) fn pools(args: &NamedArgs) -> Result<()> {
     let market = args.source.market()?;
     let asked = args.tokens.iter().map(|name| Ok(find(&market, name)?.0)).collect::<Result<Vec<TokenId>>>()?;
     let has_all = |pool: &&Arc<Pool>| asked.iter().all(|token| pool.coins.contains(token));
@@ -101,7 +88,7 @@ pub(crate) fn pools(args: &PoolsArgs) -> Result<()> {
 }
 
 /// `braid prices`.
-pub(crate) fn prices(args: &PricesArgs) -> Result<()> {
+pub(crate) fn prices(args: &NamedArgs) -> Result<()> {
     let market = Arc::new(args.source.market()?);
     let prepared = Prepared::new(Arc::clone(&market));
     let dollars = dollars_per_ether_in(&prepared);

@@ -1,13 +1,20 @@
-//! The service's binary: `braid serve`, `braid sync`, `braid quote`, `braid tokens`, `braid pools`, `braid prices`, `braid doctor`, `braid keys`, `braid proxy`, `braid market`.
+//! The service's binary: `braid serve` and the commands around it. `docs/operate/command-line.md` explains them.
 
+mod api;
+mod chain;
 mod config_file;
 mod data;
 mod descriptors;
 mod diff;
 mod doctor;
+mod exit;
+mod key;
 mod keys;
+mod local;
 mod logging;
 mod look;
+mod manual;
+mod mcp;
 mod moved;
 mod nodes;
 mod offline;
@@ -21,8 +28,11 @@ mod serve;
 mod settings;
 mod snapshot;
 mod source;
+mod swap;
 mod sync;
+mod tokens;
 mod units;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -36,7 +46,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 ///
 /// Start with `braid serve --rpc-url http://127.0.0.1:8545`: any Ethereum mainnet node is enough.
 #[derive(Debug, Parser)]
-#[command(name = "braid", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "braid", version, propagate_version = true, max_term_width = 110, after_help = exit::TABLE)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,12 +60,18 @@ enum Command {
     Sync(Box<sync::Args>),
     /// Work out one quote and print it for a person.
     Quote(quote::Args),
+    /// Swap with a local key: quote, approve, simulate, and with `--send` sign, send and watch.
+    Swap(Box<swap::Args>),
+    /// Work a receipt of best execution out again, offline.
+    Verify(verify::Args),
     /// List tokens of a market, the best known first.
     Tokens(look::TokensArgs),
     /// List the pools of a token, or of a pair.
-    Pools(look::PoolsArgs),
+    #[command(after_help = "Example: braid pools --market now.market USDC WETH")]
+    Pools(look::NamedArgs),
     /// Say what tokens are worth, in ether and dollars.
-    Prices(look::PricesArgs),
+    #[command(after_help = "Example: braid prices --market now.market USDC WBTC")]
+    Prices(look::NamedArgs),
     /// Make, list, rotate and revoke API keys, while the server runs or not.
     Keys(keys::Args),
     /// Check the settings of `braid serve`, and list them.
@@ -69,6 +85,12 @@ enum Command {
     Market(MarketCommand),
     /// Print the OpenAPI document of the service.
     Openapi,
+    /// Serve the Model Context Protocol on standard input and output: read-only tools for an assistant, over a running service.
+    Mcp(mcp::Args),
+    /// Print a script that completes commands and options in a shell.
+    Completions(manual::CompletionArgs),
+    /// Print the manual page, or write those of all commands.
+    Man(manual::ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -106,6 +128,8 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Sync(args) => sync::run(&args),
         Command::Quote(args) => quote::run(&args),
+        Command::Swap(args) => swap::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Tokens(args) => look::tokens(&args),
         Command::Pools(args) => look::pools(&args),
         Command::Prices(args) => look::prices(&args),
@@ -116,6 +140,9 @@ fn main() -> ExitCode {
         Command::Market(MarketCommand::Show(args)) => offline::show(&args),
         Command::Market(MarketCommand::Save(args)) => offline::save(&args),
         Command::Market(MarketCommand::Diff(args)) => diff::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::man(&args, Cli::command()),
         Command::Openapi => out::line(braid_server::openapi::text().trim_end()),
     };
     match outcome {
@@ -128,5 +155,5 @@ fn main() -> ExitCode {
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed command leaves")]
 fn complain(error: eyre::Report) -> ExitCode {
     eprintln!("braid: {error}");
-    ExitCode::FAILURE
+    exit::code(&error)
 }

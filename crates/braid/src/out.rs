@@ -1,7 +1,8 @@
 //! Standard output, for answers.
 
 use std::fmt;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::LazyLock;
 
 /// Prints a line. A reader that has seen enough and left is no failure.
 pub(crate) fn line(text: impl fmt::Display) -> eyre::Result<()> {
@@ -9,4 +10,29 @@ pub(crate) fn line(text: impl fmt::Display) -> eyre::Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         written => Ok(written?),
     }
+}
+
+/// Whether colours are shown: on a terminal, unless `NO_COLOR` is set.
+static COLOURS: LazyLock<bool> = LazyLock::new(|| {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused
+});
+
+/// What is as it should be.
+pub(crate) fn good(text: &str) -> String {
+    coloured("32", text)
+}
+
+/// What is not.
+pub(crate) fn bad(text: &str) -> String {
+    coloured("31", text)
+}
+
+/// What matters less.
+pub(crate) fn faint(text: &str) -> String {
+    coloured("2", text)
+}
+
+fn coloured(code: &str, text: &str) -> String {
+    if *COLOURS { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

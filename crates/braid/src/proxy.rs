@@ -1,29 +1,17 @@
 //! `braid proxy`: where the execution proxy is, whether it is there, and putting it there.
 
-use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use alloy::network::EthereumWallet;
-use alloy::providers::{DynProvider, Provider as _, ProviderBuilder};
 use alloy::rpc::types::TransactionRequest;
 use alloy::signers::local::PrivateKeySigner;
-use alloy::transports::{RpcError, TransportError};
 use braid_execution::proxy;
 use braid_primitives::{Address, B256};
 use clap::Subcommand;
 use eyre::{Report, Result, eyre};
-use indicatif::ProgressBar;
 
-use crate::out;
-
-/// How long a node may take to answer one question.
-const ANSWER: Duration = Duration::from_secs(30);
-/// How long a transaction may take to be mined.
-const MINED: Duration = Duration::from_secs(600);
-/// A private key, where no file names one.
-const KEY_VARIABLE: &str = "BRAID_PRIVATE_KEY";
+use crate::chain::{Chain, Found};
+use crate::{key, out};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -90,7 +78,7 @@ fn wait(work: impl Future<Output = Result<()>>) -> Result<()> {
 }
 
 async fn verify(args: &NodeArgs) -> Result<()> {
-    let chain = Chain::connect(args, None).await?;
+    let chain = Chain::connect(&args.rpc_url, args.chain_id, None).await?;
     match chain.proxy().await? {
         Found::Proxy => say_deployed(&chain, "is deployed"),
         Found::Nothing => {
@@ -103,7 +91,7 @@ async fn verify(args: &NodeArgs) -> Result<()> {
 
 async fn deploy(args: &DeployArgs) -> Result<()> {
     let payer = Payer::of(args)?;
-    let chain = Chain::connect(&args.node, payer.key()).await?;
+    let chain = Chain::connect(&args.node.rpc_url, args.node.chain_id, payer.key()).await?;
     match chain.proxy().await? {
         Found::Proxy => return say_deployed(&chain, "was deployed before; nothing was sent"),
         Found::Nothing => {}
@@ -121,15 +109,8 @@ async fn deploy(args: &DeployArgs) -> Result<()> {
         .from(payer.address())
         .to(proxy::CREATE2_DEPLOYER)
         .input(proxy::deployment_calldata().into());
-    let pending = chain.ask(chain.provider.send_transaction(transaction)).await?;
-    let spinner = ProgressBar::new_spinner().with_message(format!("waiting for {} to be mined", pending.tx_hash()));
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    let hash = *pending.tx_hash();
-    let receipt = pending.with_timeout(Some(MINED)).get_receipt().await;
-    spinner.finish_and_clear();
-    let receipt = receipt.map_err(|_| {
-        eyre!("{hash} is sent, but not mined within {} s: ask again with `braid proxy verify`", MINED.as_secs())
-    })?;
+    let receipt = chain.send(transaction).await?;
+    let hash = receipt.transaction_hash;
     match chain.proxy().await? {
         Found::Proxy => {
             out::line(format_args!("transaction {hash}, {} gas, paid by {}", receipt.gas_used, payer.address()))?;
@@ -160,24 +141,14 @@ impl Payer {
         if let Some(account) = args.from {
             return Ok(Self::Account(account));
         }
-        let (text, place) = match &args.private_key_file {
-            Some(file) => {
-                let text = std::fs::read_to_string(file)
-                    .map_err(|error| eyre!("the private key cannot be read from {}: {error}", file.display()))?;
-                (text, file.display().to_string())
-            }
-            None => match std::env::var(KEY_VARIABLE) {
-                Ok(text) => (text, KEY_VARIABLE.to_owned()),
-                Err(_) => {
-                    return Err(eyre!(
-                        "nobody is named to pay: --private-key-file FILE, {KEY_VARIABLE} in the environment, or --from ADDRESS \
-                         for an account that the node signs for"
-                    ));
-                }
-            },
-        };
-        // what was read is not repeated: it may be a key with a typing error
-        let key = text.trim().parse().map_err(|_| eyre!("{place} holds no private key: 64 hexadecimal digits are"))?;
+        let key = args.private_key_file.as_deref().map_or_else(key::from_variable, |file| key::of_file(file, None))?;
+        let key = key.ok_or_else(|| {
+            eyre!(
+                "nobody is named to pay: --private-key-file FILE, {} in the environment, or --from ADDRESS for an account that the \
+                 node signs for",
+                key::VARIABLE
+            )
+        })?;
         Ok(Self::Key(key))
     }
 
@@ -193,86 +164,5 @@ impl Payer {
             Self::Key(key) => key.address(),
             Self::Account(account) => *account,
         }
-    }
-}
-
-/// What stands at the proxy's address.
-enum Found {
-    Proxy,
-    Nothing,
-    Other(B256),
-}
-
-/// A node of the chain that is meant.
-struct Chain {
-    provider: DynProvider,
-    id: u64,
-    /// The node's address without what may be secret in it.
-    host: String,
-}
-
-impl Chain {
-    async fn connect(args: &NodeArgs, key: Option<PrivateKeySigner>) -> Result<Self> {
-        let host = host_of(&args.rpc_url);
-        let url = args.rpc_url.as_str();
-        let connected = match key {
-            Some(key) => {
-                let builder = ProviderBuilder::new().wallet(EthereumWallet::from(key));
-                answer(&host, builder.connect(url)).await?.erased()
-            }
-            None => answer(&host, ProviderBuilder::new().connect(url)).await?.erased(),
-        };
-        let mut chain = Self { provider: connected, id: args.chain_id, host };
-        let got = chain.ask(async { chain.provider.get_chain_id().await }).await?;
-        if got != args.chain_id {
-            return Err(eyre!(
-                "the node at {} is on chain {got}, not {}: name a node of that chain, or say --chain-id {got} if this one is meant",
-                chain.host,
-                args.chain_id
-            ));
-        }
-        chain.id = got;
-        Ok(chain)
-    }
-
-    async fn ask<T>(&self, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
-        answer(&self.host, question).await
-    }
-
-    /// `None` where there is no code.
-    async fn code_hash(&self, address: Address) -> Result<Option<B256>> {
-        let code = self.ask(async { self.provider.get_code_at(address).await }).await?;
-        Ok((!code.is_empty()).then(|| alloy::primitives::keccak256(code)))
-    }
-
-    async fn proxy(&self) -> Result<Found> {
-        Ok(match self.code_hash(proxy::address()).await? {
-            None => Found::Nothing,
-            Some(hash) if hash == proxy::code_hash() => Found::Proxy,
-            Some(hash) => Found::Other(hash),
-        })
-    }
-}
-
-/// The node's answer, or one sentence that says why there is none.
-async fn answer<T>(host: &impl fmt::Display, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
-    let answered = tokio::time::timeout(ANSWER, question).await;
-    let answered = answered.map_err(|_| eyre!("the node at {host} gave no answer within {} s", ANSWER.as_secs()))?;
-    answered.map_err(|error| match error {
-        RpcError::ErrorResp(refusal) => eyre!("the node at {host} refused: {}", refusal.message),
-        // the error's own words may hold the whole address, with a key in it
-        RpcError::Transport(_) => eyre!("cannot reach the node at {host}"),
-        _ => eyre!("the node at {host} gave an answer that cannot be read"),
-    })
-}
-
-/// Scheme, host and port of an address; the path of a socket.
-fn host_of(url: &str) -> String {
-    match reqwest::Url::parse(url) {
-        Ok(parsed) if parsed.has_host() => {
-            let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
-            format!("{}://{}{port}", parsed.scheme(), parsed.host_str().unwrap_or_default())
-        }
-        _ => url.to_owned(),
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use braid_ethereum::{Follower, FollowerConfig, Node};
 use braid_market::Market;
-use braid_primitives::{Token, TokenId};
+use braid_primitives::{Address, Token, TokenId};
 use eyre::{Result, eyre};
 
 #[derive(Debug, clap::Args)]
@@ -50,8 +50,26 @@ pub(crate) fn find<'a>(market: &'a Market, name: &str) -> Result<(TokenId, &'a T
         let same = tokens.iter().filter(|(_, token)| token.symbol.eq_ignore_ascii_case(name));
         same.max_by_key(|(id, _)| (market.pools_of(*id).len(), std::cmp::Reverse(*id))).map(|(id, _)| id)
     };
-    let found = by_address.or_else(by_symbol).and_then(|id| Some((id, tokens.get(id)?)));
+    let found = by_address
+        .or_else(|| by_symbol().inspect(|id| say_others(market, *id, name)))
+        .and_then(|id| Some((id, tokens.get(id)?)));
     found.ok_or_else(|| eyre!("the market has no token {name:?}"))
+}
+
+/// Says which token a symbol was taken for, where several share it.
+fn say_others(market: &Market, taken: TokenId, name: &str) {
+    let others = market.tokens().iter().filter(|(id, token)| *id != taken && token.symbol.eq_ignore_ascii_case(name));
+    let others = others.count();
+    if let Some(token) = market.tokens().get(taken).filter(|_| others > 0) {
+        say_which(&plain(&token.symbol), token.address, others);
+    }
+}
+
+/// Says, beside the answer, that a symbol is not one token's alone.
+pub(crate) fn say_which(symbol: &str, taken: Address, others: usize) {
+    let tokens = if others == 1 { "another token has" } else { "other tokens have" };
+    let count = if others == 1 { String::new() } else { format!("{others} ") };
+    eprintln!("{symbol} is {} here; {count}{tokens} this symbol too: name it by its address", taken.to_checksum(None));
 }
 
 /// Text that a token's maker chose, on one line of a terminal: control characters would move its cursor.

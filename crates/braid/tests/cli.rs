@@ -19,15 +19,24 @@ fn braid(args: &[&str]) -> Command {
 
 /// Runs `braid serve` on a free port, which must fail.
 fn refused(rpc_url: &str, data_dir: &Path, listen: &str) -> String {
+    refused_with(1, rpc_url, data_dir, listen)
+}
+
+fn refused_with(code: i32, rpc_url: &str, data_dir: &Path, listen: &str) -> String {
     let data_dir = data_dir.to_str().unwrap();
     let args = ["serve", "--rpc-url", rpc_url, "--data-dir", data_dir, "--listen", listen, "--log", "error"];
-    fails(&braid(&args).output().unwrap())
+    fails_with(code, &braid(&args).output().unwrap())
 }
 
 /// The one sentence of a command that failed.
 fn fails(output: &Output) -> String {
+    fails_with(1, output)
+}
+
+/// The one sentence of a command that ended with this code.
+fn fails_with(code: i32, output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.status.code(), Some(code), "{said}");
     assert!(!said.contains("backtrace") && !said.contains("panicked"), "{said}");
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 1, "{said}");
@@ -39,11 +48,11 @@ fn a_node_that_cannot_be_reached_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for scheme in ["http", "ws"] {
-        let said = refused(&format!("{scheme}://{free}/secret-token"), dir.path(), "127.0.0.1:0");
+        let said = refused_with(4, &format!("{scheme}://{free}/secret-token"), dir.path(), "127.0.0.1:0");
         assert!(said.contains(&free.to_string()) && said.contains("cannot reach the node"), "{said}");
         assert!(!said.contains("secret-token"), "{said}");
     }
-    let said = refused("/no/such/socket.ipc", dir.path(), "127.0.0.1:0");
+    let said = refused_with(4, "/no/such/socket.ipc", dir.path(), "127.0.0.1:0");
     assert!(said.contains("node"), "{said}");
 }
 
@@ -248,6 +257,24 @@ fn get(address: &str, path: &str) -> String {
 fn terminate(child: &Child) {
     let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let said = |args: &[&str]| String::from_utf8(braid(args).output().unwrap().stdout).unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&["completions", shell]);
+        assert!(["swap", "verify", "key-file"].iter().all(|word| script.contains(word)), "{shell}");
+    }
+    let page = said(&["man"]);
+    assert!(page.contains(".TH braid 1") && page.contains("Exit codes"), "{page}");
+    let dir = tempfile::tempdir().unwrap();
+    assert!(braid(&["man", "--dir", dir.path().to_str().unwrap()]).status().unwrap().success());
+    let swap = std::fs::read_to_string(dir.path().join("braid-swap.1")).unwrap();
+    assert!(swap.contains("Nothing is signed or sent without"), "{swap}");
+    let wrong = braid(&["no-such-command"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(said(&["--help"]).contains("6  a receipt does not agree"));
 }
 
 /// The binary in a folder of its own, so that what lies beside it is the test's.

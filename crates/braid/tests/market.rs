@@ -53,9 +53,13 @@ fn market() -> Market {
 
 /// Runs a command on that market.
 fn run(args: &[&str]) -> Output {
+    run_on(&market(), args)
+}
+
+fn run_on(market: &Market, args: &[&str]) -> Output {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("test.market");
-    market().save(&file).unwrap();
+    market.save(&file).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
     command.args(args).args(["--market", file.to_str().unwrap()]).env_clear().output().unwrap()
 }
@@ -125,6 +129,27 @@ fn what_cannot_be_asked_is_told_in_one_sentence() {
         assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
         assert!(text.contains(words), "{text}");
     }
+}
+
+#[test]
+fn what_has_no_route_ends_with_a_code_of_its_own() {
+    let output = run(&["quote", "0.000000000000000001", "ETH", "USDC"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.starts_with("braid: no quote: "), "{text}");
+}
+
+#[test]
+fn a_symbol_of_several_tokens_is_the_one_with_the_most_pools_and_that_is_said() {
+    let copy = Token { address: Address::repeat_byte(0xbb), symbol: "dai".into(), name: "Copy".into(), decimals: 18 };
+    let mut tokens = Tokens::clone(market().tokens());
+    tokens.insert(copy);
+    let market = market().next(*market().block(), Arc::new(tokens), []).unwrap();
+    let output = run_on(&market, &["prices", "DAI"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text, format!("DAI is {DAI} here; another token has this symbol too: name it by its address\n"));
+    let by_address = run_on(&market, &["prices", &DAI.to_string()]);
+    assert_eq!((by_address.stderr, by_address.stdout), (Vec::new(), output.stdout));
 }
 
 #[test]

@@ -60,10 +60,15 @@ fn said(output: &Output) -> String {
 }
 
 /// The one sentence of a command that failed.
-fn refused(mut command: Command) -> String {
+fn refused(command: Command) -> String {
+    refused_with(1, command)
+}
+
+/// The one sentence of a command that ended with this code.
+fn refused_with(code: i32, mut command: Command) -> String {
     let output = command.output().unwrap();
     let words = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert_eq!(output.status.code(), Some(code), "{words}");
     assert_eq!(words.lines().count(), 1, "{words}");
     words.trim().strip_prefix("braid: ").unwrap().to_owned()
 }
@@ -118,7 +123,7 @@ fn what_is_no_key_is_told_and_not_repeated() {
     assert!(words.contains("64 hexadecimal digits") && !words.contains("not-a-key"), "{words}");
     let words = refused(braid(&[&["deploy"], &url[..]].concat()));
     assert!(words.contains("--private-key-file") && words.contains("--from"), "{words}");
-    let words = refused(braid(&["verify", "--rpc-url", "http://127.0.0.1:1/secret-token"]));
+    let words = refused_with(4, braid(&["verify", "--rpc-url", "http://127.0.0.1:1/secret-token"]));
     assert!(words.contains("cannot reach the node at http://127.0.0.1:1") && !words.contains("secret"), "{words}");
 }
 

@@ -6,6 +6,7 @@
 //! This crate does no I/O except reading and writing market files where a path is given to it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod digest;
 pub mod file;
 pub mod market;
 mod shared;

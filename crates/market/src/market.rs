@@ -122,7 +122,11 @@ impl Market {
     /// This market without some pools. The ids of pools after a removed one move up.
     pub fn without(&self, removed: &[PoolKey]) -> Self {
         let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.key);
-        let pools: Vec<Arc<Pool>> = self.pools.iter().filter(keep).map(Arc::clone).collect();
+        self.of(self.pools.iter().filter(keep).map(Arc::clone).collect())
+    }
+
+    /// The market of these of its pools.
+    pub(crate) fn of(&self, pools: Vec<Arc<Pool>>) -> Self {
         let mut topology = Topology::default();
         for (pool, id) in pools.iter().zip(0u32..) {
             topology.add(PoolId(id), pool);
@@ -370,6 +374,21 @@ mod tests {
         let two = Market::new(block(1), Arc::new(other), [pool(2, [1, 4], 10), pool(1, [4, 3], 10)]).unwrap();
         assert_ne!(one.to_bytes().unwrap(), two.to_bytes().unwrap());
         assert_eq!(one.canonical().to_bytes().unwrap(), two.canonical().to_bytes().unwrap());
+        assert_eq!(one.digest(), two.digest());
+        assert_ne!(one.order_digest(), two.order_digest());
+        assert_eq!(one.canonical().order_digest(), two.canonical().order_digest());
+        let changed = one.next(block(1), Arc::clone(one.tokens()), [pool(2, [1, 2], 11)]).unwrap();
+        assert_ne!(changed.digest(), one.digest());
+        assert_ne!(changed.next(block(2), Arc::clone(one.tokens()), []).unwrap().digest(), changed.digest());
+    }
+
+    #[test]
+    fn some_of_a_markets_pools_are_a_market() {
+        let market = Market::new(block(1), tokens(2), [pool(2, [2, 3], 10), pool(1, [1, 2], 10)]).unwrap();
+        let some = market.only([PoolId(0), PoolId(0)]);
+        assert_eq!(some.pools().iter().map(|pool| pool.key).collect::<Vec<_>>(), [market.pools()[0].key]);
+        assert_eq!((some.tokens().len(), some.block()), (4, market.block()));
+        assert_eq!(market.only([PoolId(0), PoolId(1)]).digest(), market.digest());
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
     notes.extend(warnings::proxy(proxy_state));
     notes.extend(warnings::impact(total_impact));
     notes.extend((draft.purchase.is_some() && !draft.program.buys()).then(warnings::surplus));
+    notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
     notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));

@@ -22,7 +22,7 @@ use crate::simulation::{Asking, Simulations};
 use crate::stored::{Plan, StoredQuotes};
 use crate::{approvals, costs, reprice, warnings};
 
-/// How long a transaction may run when the request names no deadline, in seconds after the later of clock and head.
+/// How long a transaction may run at least when the request names no deadline, in seconds after the later of clock and head.
 const DEADLINE_S: u64 = 600;
 
 /// Makes transactions of quotes.
@@ -173,7 +173,8 @@ fn deadline(now_s: u64, plan: &Plan, request: &BuildRequest) -> Result<u64, Prob
         return Err(wrong(format!("the deadline {asked} is over; it is {now_s} now")));
     }
     if request.permit2_signature.is_none() {
-        return Ok(asked.unwrap_or_else(|| now_s.saturating_add(DEADLINE_S)));
+        let lasts_s = DEADLINE_S.max(plan.ttl_s.into());
+        return Ok(asked.unwrap_or_else(|| now_s.saturating_add(lasts_s)));
     }
     let signed = plan.order.deadline;
     match asked {

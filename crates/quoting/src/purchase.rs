@@ -6,7 +6,7 @@
 
 use braid_execution::{MAX_AMOUNT, Order, Program, encode_program, encode_purchase, maximum_amount};
 use braid_primitives::U256;
-use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_chain, buy as find};
+use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_chain, buy as find, buy_along};
 use braid_routing::{Route, Solution, SolveError, Step, Uncertified};
 
 use crate::draft::{Found, Purchased};
@@ -35,47 +35,75 @@ struct Form {
 /// [`NoQuote`] where there is none.
 pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     let prepared = &way.published.prepared;
-    let output = way.question.outputs.first().map(|(token, _)| *token).ok_or(SolveError::InsufficientLiquidity)?;
-    let arrives = |route: &Route| {
-        let made = route.amounts_out.first().copied().unwrap_or_default();
-        way.arrives(route, output, made)
-    };
-    let gross = way.request.fee().map_or(amount, |fee| fee.before_output(amount));
-    let is_enough = |route: &Route| arrives(route) >= amount;
-    let purchase = Purchase { trade: &way.question, amount: gross, is_enough: &is_enough };
+    let is_enough = |route: &Route| way.arrives_alone(route) >= amount;
+    let purchase = Purchase { trade: &way.question, amount: gross(&way, amount), is_enough: &is_enough };
     let bought = find(prepared, &purchase)?;
-    let exact = exactly(&way, &purchase, &bought, amount)?;
+    let chain = along_one_chain(prepared, &purchase, (bought.amount_in, &bought.route));
+    let exact = exactly(&way, &purchase, &bought, chain, amount)?;
     let sale = at_least(&way, &purchase, &bought, amount);
-    let Form { order, program, route, sold, needed_in, certificate, .. } = match (exact, sale) {
+    let form = match (exact, sale) {
         (Some(exact), Ok(sale)) if sale.cost * EXACTNESS < exact.cost => sale,
         (Some(exact), _) => exact,
         (None, sale) => sale?,
     };
+    let found = found(&way, &purchase, form, amount, bought.pools_visited);
+    Ok(Found { witness: bought.witness, ..found })
+}
+
+/// The same along a route that is known, without a search and a bound: it was run for `sold`, fees paid.
+///
+/// # Errors
+/// [`NoQuote`] where the route does not buy the amount.
+pub(crate) fn again(way: Way<'_>, amount: U256, buys: bool, (sold, route): (U256, &Route)) -> Result<Found, NoQuote> {
+    let prepared = &way.published.prepared;
+    let is_enough = |route: &Route| way.arrives_alone(route) >= amount;
+    let purchase = Purchase { trade: &way.question, amount: gross(&way, amount), is_enough: &is_enough };
+    let bought = Bought::along(prepared, &purchase, (sold, route)).ok_or(SolveError::InsufficientLiquidity)?;
+    let form = if buys {
+        let chain = buy_along(prepared.market(), route, purchase.amount);
+        exactly(&way, &purchase, &bought, chain, amount)?.ok_or(SolveError::InsufficientLiquidity)?
+    } else {
+        at_least(&way, &purchase, &bought, amount)?
+    };
+    Ok(found(&way, &purchase, form, amount, 0))
+}
+
+/// What a route must make of the output for the amount to be left after a fee.
+fn gross(way: &Way<'_>, amount: U256) -> U256 {
+    way.request.fee().map_or(amount, |fee| fee.before_output(amount))
+}
+
+fn found(way: &Way<'_>, purchase: &Purchase<'_>, form: Form, amount: U256, pools_visited: u32) -> Found {
+    let Form { order, program, route, sold, needed_in, certificate, .. } = form;
     let before_fee = |amount: U256| way.request.fee().map_or(amount, |fee| fee.before_input(amount));
     let least_in = certificate.as_ref().ok().map(|known| before_fee(known.least_amount_in));
-    let expected = vec![if program.buys() { amount } else { arrives(&route) }];
+    let expected = vec![if program.buys() { amount } else { way.arrives_alone(&route) }];
     let net_sold = way.request.fee().map_or(sold, |fee| fee.after_input(sold));
-    let question = purchase.sale_of(net_sold);
     let certificate = certificate.map(|known| known.certificate);
-    Ok(Found {
-        solution: Solution { route, certificate, pools_visited: bought.pools_visited },
-        question,
-        witness: bought.witness,
+    Found {
+        solution: Solution { route, certificate, pools_visited },
+        question: purchase.sale_of(net_sold),
+        witness: None,
         sold: vec![sold],
         expected,
         order,
         program,
         purchase: Some(Purchased { amount, needed_in, least_in }),
-    })
+    }
 }
 
 /// The purchase along one chain of known pools; no partner is paid there, and tokens must move as amounts say.
-fn exactly(way: &Way<'_>, purchase: &Purchase<'_>, bought: &Bought, amount: U256) -> Result<Option<Form>, NoQuote> {
+fn exactly(
+    way: &Way<'_>,
+    purchase: &Purchase<'_>,
+    bought: &Bought,
+    chain: Option<(U256, Route)>,
+    amount: U256,
+) -> Result<Option<Form>, NoQuote> {
     if way.request.fee().is_some() || !way.verifies_transfers {
         return Ok(None);
     }
     let prepared = &way.published.prepared;
-    let chain = along_one_chain(prepared, purchase, (bought.amount_in, &bought.route));
     let Some((sold, route)) = chain.filter(|(sold, _)| *sold <= MAX_AMOUNT) else { return Ok(None) };
     let maximum = maximum_amount(sold, way.request.slippage_tolerance_bps).min(MAX_AMOUNT);
     let order = way.order(&[maximum], std::iter::once(amount));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use braid_audit::{Audit, Probe};
 use braid_execution::permit2;
-use braid_primitives::{Address, NATIVE_ETHER, TokenId, U256};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, TokenId, U256};
 use braid_routing::Step;
 use braid_simulation::Caller;
 use serde_json::value::{RawValue, to_raw_value};
@@ -16,6 +16,7 @@ use crate::draft::{Asked, Draft};
 use crate::feed::Markets;
 use crate::nonces::{self, Nonces};
 use crate::problem::Problem;
+use crate::receipt::{Evidence, Receipts};
 use crate::request::QuoteRequest;
 use crate::shown::Shown;
 use crate::simulation::{Asking, Simulations};
@@ -37,6 +38,7 @@ pub struct Quoter {
     simulations: Simulations,
     stored: StoredQuotes,
     nonces: Nonces,
+    receipts: Arc<Receipts>,
 }
 
 impl Quoter {
@@ -48,16 +50,17 @@ impl Quoter {
         accounts: Accounts,
         simulations: Simulations,
         stored: StoredQuotes,
+        receipts: Arc<Receipts>,
     ) -> Self {
         let clock = Arc::clone(&stored.clock);
-        Self { clock, markets, audit, solver, accounts, simulations, stored, nonces: Nonces::default() }
+        Self { clock, markets, audit, solver, accounts, simulations, stored, nonces: Nonces::default(), receipts }
     }
 
-    /// Answers a caller's request with a quote, and keeps it: the answer as JSON.
+    /// Answers a caller's request with a quote, and keeps it: the answer as JSON. `body` is the request as it came.
     ///
     /// # Errors
     /// Every problem that a valid request can have.
-    pub async fn quote(&self, request: QuoteRequest, caller: Caller) -> Result<Box<RawValue>, Problem> {
+    pub async fn quote(&self, request: QuoteRequest, body: Bytes, caller: Caller) -> Result<Box<RawValue>, Problem> {
         let published = self.markets.current()?;
         let tokens = resolve::tokens(&published.head.market, &request)?;
         resolve::check_faults(&self.audit.quarantine, &request)?;
@@ -104,7 +107,8 @@ impl Quoter {
             draft.simulated = Some(simulated);
         }
 
-        let mut answer = answer::quote(&draft, self.simulations.proxy.state(), self.markets.feed.status().left_out);
+        let left_out = self.markets.feed.status().left_out;
+        let mut answer = answer::quote(&draft, self.simulations.proxy.state(), left_out);
         let text = to_raw_value(&answer).map_err(Problem::internal)?;
         let mut quote = StoredQuote { expires_at_ms: draft.expires_at_ms, plan: Plan::of(&draft), answer: text };
         let record = self.stored.keep(id, &quote)?;
@@ -115,6 +119,7 @@ impl Quoter {
             // Replaces the quote without the warning; where there is no room for a second one, that stays.
             let _ = self.stored.keep(id, &quote);
         }
+        self.receipts.keep(id, Evidence::of(draft, body, left_out, self.solver.limits));
         Ok(quote.answer)
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Permit, permit2};
 use braid_primitives::U256;
-use braid_routing::SolveError;
+use braid_routing::{Route, SolveError};
 use braid_simulation::WorkPool;
 
 use crate::draft::{Aside, Asked, Draft, Found};
@@ -23,7 +23,7 @@ const PERMIT_GRACE_S: u64 = 600;
 /// How long quotes live and how long their routes may be.
 #[derive(Clone, Copy, Debug)]
 pub struct SolveLimits {
-    /// How long a quote can be built, in milliseconds.
+    /// How long a quote can be built that asks for no time of its own, in milliseconds.
     pub ttl_ms: u64,
     /// Most steps in a route.
     pub max_steps: u16,
@@ -69,48 +69,91 @@ impl Solver {
     }
 }
 
-fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Problem> {
-    let SolveLimits { ttl_ms, max_steps } = limits;
-    let Asked { published, request, tokens, id, created_at_ms } = asked;
-    let market = &published.head.market;
-    let (filter, unknown_protocols) = resolve::filter(market, &request, aside.filter.clone());
-    let fees = costs::fees(&published.head, request.gas_priority);
-    let head_s = market.block().timestamp;
-    let deadline = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_ms / 1_000).saturating_add(PERMIT_GRACE_S);
-    let way = Way {
-        published: &published,
-        request: &request,
-        question: braid_routing::Request {
-            inputs: tokens.inputs.iter().map(|id| (*id, U256::ZERO)).collect(),
-            outputs: tokens.outputs.iter().zip(&request.outputs).map(|(id, entry)| (*id, entry.share_bps())).collect(),
-            max_hops: request.max_hops,
-            filter,
-            gas_price_wei: fees.expected_per_gas(),
-            max_steps: request.max_steps.map_or(max_steps, |asked| asked.min(max_steps)),
-            at: market.block().next(),
-        },
-        deadline,
-        verifies_transfers: aside.verifies_transfers,
-    };
-    let found = match request.exact_output() {
+/// Searches for the route of a question, and finishes it.
+///
+/// # Errors
+/// Every problem of a request that the router cannot answer.
+pub(crate) fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Problem> {
+    let (way, unknown_protocols) = way(&asked, &aside, limits);
+    let found = match asked.request.exact_output() {
         Some(amount) => purchase::buy(way, amount),
         None => sale::sell(way),
     };
-    // where there is no route since a name is misspelt, that is what is wrong
-    let refused = |error| {
-        match error {
-            NoQuote::Solve(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity) => resolve::misspelt(&request),
-            _ => None,
-        }
-        .unwrap_or_else(|| no_route(error, &request, &tokens))
+    let mut found = found.map_err(|error| refused(error, &asked))?;
+    let (question, witness) = (found.question.clone(), found.witness.take());
+    let mut draft = finish(asked, aside, unknown_protocols, found, limits)?;
+    if draft.request.explain {
+        draft.explanation = Some(explain::explain(&draft, &question, witness.as_ref()));
+    }
+    Ok(draft)
+}
+
+/// Finishes a route that is known, without a search and a certificate. It was run for `sold`, fees paid; `buys` tells whether the program buys
+/// exactly.
+///
+/// # Errors
+/// As [`solve`].
+pub(crate) fn along(
+    asked: Asked,
+    aside: Aside,
+    limits: SolveLimits,
+    (sold, route, buys): (U256, Route, bool),
+) -> Result<Draft, Problem> {
+    let (way, unknown_protocols) = way(&asked, &aside, limits);
+    let found = match asked.request.exact_output() {
+        Some(amount) => purchase::again(way, amount, buys, (sold, &route)),
+        None => sale::along(way, route),
     };
-    let Found { solution, question, witness, sold, expected, order, program, purchase } = found.map_err(refused)?;
+    let found = found.map_err(|error| refused(error, &asked))?;
+    finish(asked, aside, unknown_protocols, found, limits)
+}
+
+/// What the router is asked, and the names in the request that no protocol has.
+fn way<'a>(asked: &'a Asked, aside: &Aside, limits: SolveLimits) -> (Way<'a>, Vec<String>) {
+    let Asked { published, request, tokens, created_at_ms, .. } = asked;
+    let market = &published.head.market;
+    let (filter, unknown_protocols) = resolve::filter(market, request, aside.filter.clone());
+    let (head_s, ttl_s) = (market.block().timestamp, request.ttl_ms(limits.ttl_ms) / 1_000);
+    let deadline = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_s).saturating_add(PERMIT_GRACE_S);
+    let question = braid_routing::Request {
+        inputs: tokens.inputs.iter().map(|id| (*id, U256::ZERO)).collect(),
+        outputs: tokens.outputs.iter().zip(&request.outputs).map(|(id, entry)| (*id, entry.share_bps())).collect(),
+        max_hops: request.max_hops,
+        filter,
+        gas_price_wei: costs::fees(&published.head, request.gas_priority).expected_per_gas(),
+        max_steps: request.max_steps.map_or(limits.max_steps, |asked| asked.min(limits.max_steps)),
+        at: market.block().next(),
+    };
+    (Way { published, request, question, deadline, verifies_transfers: aside.verifies_transfers }, unknown_protocols)
+}
+
+/// The problem of a request that has no quote: where there is no route since a name is misspelt, that is what is wrong.
+fn refused(error: NoQuote, asked: &Asked) -> Problem {
+    match error {
+        NoQuote::Solve(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity) => resolve::misspelt(&asked.request),
+        _ => None,
+    }
+    .unwrap_or_else(|| no_route(error, &asked.request, &asked.tokens))
+}
+
+/// Everything that is known of a quote once its route is found.
+fn finish(
+    asked: Asked,
+    aside: Aside,
+    unknown_protocols: Vec<String>,
+    found: Found,
+    limits: SolveLimits,
+) -> Result<Draft, Problem> {
+    let Asked { published, request, tokens, id, created_at_ms } = asked;
+    let Found { solution, sold, expected, order, program, purchase, .. } = found;
+    let (market, ttl_ms) = (&published.head.market, request.ttl_ms(limits.ttl_ms));
+    let fees = costs::fees(&published.head, request.gas_priority);
     // the taker sends the transaction itself: nobody else can use its signature
     let nonce = permit2::fresh_nonce(id.as_bytes());
-    let permit = Permit { owner: request.taker, nonce, deadline, sender: request.taker };
+    let permit = Permit { owner: request.taker, nonce, deadline: order.deadline, sender: request.taker };
     let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance)
         .map_err(Problem::internal)?;
-    let mut draft = Draft {
+    Ok(Draft {
         id,
         created_at_ms,
         expires_at_ms: created_at_ms.saturating_add(ttl_ms),
@@ -131,11 +174,7 @@ fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<Draft, Probl
         simulated: None,
         explanation: None,
         published,
-    };
-    if draft.request.explain {
-        draft.explanation = Some(explain::explain(&draft, &question, witness.as_ref()));
-    }
-    Ok(draft)
+    })
 }
 
 fn too_small() -> Problem {

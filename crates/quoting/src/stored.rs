@@ -52,6 +52,9 @@ pub struct Plan {
     pub gas_priority: GasTier,
     /// Whether to read the taker's balances and allowances again.
     pub check_allowances: bool,
+    /// Seconds that the request asked for to build and sign; 0 where it left them to the service.
+    #[serde(default)]
+    pub ttl_s: u16,
     /// Which approvals answers list.
     #[serde(default)]
     pub approvals_listed: Listed,
@@ -75,6 +78,7 @@ impl Plan {
             steps: draft.solution.route.steps.iter().filter_map(stored).collect(),
             gas_priority: draft.request.gas_priority,
             check_allowances: draft.request.check_allowances(),
+            ttl_s: draft.request.ttl_s.unwrap_or_default(),
             approvals_listed: draft.request.listed(),
             ether_shown_as: Shown::by(&draft.request).ether(),
         }

@@ -36,6 +36,22 @@ pub(crate) fn surplus() -> Warning {
     Warning { code: "EXACT_OUTPUT_SURPLUS", message: message.into() }
 }
 
+/// Seconds from which a quote says what its time costs: the time of a quote that asks for none.
+const USUAL_TTL_S: u16 = 120;
+
+/// Says what a long time costs: the minimum must bear the market's movement for as long. How far a price moves grows with the square root
+/// of time, where nothing else is known of it.
+pub(crate) fn long_ttl(ttl_s: Option<u16>, slippage_bps: u16) -> Option<Warning> {
+    let ttl_s = ttl_s.filter(|ttl_s| *ttl_s > USUAL_TTL_S)?;
+    let farther = (f64::from(ttl_s) / f64::from(USUAL_TTL_S)).sqrt();
+    let message = format!(
+        "the minimum, {slippage_bps} basis points below what is expected, must bear {ttl_s} s of price movement: prices move about {farther:.1} times \
+         as far as in {USUAL_TTL_S} s, so that the order reverts more often, and whoever sends it late may be paid the minimum alone. Gas fees are \
+         those of the build's block: set them anew when the transaction is sent"
+    );
+    Some(Warning { code: "LONG_TTL", message })
+}
+
 /// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did not
 /// allow more.
 pub(crate) fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
@@ -104,6 +120,18 @@ pub(crate) fn uncertified(reason: &Uncertified) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_time_says_what_the_minimum_must_bear() {
+        assert!(long_ttl(None, 100).is_none() && long_ttl(Some(120), 100).is_none());
+        let warning = long_ttl(Some(900), 50).unwrap();
+        assert!(
+            warning.message.contains("50 basis points") && warning.message.contains("900 s"),
+            "{}",
+            warning.message
+        );
+        assert!(warning.message.contains("2.7 times"), "{}", warning.message);
+    }
 
     #[test]
     fn a_share_further_off_than_a_basis_point_is_named() {

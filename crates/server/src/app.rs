@@ -14,7 +14,7 @@ use braid_quoting::accounts::Accounts;
 use braid_quoting::feed::{MarketAges, Markets};
 use braid_quoting::proxy::ProxyWatch;
 use braid_quoting::quote::{SolveLimits, Solver};
-use braid_quoting::{Builder, Clock, MarketFeed, Measures, Quoter, Simulations, StoredQuotes};
+use braid_quoting::{Builder, Clock, MarketFeed, Measures, Quoter, Receipts, Simulations, StoredQuotes};
 use braid_simulation::{Bounds, Simulator, WorkPool};
 use braid_store::{KeyStore, QuoteStore, Replicas};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -32,7 +32,7 @@ use crate::http::fallback::{method_not_allowed, not_found};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
 use crate::metrics::{Metrics, StateCollector, get_metrics};
-use crate::{data, explorer, health, openapi, swap};
+use crate::{data, explorer, health, openapi, receipt, swap};
 
 /// The parts of the service. Each handler takes those that it needs.
 #[derive(Clone, FromRef)]
@@ -46,6 +46,8 @@ pub struct App {
     pub builder: Arc<Builder>,
     /// The quotes that were given.
     pub stored: StoredQuotes,
+    /// What they were made of.
+    pub receipts: Arc<Receipts>,
     /// The market.
     pub markets: Markets,
     /// The node, for balances and allowances; without one they are not known.
@@ -117,6 +119,7 @@ impl App {
             clock: Arc::clone(&clock),
             memory_ms: config.quote_memory_ms,
         };
+        let receipts = Arc::<Receipts>::default();
         let limits = SolveLimits { ttl_ms: config.quote_ttl_ms, max_steps: config.max_steps };
         let quoter = Quoter::new(
             markets.clone(),
@@ -130,6 +133,7 @@ impl App {
             accounts.clone(),
             simulations.clone(),
             stored.clone(),
+            Arc::clone(&receipts),
         );
         let builder = Builder::new(markets.clone(), Arc::clone(&audit), accounts.clone(), simulations, stored.clone());
         let access = Access {
@@ -154,6 +158,7 @@ impl App {
             quoter: Arc::new(quoter),
             builder: Arc::new(builder),
             stored,
+            receipts,
             markets,
             accounts,
             proxy,
@@ -178,6 +183,8 @@ pub fn router(app: &App) -> Router {
         .route("/v1/quote", post(swap::quote))
         .route("/v1/quote/{quote_id}", get(swap::stored_quote))
         .route("/v1/quote/{quote_id}/route.svg", get(swap::route_picture))
+        .route("/v1/quote/{quote_id}/receipt", get(receipt::receipt))
+        .route("/v1/quote/{quote_id}/market", get(receipt::market))
         .route("/v1/build", post(swap::build))
         .route("/v1/chains", get(data::chains::get))
         .route("/v1/protocols", get(data::protocols::get))

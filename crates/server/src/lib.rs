@@ -15,6 +15,7 @@ pub mod http;
 pub mod metrics;
 pub mod openapi;
 pub mod problems;
+pub mod receipt;
 pub mod serve;
 pub mod swap;
 

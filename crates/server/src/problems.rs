@@ -57,6 +57,10 @@ pub struct QuoteProblems;
 #[derive(Debug)]
 pub struct StoredProblems;
 
+/// Problems of `GET /v1/quote/{quote_id}/receipt` and of its market.
+#[derive(Debug)]
+pub struct ReceiptProblems;
+
 /// Problems of `POST /v1/build`.
 #[derive(Debug)]
 pub struct BuildProblems;
@@ -98,6 +102,13 @@ impl IntoResponses for QuoteProblems {
 impl IntoResponses for StoredProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         responses(&[&COMMON, &KEY, &[Code::QuoteNotFound, Code::QuoteExpired]])
+    }
+}
+
+impl IntoResponses for ReceiptProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let own = [Code::QuoteNotFound, Code::QuoteExpired, Code::ReceiptUnavailable, Code::Overloaded];
+        responses(&[&COMMON, &KEY, &own])
     }
 }
 
@@ -174,6 +185,10 @@ fn sample(code: Code) -> (&'static str, Problem) {
         Code::ApiKeyInvalid => plain(quote, "the API key is unknown, revoked or expired"),
         Code::NotFound => plain("/v2/quote", "there is nothing at this path"),
         Code::QuoteNotFound => plain(build, "no quote has this id"),
+        Code::ReceiptUnavailable => plain(
+            "/v1/quote/019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11/receipt",
+            "what this quote was made of is not in memory: it was given before a restart, or by another replica; ask for a new quote and then at once for its receipt",
+        ),
         Code::MethodNotAllowed => plain(quote, "this path does not take this method"),
         Code::QuoteStale => plain(
             build,

@@ -9,10 +9,11 @@ use axum::response::{IntoResponse, Response};
 use braid_quoting::model::{BuildAnswer, QuoteAnswer};
 use braid_quoting::request::{BuildRequest, QuoteRequest, parse_quote_id};
 use braid_quoting::{Builder, Problem, Quoter, StoredQuotes, picture};
+use uuid::Uuid;
 
 use crate::http::Data;
 use crate::http::auth::{MayBuild, MayQuote};
-use crate::http::body::Valid;
+use crate::http::body::{Valid, Worded};
 use crate::http::problem::Refusal;
 use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 
@@ -25,9 +26,9 @@ use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 pub async fn quote(
     MayQuote(caller): MayQuote,
     State(quoter): State<Arc<Quoter>>,
-    Valid(request): Valid<QuoteRequest>,
+    Worded { request, body }: Worded<QuoteRequest>,
 ) -> Result<Response, Refusal> {
-    Ok(data(quoter.quote(request, caller).await?.get()))
+    Ok(data(quoter.quote(request, body.into(), caller).await?.get()))
 }
 
 /// Gives a quote as it was given.
@@ -42,7 +43,7 @@ pub async fn stored_quote(
     State(stored): State<StoredQuotes>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Refusal> {
-    let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
+    let id = named(id)?;
     Ok(data(stored.open(id).await?.answer.get()))
 }
 
@@ -58,7 +59,7 @@ pub async fn route_picture(
     State(stored): State<StoredQuotes>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Refusal> {
-    let id = id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)?;
+    let id = named(id)?;
     let picture = picture::svg(stored.open(id).await?.answer.get())?;
     // a browser that opens it by itself runs nothing and loads nothing
     let headers = [
@@ -83,8 +84,13 @@ pub async fn build(
     Ok(Data::new(builder.build(request, caller).await?))
 }
 
+/// The quote that a path names.
+pub(crate) fn named(id: Result<Path<String>, PathRejection>) -> Result<Uuid, Problem> {
+    id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)
+}
+
 /// `{"data": …}` around an answer that is JSON already.
-fn data(answer: &str) -> Response {
+pub(crate) fn data(answer: &str) -> Response {
     let mut response = format!("{{\"data\":{answer}}}").into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -1,16 +1,17 @@
 //! `braid quote`: one quote, worked out here, for a person or a machine.
 
 mod json;
-mod tree;
-mod words;
+pub(crate) mod tree;
+pub(crate) mod words;
 
 use std::sync::Arc;
 
 use braid_market::Market;
 use braid_primitives::{PoolId, Token, TokenId, U256};
-use braid_routing::{PoolFilter, Prepared, Request, Solution, solve};
+use braid_routing::{PoolFilter, Prepared, Request, Solution, SolveError, Step, solve};
 use eyre::{Result, eyre};
 
+use crate::exit::{Exit, Failed};
 use crate::out;
 use crate::source::{Source, find, plain};
 use crate::units::{format_units, parse_units};
@@ -71,9 +72,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         at: market.block().next(),
     };
     let prepared = Prepared::new(Arc::clone(&market));
-    let solution = solve(&prepared, &request).map_err(|error| eyre!("no quote: {error}"))?;
+    let solution = solve(&prepared, &request).map_err(no_quote)?;
     let quoted = Quoted { market: &market, request: &request, solution: &solution };
     if args.json { out::line(json::text(&quoted)?) } else { print(&quoted) }
+}
+
+fn no_quote(error: SolveError) -> Failed {
+    Failed::new(Exit::NoRoute, format!("no quote: {error}"))
 }
 
 type Sides = (Vec<(TokenId, U256)>, Vec<(TokenId, u16)>);
@@ -141,9 +146,17 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
     let bought: Vec<String> = quoted.received().map(|(id, amount)| quoted.amount(id, amount)).collect();
     out::line(format_args!("{}  →  {}", sold.join(" + "), bought.join(" + ")))?;
     out::line("")?;
-    for line in tree::lines(quoted) {
-        out::line(line)?;
-    }
+    let address = |id: TokenId| market.tokens().get(id).map(|token| token.address).unwrap_or_default();
+    let inputs = request.inputs.iter().zip(sold).map(|((id, _), amount)| (address(*id), amount));
+    let leg = |step: &Step| tree::Leg {
+        token_in: address(step.token_in),
+        token_out: address(step.token_out),
+        amount_in: step.amount_in,
+        paid: quoted.amount(step.token_out, step.amount_out),
+        pool: market.pool(step.pool).map_or_else(String::new, |pool| format!("{} {}", pool.product.name(), pool.key)),
+    };
+    let legs: Vec<_> = solution.route.steps.iter().map(leg).collect();
+    tree::lines(&inputs.collect::<Vec<_>>(), &legs).iter().try_for_each(out::line)?;
     out::line("")?;
     let route = &solution.route;
     let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));

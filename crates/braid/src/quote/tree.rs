@@ -1,17 +1,29 @@
 //! The route as a tree of tokens and steps. A token that several steps make is drawn out where it is met first.
 
-use braid_primitives::{TokenId, U256};
-use braid_routing::Step;
+use braid_primitives::{Address, U256};
 
-use super::Quoted;
+/// A step, in words.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    /// What it spends.
+    pub token_in: Address,
+    /// What it makes.
+    pub token_out: Address,
+    /// How much it spends, in atomic units.
+    pub amount_in: U256,
+    /// What it pays.
+    pub paid: String,
+    /// Where.
+    pub pool: String,
+}
 
-/// The lines of a route: each input, and under it where it goes.
-pub(super) fn lines(quoted: &Quoted<'_>) -> Vec<String> {
-    let mut tree = Tree { quoted, drawn: Vec::new(), lines: Vec::new() };
-    for (token, amount) in &quoted.request.inputs {
+/// The lines of a route: each input with what is sold of it, and under it where it goes.
+pub(crate) fn lines(inputs: &[(Address, String)], legs: &[Leg]) -> Vec<String> {
+    let mut tree = Tree { legs, drawn: Vec::new(), lines: Vec::new() };
+    for (token, amount) in inputs {
         // what steps make of an input token joins it
         if !tree.drawn.contains(token) {
-            tree.lines.push(quoted.amount(*token, *amount));
+            tree.lines.push(amount.clone());
             tree.branch(*token, "");
         }
     }
@@ -19,36 +31,32 @@ pub(super) fn lines(quoted: &Quoted<'_>) -> Vec<String> {
 }
 
 struct Tree<'a> {
-    quoted: &'a Quoted<'a>,
-    drawn: Vec<TokenId>,
+    legs: &'a [Leg],
+    drawn: Vec<Address>,
     lines: Vec<String>,
 }
 
 impl Tree<'_> {
     /// Draws the steps that spend a token, and what each leads to.
-    fn branch(&mut self, token: TokenId, indent: &str) {
+    fn branch(&mut self, token: Address, indent: &str) {
         self.drawn.push(token);
-        let quoted = self.quoted;
-        let steps: Vec<&Step> = quoted.solution.route.steps.iter().filter(|step| step.token_in == token).collect();
-        let whole = steps.iter().fold(U256::ZERO, |sum, step| sum.saturating_add(step.amount_in));
-        for (index, step) in steps.iter().enumerate() {
-            let is_last = index + 1 == steps.len();
+        let legs: Vec<&Leg> = self.legs.iter().filter(|leg| leg.token_in == token).collect();
+        let whole = legs.iter().fold(U256::ZERO, |sum, leg| sum.saturating_add(leg.amount_in));
+        for (index, leg) in legs.iter().enumerate() {
+            let is_last = index + 1 == legs.len();
             let (mark, below) = if is_last { ("└─", "   ") } else { ("├─", "│  ") };
-            let share = share(step.amount_in, whole);
-            let pool = quoted.market.pool(step.pool);
-            let name = pool.map_or_else(String::new, |pool| format!("{} {}", pool.product.name(), pool.key));
-            let paid = quoted.amount(step.token_out, step.amount_out);
-            let joins = self.drawn.contains(&step.token_out) && self.is_spent(step.token_out);
+            let share = share(leg.amount_in, whole);
+            let joins = self.drawn.contains(&leg.token_out) && self.is_spent(leg.token_out);
             let joined = if joins { ", joins it above" } else { "" };
-            self.lines.push(format!("{indent}{mark} {share:>6}  {paid}{joined}  ({name})"));
-            if !self.drawn.contains(&step.token_out) {
-                self.branch(step.token_out, &format!("{indent}{below}"));
+            self.lines.push(format!("{indent}{mark} {share:>6}  {}{joined}  ({})", leg.paid, leg.pool));
+            if !self.drawn.contains(&leg.token_out) {
+                self.branch(leg.token_out, &format!("{indent}{below}"));
             }
         }
     }
 
-    fn is_spent(&self, token: TokenId) -> bool {
-        self.quoted.solution.route.steps.iter().any(|step| step.token_in == token)
+    fn is_spent(&self, token: Address) -> bool {
+        self.legs.iter().any(|leg| leg.token_in == token)
     }
 }
 

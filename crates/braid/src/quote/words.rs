@@ -5,7 +5,7 @@ use eyre::{Result, eyre};
 
 /// What is asked, in the caller's words.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Amounts in whole tokens, and tokens.
     pub inputs: Vec<(String, String)>,
     /// Tokens and their shares in basis points.
@@ -13,7 +13,7 @@ pub(super) struct Asked {
 }
 
 /// Reads amounts with tokens and then tokens, with a share each or none.
-pub(super) fn parse(words: &[String]) -> Result<Asked> {
+pub(crate) fn parse(words: &[String]) -> Result<Asked> {
     let mut inputs = Vec::new();
     let mut rest = words;
     while let [amount, token, others @ ..] = rest
@@ -29,7 +29,7 @@ pub(super) fn parse(words: &[String]) -> Result<Asked> {
 }
 
 /// Reads `--sell TOKEN:AMOUNT --buy TOKEN`.
-pub(super) fn from_options(sell: &str, buy: &str) -> Result<Asked> {
+pub(crate) fn from_options(sell: &str, buy: &str) -> Result<Asked> {
     let (token, amount) =
         sell.split_once(':').ok_or_else(|| eyre!("--sell is TOKEN:AMOUNT, for instance USDC:1000"))?;
     Ok(Asked { inputs: vec![(amount.into(), token.into())], outputs: vec![(buy.into(), whole())] })

@@ -182,7 +182,8 @@ pub struct Costs {
     /// The tier that priced the gas.
     #[schema(value_type = Tier)]
     pub gas_priority: &'static str,
-    /// What the transaction is expected to use.
+    /// What the transaction is expected to use where the recipient holds some of every output already. The first units of a token cost about
+    /// 17,100 more, which `gas_limit` covers and a simulation measures.
     pub total_gas_units: u64,
     /// What it should be sent with.
     pub gas_limit: u64,

@@ -56,6 +56,8 @@ codes! {
     RequestTimeout = "REQUEST_TIMEOUT", "The request did not come in time", true;
     /// The quote's time is over.
     QuoteExpired = "QUOTE_EXPIRED", "The quote has expired", false;
+    /// What the quote was made of is not in memory.
+    ReceiptUnavailable = "RECEIPT_UNAVAILABLE", "The receipt is not available", false;
     /// The body is larger than the service reads.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", "The body is too large", false;
     /// The request line is longer than the service reads.

@@ -14,7 +14,7 @@ pub use accounts::{AllowanceEntry, AllowancesRequest, BalancesRequest};
 pub use build::BuildRequest;
 pub use describe::Body;
 pub use parse::{AskedToken, parse_quote_id};
-pub use quote::{InputEntry, Listed, MAX_ENTRIES, OutputEntry, PartnerFeeRequest, QuoteRequest};
+pub use quote::{InputEntry, Listed, MAX_ENTRIES, MAX_TTL_S, OutputEntry, PartnerFeeRequest, QuoteRequest};
 
 /// The names of all requests' schemas.
 pub const NAMES: [&str; 8] = [

@@ -13,6 +13,9 @@ use crate::problem::FieldCode;
 /// Most inputs, and most outputs, of one quote.
 pub const MAX_ENTRIES: usize = 6;
 
+/// The longest time that a request may ask for, in seconds.
+pub const MAX_TTL_S: u16 = 900;
+
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
 
@@ -56,6 +59,9 @@ request! {
         pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
         /// `slow`, `standard` (default), `fast` or `urgent`.
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);
+        /// Seconds that the quote can be built, and that its order is good for after that build at least: time for multisigs and hardware wallets.
+        /// The minimum must bear the market's movement for so long, which the warning `LONG_TTL` tells. Default: what the service sets, 120 as it comes.
+        pub ttl_s: Option<u16> = Integer(10..=MAX_TTL_S), optional;
         /// Simulate the transaction. Default false.
         pub simulate: bool = Flag, default(false);
         /// Read the taker's balances and allowances. Default true. Where `true` is given, `approvals` lists only what is not known to be in place.
@@ -117,6 +123,11 @@ impl QuoteRequest {
     /// The amount of an exact output.
     pub fn exact_output(&self) -> Option<U256> {
         self.outputs.first()?.amount
+    }
+
+    /// How long the quote can be built, in milliseconds, where the service's own time is `service_ttl_ms`.
+    pub fn ttl_ms(&self, service_ttl_ms: u64) -> u64 {
+        self.ttl_s.map_or(service_ttl_ms, |asked| u64::from(asked) * 1_000)
     }
 
     /// The fee as the proxy takes it.

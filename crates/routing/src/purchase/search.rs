@@ -34,6 +34,14 @@ pub struct Bought {
 }
 
 impl Bought {
+    /// The purchase along the plan of a route that was run for an input, without a search and a bound.
+    pub fn along(prepared: &Prepared, purchase: &Purchase<'_>, (sold, known): (U256, &Route)) -> Option<Self> {
+        let plan = FixedPlan::of(prepared, purchase.trade, known)?;
+        let (amount_in, route) = plan.least_input(purchase, sold, known)?;
+        let bound = Err(Uncertified::NoBound);
+        Some(Self { route, amount_in, bound, witness: None, pools_visited: 0, solves: 0 })
+    }
+
     /// Runs the route's plan for another input.
     pub fn sell(&self, prepared: &Prepared, purchase: &Purchase<'_>, amount_in: U256) -> Option<Route> {
         FixedPlan::of(prepared, purchase.trade, &self.route)?.run(amount_in)

@@ -94,13 +94,31 @@ async fn read(mut body: Body, limit_bytes: usize) -> (Taken, bool) {
 #[derive(Debug)]
 pub struct Valid<T>(pub T);
 
+/// Such a request, and the body as it came.
+#[derive(Debug)]
+pub struct Worded<T> {
+    /// The request.
+    pub request: T,
+    /// Its body.
+    pub body: Bytes,
+}
+
 impl<S: Send + Sync, T: request::Body> FromRequestParts<S> for Valid<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        Worded::from_request_parts(parts, state).await.map(|worded| Self(worded.request))
+    }
+}
+
+impl<S: Send + Sync, T: request::Body> FromRequestParts<S> for Worded<T> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
         let taken = parts.extensions.remove::<Taken>();
         let taken = taken.ok_or_else(|| Problem::internal("a handler reads a body that was not taken in"))?;
-        Ok(Self(T::parse(&read_json(&parts.headers, taken)?)?))
+        let body = if let Taken::Whole(bytes) = &taken { bytes.clone() } else { Bytes::new() };
+        Ok(Self { request: T::parse(&read_json(&parts.headers, taken)?)?, body })
     }
 }
 

@@ -31,7 +31,7 @@ pub const fn status(code: Code) -> StatusCode {
     match code {
         Code::MalformedJson | Code::MalformedRequest => StatusCode::BAD_REQUEST,
         Code::ApiKeyMissing | Code::ApiKeyInvalid => StatusCode::UNAUTHORIZED,
-        Code::NotFound | Code::QuoteNotFound => StatusCode::NOT_FOUND,
+        Code::NotFound | Code::QuoteNotFound | Code::ReceiptUnavailable => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         Code::QuoteStale => StatusCode::CONFLICT,

@@ -15,7 +15,7 @@ use utoipa::{Modify, OpenApi};
 
 use crate::http::static_text::StaticText;
 use crate::problems::{PlainProblems, ProblemBody, ProblemRepeated};
-use crate::{data, health, swap};
+use crate::{data, health, receipt, swap};
 use examples::Shown;
 use headers::ResponseHeaders;
 
@@ -37,6 +37,8 @@ use headers::ResponseHeaders;
         swap::quote,
         swap::stored_quote,
         swap::route_picture,
+        receipt::receipt,
+        receipt::market,
         swap::build,
         data::chains::get,
         data::protocols::get,

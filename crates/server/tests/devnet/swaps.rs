@@ -2,12 +2,12 @@
 
 use braid_devnet::accounts;
 use braid_execution::{Order, execute_calldata};
-use braid_primitives::{Address, Bytes};
+use braid_primitives::{Address, Bytes, U256};
 use braid_server::{AuditConfig, Config};
 use serde_json::{Value, json};
 
 use crate::wallets::hex;
-use crate::world::{World, token, units};
+use crate::world::{World, number, token, units};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_quoted_is_what_the_chain_pays() {
@@ -31,6 +31,30 @@ async fn what_is_quoted_is_what_the_chain_pays() {
         assert_eq!(built["authorization"], if from == "ETH" { "native" } else { "allowance" });
         assert_eq!(built["issues"], json!({"balance": [], "allowance": [], "unknown_protocols": []}));
         world.settles(&quote, &built).await;
+    }
+}
+
+/// The first units of a token cost 17,100 gas more than any after them: the estimate leaves them out, since nothing in it depends on what an account
+/// holds. The limit has room for them, and a simulation measures them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fresh_wallets_first_balance_fits_the_limit_and_is_measured_by_a_simulation() {
+    let mut world = World::start().await;
+    for bought in ["USDC", "WBTC"] {
+        let mut body = json!({
+            "inputs": [{"chain_id": 1, "address": token("ETH"), "amount": units("ETH", 1).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token(bought), "ratio_bps": 10000}],
+            "taker": accounts::OTHER,
+        });
+        let (_, modelled) = world.post("/v1/quote", &body).await;
+        body["simulate"] = json!(true);
+        let (_, measured) = world.post("/v1/quote", &body).await;
+        let units = |answer: &Value| answer["data"]["costs"]["total_gas_units"].as_u64().unwrap();
+        let more = units(&measured).saturating_sub(units(&modelled));
+        assert!((5_000..30_000).contains(&more), "{more} gas units more, of {}", units(&modelled));
+        let built = world.build(&json!({"quote_id": modelled["data"]["quote_id"]})).await;
+        let receipt = world.send(&built["rpc_transaction"]).await;
+        let limit = U256::from(built["transaction"]["gas"].as_u64().unwrap());
+        assert!(number(&receipt["gasUsed"]) < limit, "{} of {limit}", number(&receipt["gasUsed"]));
     }
 }
 

@@ -300,7 +300,7 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/internals/bad-input.md");
-    const TESTS: [&str; 14] = [
+    const TESTS: [&str; 15] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
         include_str!("connections.rs"),
@@ -310,6 +310,7 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("overload.rs"),
         include_str!("purchase.rs"),
         include_str!("quote.rs"),
+        include_str!("receipt.rs"),
         include_str!("service.rs"),
         include_str!("../audit/main.rs"),
         include_str!("../devnet/simulations.rs"),

@@ -75,6 +75,50 @@ async fn a_quote_expires_and_is_told_apart_from_one_that_never_was() {
 }
 
 #[tokio::test]
+async fn slow_signers_get_the_time_that_they_ask_for() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["ttl_s"] = json!(900);
+    let quote = service.quote(&body).await;
+    assert_eq!((&quote["ttl_ms"], &quote["expires_at"]), (&json!(900_000), &json!("2023-11-14T22:28:20.000Z")));
+    assert_eq!(quote["permit2"]["deadline"], NOW_S + 900 + 600);
+    let long: Vec<_> = quote["warnings"].as_array().unwrap().iter().filter(|told| told["code"] == "LONG_TTL").collect();
+    assert!(long[0]["message"].as_str().unwrap().contains("100 basis points"), "{long:?}");
+
+    // a transaction that is built at once can be signed as long as the quote was asked to be good for
+    let built = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(built["deadline"], NOW_S + 900);
+    let dir = service.stop().await;
+    let service = Service::without_market(Config::default(), dir, NOW_MS + 899_999).await;
+    service.publish(market(1_000));
+    let built = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(built["deadline"], NOW_S + 899 + 900);
+    service.clock.advance_ms(1);
+    let (status, problem) = service.refused_build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!((status, problem["code"].as_str()), (410, Some("QUOTE_EXPIRED")));
+}
+
+#[tokio::test]
+async fn a_time_out_of_bounds_is_refused_and_a_short_one_warns_of_nothing() {
+    let service = Service::start().await;
+    let mut body = request();
+    for wrong in [0, 9, 901] {
+        body["ttl_s"] = json!(wrong);
+        let (_, problem) = service.refused_quote(&body).await;
+        assert_eq!(
+            (&problem["errors"][0]["pointer"], &problem["errors"][0]["code"]),
+            (&json!("/ttl_s"), &json!("OUT_OF_RANGE"))
+        );
+    }
+    body["ttl_s"] = json!(30);
+    let quote = service.quote(&body).await;
+    assert_eq!(quote["ttl_ms"], 30_000);
+    assert!(quote["warnings"].as_array().unwrap().iter().all(|told| told["code"] != "LONG_TTL"));
+    let built = service.build(&json!({"quote_id": quote["quote_id"]})).await;
+    assert_eq!(built["deadline"], NOW_S + 600);
+}
+
+#[tokio::test]
 async fn a_restart_keeps_quotes() {
     let service = Service::start().await;
     let quote = service.quote(&request()).await;

@@ -16,6 +16,7 @@ mod openapi;
 mod overload;
 mod purchase;
 mod quote;
+mod receipt;
 mod replicas;
 mod service;
 mod support;

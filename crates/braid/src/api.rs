@@ -1,0 +1,99 @@
+//! A service that is asked over HTTP.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use eyre::{Report, Result, eyre};
+use reqwest::{Client, RequestBuilder, Url};
+use serde_json::Value;
+
+use crate::chain::host_of;
+use crate::exit::{Exit, Failed};
+
+/// How long a service may take to answer.
+const ANSWER: Duration = Duration::from_secs(60);
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct ApiArgs {
+    /// The service to ask
+    #[arg(long = "api", env = "BRAID_API", value_name = "URL")]
+    pub url: Option<Url>,
+    /// A file with the API key. Without it, the key is read from the environment variable BRAID_API_KEY
+    #[arg(long, value_name = "FILE")]
+    pub api_key_file: Option<PathBuf>,
+}
+
+/// A service, and the key that it knows us by.
+#[derive(Clone, Debug)]
+pub(crate) struct Api {
+    client: Client,
+    base: Url,
+    key: Option<String>,
+}
+
+impl Api {
+    pub(crate) fn new(base: Url, key: Option<String>) -> Result<Self> {
+        Ok(Self { client: Client::builder().timeout(ANSWER).build()?, base, key })
+    }
+
+    /// The service that the arguments name, if they name one.
+    pub(crate) fn of(args: &ApiArgs) -> Result<Option<Self>> {
+        let Some(url) = &args.url else { return Ok(None) };
+        let key = match &args.api_key_file {
+            Some(file) => {
+                let text = std::fs::read_to_string(file);
+                Some(text.map_err(|error| eyre!("the API key cannot be read from {}: {error}", file.display()))?)
+            }
+            None => std::env::var("BRAID_API_KEY").ok(),
+        };
+        Self::new(url.clone(), key.map(|key| key.trim().to_owned())).map(Some)
+    }
+
+    /// The `data` of a `GET`.
+    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value> {
+        let mut url = self.url(path)?;
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        self.send(self.client.get(url)).await
+    }
+
+    /// The `data` of a `POST`.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        self.send(self.client.post(self.url(path)?).json(body)).await
+    }
+
+    fn url(&self, path: &str) -> Result<Url> {
+        Ok(self.base.join(path)?)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Value> {
+        let request = match &self.key {
+            Some(key) => request.header("x-api-key", key),
+            None => request,
+        };
+        let host = host_of(self.base.as_str());
+        let gone = |_| Failed::new(Exit::Unreachable, format!("cannot reach the service at {host}"));
+        let response = request.send().await.map_err(gone)?;
+        let is_success = response.status().is_success();
+        let body: Value = response.json().await.map_err(|_| eyre!("{host} gave an answer that is not Braid's"))?;
+        if is_success { Ok(body["data"].clone()) } else { Err(refused(&host, &body)) }
+    }
+}
+
+/// A problem in one sentence, with every wrong field.
+fn refused(host: &str, problem: &Value) -> Report {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let exit = match problem["code"].as_str().unwrap_or_default() {
+        "NO_ROUTE_FOUND" | "INSUFFICIENT_LIQUIDITY" | "AMOUNT_TOO_SMALL" => Exit::NoRoute,
+        "NOT_READY" | "OVERLOADED" | "DEADLINE_EXCEEDED" => Exit::Unreachable,
+        "QUOTE_STALE" | "QUOTE_EXPIRED" | "MARKET_STALE" => Exit::Stale,
+        _ => Exit::Failure,
+    };
+    let fields = problem["errors"].as_array().into_iter().flatten();
+    let fields: Vec<String> =
+        fields.map(|error| format!("{}: {}", text(&error["pointer"]), text(&error["detail"]))).collect();
+    let detail = if fields.is_empty() { text(&problem["detail"]) } else { fields.join("; ") };
+    Failed::new(exit, format!("{host} refused ({}): {detail}", text(&problem["code"]))).into()
+}

@@ -1,0 +1,123 @@
+//! A node that transactions are sent to.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use alloy::network::EthereumWallet;
+use alloy::providers::{DynProvider, Provider as _, ProviderBuilder};
+use alloy::rpc::types::{TransactionReceipt, TransactionRequest};
+use alloy::signers::local::PrivateKeySigner;
+use alloy::transports::{RpcError, TransportError};
+use braid_execution::proxy;
+use braid_primitives::{Address, B256};
+use eyre::{Result, eyre};
+use indicatif::ProgressBar;
+
+use crate::exit::{Exit, Failed};
+
+/// How long a node may take to answer one question.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long a transaction may take to be mined.
+const MINED: Duration = Duration::from_secs(600);
+
+/// What stands at the proxy's address.
+pub(crate) enum Found {
+    Proxy,
+    Nothing,
+    Other(B256),
+}
+
+/// A node of the chain that is meant.
+pub(crate) struct Chain {
+    pub provider: DynProvider,
+    pub id: u64,
+    /// The node's address without what may be secret in it.
+    pub host: String,
+}
+
+impl Chain {
+    /// Connects to a node, which must serve the chain of that id; with a key, transactions are signed with it.
+    pub(crate) async fn connect(url: &str, chain_id: u64, key: Option<PrivateKeySigner>) -> Result<Self> {
+        let host = host_of(url);
+        let connected = match key {
+            Some(key) => {
+                let builder = ProviderBuilder::new().wallet(EthereumWallet::from(key));
+                answer(&host, builder.connect(url)).await?.erased()
+            }
+            None => answer(&host, ProviderBuilder::new().connect(url)).await?.erased(),
+        };
+        let mut chain = Self { provider: connected, id: chain_id, host };
+        let got = chain.ask(async { chain.provider.get_chain_id().await }).await?;
+        if got != chain_id {
+            return Err(eyre!(
+                "the node at {} is on chain {got}, not {}: name a node of that chain, or say --chain-id {got} if this one is meant",
+                chain.host,
+                chain_id
+            ));
+        }
+        chain.id = got;
+        Ok(chain)
+    }
+
+    pub(crate) async fn ask<T>(&self, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
+        answer(&self.host, question).await
+    }
+
+    /// Sends a transaction and waits for its block.
+    pub(crate) async fn send(&self, transaction: TransactionRequest) -> Result<TransactionReceipt> {
+        let pending = self.ask(self.provider.send_transaction(transaction)).await?;
+        let hash = *pending.tx_hash();
+        let spinner = ProgressBar::new_spinner().with_message(format!("waiting for {hash} to be mined"));
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        let receipt = pending.with_timeout(Some(MINED)).get_receipt().await;
+        spinner.finish_and_clear();
+        receipt.map_err(|_| {
+            eyre!(
+                "{hash} is sent, but not mined within {} s: look it up before anything is sent again",
+                MINED.as_secs()
+            )
+        })
+    }
+
+    /// `None` where there is no code.
+    pub(crate) async fn code_hash(&self, address: Address) -> Result<Option<B256>> {
+        let code = self.ask(async { self.provider.get_code_at(address).await }).await?;
+        Ok((!code.is_empty()).then(|| alloy::primitives::keccak256(code)))
+    }
+
+    /// What stands at the proxy's address.
+    pub(crate) async fn proxy(&self) -> Result<Found> {
+        Ok(match self.code_hash(proxy::address()).await? {
+            None => Found::Nothing,
+            Some(hash) if hash == proxy::code_hash() => Found::Proxy,
+            Some(hash) => Found::Other(hash),
+        })
+    }
+}
+
+/// The node's answer, or one sentence that says why there is none.
+async fn answer<T>(host: &impl fmt::Display, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
+    let answered = tokio::time::timeout(ANSWER, question).await;
+    let answered = answered.map_err(|_| {
+        Failed::new(Exit::Unreachable, format!("the node at {host} gave no answer within {} s", ANSWER.as_secs()))
+    })?;
+    answered.map_err(|error| match error {
+        RpcError::ErrorResp(refusal) => eyre!("the node at {host} refused: {}", refusal.message),
+        // the error's own words may hold the whole address, with a key in it
+        RpcError::Transport(_) => Failed::new(Exit::Unreachable, format!("cannot reach the node at {host}")).into(),
+        _ => eyre!("the node at {host} gave an answer that cannot be read"),
+    })
+}
+
+/// Scheme, host and port of an address; the path of a socket.
+pub(crate) fn host_of(url: &str) -> String {
+    match reqwest::Url::parse(url) {
+        Ok(parsed) if parsed.has_host() => {
+            let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{}://{}{port}", parsed.scheme(), parsed.host_str().unwrap_or_default())
+        }
+        _ => url.to_owned(),
+    }
+}

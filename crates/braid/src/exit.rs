@@ -1,0 +1,67 @@
+//! How commands end: one number for each kind of failure, so that scripts can tell them apart.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use braid_ethereum::NodeError;
+
+/// Why a command failed, as far as a script wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Anything else.
+    Failure = 1,
+    /// There is no route, or not enough liquidity.
+    NoRoute = 3,
+    /// A node or a service does not answer.
+    Unreachable = 4,
+    /// The market is too old, or has moved past a minimum.
+    Stale = 5,
+    /// A receipt does not agree with what it was made of.
+    Disagrees = 6,
+    /// A transaction would revert, or did.
+    Reverted = 7,
+}
+
+/// What `braid --help` says of it. Clap itself ends with 2.
+pub(crate) const TABLE: &str = "Exit codes:
+  0  done
+  1  failed: the message says why
+  2  wrong usage
+  3  no route, or not enough liquidity
+  4  a node or a service does not answer
+  5  the market is too old, or has moved past the minimum: ask again
+  6  a receipt does not agree with what it was made of
+  7  a transaction would revert, or did";
+
+/// A failure of a kind, in one sentence.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    exit: Exit,
+    text: String,
+}
+
+impl Failed {
+    pub(crate) fn new(exit: Exit, text: impl Into<String>) -> Self {
+        Self { exit, text: text.into() }
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// The code that a failure ends with.
+pub(crate) fn code(error: &eyre::Report) -> ExitCode {
+    let exit = match error.downcast_ref::<Failed>() {
+        Some(failed) => failed.exit,
+        None => match error.downcast_ref::<NodeError>() {
+            Some(NodeError::Unreachable { .. } | NodeError::Timeout { .. }) => Exit::Unreachable,
+            _ => Exit::Failure,
+        },
+    };
+    ExitCode::from(exit as u8)
+}

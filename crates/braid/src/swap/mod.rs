@@ -1,0 +1,149 @@
+//! `braid swap`: the whole way with a local key. What is signed is worked out here, not taken from the service's word: the receipt of the quote is
+//! verified, its order is held against what was asked, and approvals and transaction are encoded from that order.
+
+mod ask;
+mod order;
+mod send;
+
+use alloy::signers::SignerSync as _;
+use alloy::signers::local::PrivateKeySigner;
+use braid_execution::{Permit, calldata, calldata_with_permit2, permit2, proxy};
+use braid_primitives::{Address, Bytes};
+use eyre::{Result, eyre};
+use serde_json::{Value, json};
+
+use crate::api::{Api, ApiArgs};
+use crate::chain::{Chain, Found};
+use crate::exit::{Exit, Failed};
+use crate::key::KeyArgs;
+use crate::local::Local;
+use crate::out;
+use crate::quote::words;
+use ask::Quote;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt              (shows what would happen)
+  braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt --send       (does it)
+  braid swap 1000 USDC WETH:60 WBTC:40 --api http://127.0.0.1:8080 --rpc-url http://127.0.0.1:8545 --key-file keystore.json --permit2 --send
+
+Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
+Ends with 7 where the transaction would revert, or did.")]
+pub(crate) struct Args {
+    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address
+    #[arg(value_name = "AMOUNT TOKEN", required = true)]
+    words: Vec<String>,
+    /// The node that transactions are sent to
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
+    rpc_url: String,
+    /// Sign and send. Without it nothing is
+    #[arg(long)]
+    send: bool,
+    /// Sign a Permit2 message instead of approving the proxy. Permit2 itself is approved, for exactly what is sold
+    #[arg(long)]
+    permit2: bool,
+    /// Largest acceptable slippage, in basis points
+    #[arg(long, value_name = "BPS", default_value_t = 50, value_parser = clap::value_parser!(u16).range(..=5_000))]
+    slippage_bps: u16,
+    /// Who receives what is bought. By default the key's account
+    #[arg(long, value_name = "ADDRESS")]
+    recipient: Option<Address>,
+    /// Seconds that the quote and its order are good for
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(10..=900))]
+    ttl_s: Option<u16>,
+    /// How fast to be included: slow, standard, fast or urgent
+    #[arg(long, value_name = "TIER", default_value = "standard", value_parser = ["slow", "standard", "fast", "urgent"])]
+    gas_priority: String,
+    #[command(flatten)]
+    api: ApiArgs,
+    #[command(flatten)]
+    key: KeyArgs,
+}
+
+/// `braid swap`.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let asked = words::parse(&args.words)?;
+    let key = args.key.read()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let chain = Chain::connect(&args.rpc_url, 1, Some(key.clone())).await?;
+        if let Some(api) = Api::of(&args.api)? {
+            return swap(args, &asked, &key, &chain, &api).await;
+        }
+        let local = Local::start(&args.rpc_url).await?;
+        swap(args, &asked, &key, &chain, &local.api).await
+    })
+}
+
+async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: &Chain, api: &Api) -> Result<()> {
+    let quote = ask::quote(args, asked, key.address(), api).await?;
+    quote.print()?;
+    let approvals = send::approvals(&quote, args.permit2)?;
+    for approval in &approvals {
+        out::line(format_args!("approval     {}", approval.words))?;
+    }
+    quote.check_simulation()?;
+    if !args.send {
+        return out::line("Nothing was signed or sent: --send does it.");
+    }
+    match chain.proxy().await? {
+        Found::Proxy => {}
+        Found::Nothing => return Err(eyre!("the proxy is not on this chain: `braid proxy deploy` puts it there")),
+        Found::Other(_) => return Err(eyre!("other code is at the proxy's address: nothing was signed")),
+    }
+    for approval in approvals {
+        send::approve(chain, api, key.address(), approval).await?;
+    }
+    let transaction = built(args, &quote, key, api).await?;
+    send::swap(chain, &quote, transaction).await
+}
+
+/// The transaction of a quote, as the service builds it, held against what its order comes to here.
+async fn built(args: &Args, quote: &Quote, key: &PrivateKeySigner, api: &Api) -> Result<Value> {
+    let signature = match quote.plan.order.erc20_inputs().next() {
+        Some(_) if args.permit2 => Some(signed(quote, key)?),
+        _ => None,
+    };
+    let body = json!({"quote_id": quote.id, "permit2_signature": signature, "simulate": true});
+    let built = api.post("/v1/build", &body).await?;
+    let simulation = &built["simulation"];
+    if simulation["status"] != "success" {
+        let why = simulation["revert"]["message"].as_str().unwrap_or("the simulation is unavailable");
+        return Err(Failed::new(
+            Exit::Reverted,
+            format!("the swap was not sent, since it would not go through: {why}"),
+        )
+        .into());
+    }
+    out::line(format_args!("simulation   {}, {} gas", out::good("goes through"), simulation["gas_used"]))?;
+    let transaction = built["rpc_transaction"].clone();
+    let mut order = quote.plan.order.clone();
+    order.deadline = built["deadline"].as_u64().unwrap_or_default();
+    let data = match &signature {
+        Some(signature) => calldata_with_permit2(&order, &quote.plan.program, &quote.plan.permit, signature),
+        None => calldata(&order, &quote.plan.program),
+    };
+    let field = |name: &str| transaction[name].as_str().unwrap_or_default().to_ascii_lowercase();
+    let same = field("to") == format!("{:#x}", proxy::address())
+        && field("from") == format!("{:#x}", key.address())
+        && field("value") == format!("{:#x}", order.value_wei())
+        && field("chainId") == "0x1"
+        && field("data") == data.to_string();
+    if same {
+        Ok(transaction)
+    } else {
+        Err(eyre!("the service built another transaction than the quote's order comes to: it was not sent"))
+    }
+}
+
+/// The signature of the quote's Permit2 message, which is worked out here from its order.
+fn signed(quote: &Quote, key: &PrivateKeySigner) -> Result<Bytes> {
+    let (order, program, permit) = (&quote.plan.order, &quote.plan.program, &quote.plan.permit);
+    let expected = Permit { owner: key.address(), sender: key.address(), ..*permit };
+    if *permit != expected || permit.deadline != order.deadline {
+        return Err(eyre!("the service's Permit2 message is not for this account: nothing was signed"));
+    }
+    let message =
+        permit2::typed_data(order, program.sent(), permit).ok_or_else(|| eyre!("there is nothing to sign"))?;
+    Ok(key.sign_hash_sync(&message.hash)?.as_bytes().into())
+}

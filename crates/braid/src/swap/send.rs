@@ -1,0 +1,157 @@
+//! Approvals and the swap on their way into blocks, and what arrived.
+
+use std::time::Duration;
+
+use alloy::eips::BlockId;
+use alloy::network::TransactionBuilder as _;
+use alloy::providers::Provider as _;
+use alloy::rpc::types::{TransactionReceipt, TransactionRequest};
+use alloy::sol_types::{SolCall as _, sol};
+use braid_execution::approvals::approval_transactions;
+use braid_execution::{permit2, proxy};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
+use eyre::{Result, eyre};
+use serde_json::Value;
+
+use super::ask::Quote;
+use crate::api::Api;
+use crate::chain::Chain;
+use crate::exit::{Exit, Failed};
+use crate::out;
+use crate::tokens::Named;
+use crate::units::format_units;
+
+/// How often a service is asked how far it is.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How long a service may take to come to a block that the node has.
+const CATCH_UP: Duration = Duration::from_secs(60);
+
+/// How many times the node's price of gas a service may offer: the dearest tier outlives blocks in which the price grows by an eighth each.
+const MOST_TIMES_THE_PRICE: u128 = 20;
+
+sol! {
+    #![sol(alloy_sol_types = alloy::sol_types)]
+
+    function balanceOf(address owner) external view returns (uint256);
+}
+
+/// An approval that is not in place.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// What it allows, for a person.
+    pub words: String,
+    calls: Vec<(Address, Bytes)>,
+}
+
+/// The approvals that a quote lacks, each for exactly what is sold, encoded here.
+pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>> {
+    let (spender, listed) = if by_permit2 {
+        (permit2::ADDRESS, &quote.answer["permit2"]["approvals"])
+    } else {
+        (proxy::address(), &quote.answer["approvals"])
+    };
+    let name = if by_permit2 { "Permit2" } else { "the proxy" };
+    let listed = listed.as_array().map_or(&[][..], Vec::as_slice);
+    let mut pending = Vec::new();
+    for (token, units) in quote.sold.iter().filter(|(token, _)| token.address != NATIVE_ETHER) {
+        let told = listed
+            .iter()
+            .find(|approval| approval["token"].as_str().and_then(|text| text.parse().ok()) == Some(token.address));
+        let current =
+            told.and_then(|approval| approval["current_allowance"].as_str()).and_then(|text| text.parse().ok());
+        let transactions = approval_transactions(token.address, spender, *units, current);
+        if !transactions.is_empty() {
+            pending.push(Pending {
+                words: format!("{name} may take {}, no more", token.amount(*units)),
+                calls: transactions.into_iter().map(|transaction| (transaction.to, transaction.data)).collect(),
+            });
+        }
+    }
+    Ok(pending)
+}
+
+/// Sends an approval and waits for it, and for the service to see its block: what is built before would be simulated without it.
+pub(super) async fn approve(chain: &Chain, api: &Api, from: Address, approval: Pending) -> Result<()> {
+    let mut block = 0;
+    for (to, data) in approval.calls {
+        let receipt = chain.send(TransactionRequest::default().with_from(from).with_to(to).with_input(data)).await?;
+        went_through(&receipt, "the approval")?;
+        block = receipt.block_number.unwrap_or_default();
+        out::line(format_args!("approved     {}, transaction {}", approval.words, receipt.transaction_hash))?;
+    }
+    let seen = async {
+        loop {
+            let network = api.get("/v1/network", &[("chain_id", "1")]).await?;
+            if network["block_number"].as_u64().is_some_and(|newest| newest >= block) {
+                return Ok(());
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    let late = || {
+        Failed::new(
+            Exit::Unreachable,
+            format!("the service does not come to block {block}, where the approval is: the swap was not sent"),
+        )
+    };
+    tokio::time::timeout(CATCH_UP, seen).await.map_err(|_| late())?
+}
+
+/// Sends the swap, waits for it, and says what arrived against what was quoted.
+pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Result<()> {
+    let transaction: TransactionRequest = serde_json::from_value(transaction)?;
+    let price_wei = chain.ask(async { chain.provider.get_gas_price().await }).await?;
+    let offered_wei = transaction.max_fee_per_gas.unwrap_or(u128::MAX);
+    if offered_wei > price_wei.saturating_mul(MOST_TIMES_THE_PRICE) {
+        return Err(eyre!(
+            "the service offers {offered_wei} wei for a unit of gas, and the node says {price_wei}: the swap was not sent"
+        ));
+    }
+    let receipt = chain.send(transaction).await?;
+    went_through(&receipt, "the swap")?;
+    let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
+    out::line(format_args!(
+        "swapped      transaction {}, block {block}, {} gas",
+        receipt.transaction_hash, receipt.gas_used
+    ))?;
+    let recipient = quote.plan.order.recipient;
+    let rows = quote.answer["estimated_outputs"].as_array().map_or(&[][..], Vec::as_slice);
+    for (token, row) in quote.bought.iter().zip(rows) {
+        let before = balance(chain, token, recipient, block.saturating_sub(1)).await?;
+        let mut after = balance(chain, token, recipient, block).await?;
+        if token.address == NATIVE_ETHER && receipt.from == recipient {
+            let gas = U256::from(receipt.gas_used).saturating_mul(U256::from(receipt.effective_gas_price));
+            after = after.saturating_add(gas);
+        }
+        let received = after.saturating_sub(before);
+        let quoted = row["expected_amount"].as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
+        let apart = match received.cmp(&quoted) {
+            std::cmp::Ordering::Equal => "as quoted, to the last unit".to_owned(),
+            std::cmp::Ordering::Greater => {
+                format!("{} more than quoted", format_units(received - quoted, token.decimals))
+            }
+            std::cmp::Ordering::Less => format!("{} less than quoted", format_units(quoted - received, token.decimals)),
+        };
+        out::line(format_args!("received     {} ({apart})", out::good(&token.amount(received))))?;
+    }
+    Ok(())
+}
+
+fn went_through(receipt: &TransactionReceipt, what: &str) -> Result<()> {
+    if receipt.status() {
+        return Ok(());
+    }
+    Err(Failed::new(Exit::Reverted, format!("{what} reverted: transaction {}", receipt.transaction_hash)).into())
+}
+
+/// What an account holds at the end of a block. Other transactions of the block count too.
+async fn balance(chain: &Chain, token: &Named, owner: Address, block: u64) -> Result<U256> {
+    let at = BlockId::number(block);
+    if token.address == NATIVE_ETHER {
+        return chain.ask(async { chain.provider.get_balance(owner).block_id(at).await }).await;
+    }
+    let call = TransactionRequest::default().with_to(token.address).with_input(balanceOfCall { owner }.abi_encode());
+    let answer = chain.ask(async { chain.provider.call(call).block(at).await }).await?;
+    Ok(balanceOfCall::abi_decode_returns(&answer)?)
+}

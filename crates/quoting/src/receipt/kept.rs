@@ -1,0 +1,95 @@
+//! What answers were made of, kept in memory while their quotes are open.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use braid_ethereum::Head;
+use braid_primitives::B256;
+use moka::Expiry;
+use moka::sync::Cache;
+use uuid::Uuid;
+
+use super::document::Receipt;
+use super::evidence::Evidence;
+use crate::problem::{Code, Problem};
+use crate::stored::StoredQuote;
+
+/// Bytes of evidence that are kept, markets not counted: those are shared between the quotes of a block.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Lets evidence go with its quote, and with it the quote's market.
+struct WithTheQuote;
+
+impl Expiry<Uuid, Arc<Evidence>> for WithTheQuote {
+    fn expire_after_create(&self, _: &Uuid, evidence: &Arc<Evidence>, _: Instant) -> Option<Duration> {
+        Some(evidence.lasts)
+    }
+}
+
+/// Evidence by quote, for as long as a quote can be open, and at most so much of it. It does not outlive the process.
+#[derive(Debug)]
+pub struct Receipts {
+    kept: Cache<Uuid, Arc<Evidence>>,
+    /// The market that was named last, and its names. Held while one is worked out, which reads the whole market.
+    named: Mutex<Option<(Arc<Head>, B256, B256)>>,
+}
+
+impl Default for Receipts {
+    fn default() -> Self {
+        let cache = Cache::builder().max_capacity(MOST_BYTES).weigher(|_, evidence: &Arc<Evidence>| evidence.bytes());
+        let cache = cache.expire_after(WithTheQuote);
+        Self { kept: cache.build(), named: Mutex::default() }
+    }
+}
+
+impl Receipts {
+    /// Keeps what an answer was made of.
+    pub fn keep(&self, id: Uuid, evidence: Evidence) {
+        self.kept.insert(id, Arc::new(evidence));
+    }
+
+    /// The receipt of a quote. It may read the whole market: call it where blocking is fine.
+    ///
+    /// # Errors
+    /// `RECEIPT_UNAVAILABLE` when this process did not give the quote or no longer has what it was made of, `OVERLOADED` while another receipt is
+    /// worked out.
+    pub fn receipt(&self, id: Uuid, quote: &StoredQuote) -> Result<String, Problem> {
+        let evidence = self.evidence(id)?;
+        let (digest, order) = self.names(&evidence.head)?;
+        Receipt::write(&evidence, quote, digest, order)
+    }
+
+    /// The market of a quote as the content of a market file, in the order in which the quote was solved. Call it where blocking is fine.
+    ///
+    /// # Errors
+    /// As [`Receipts::receipt`].
+    pub fn market(&self, id: Uuid) -> Result<Vec<u8>, Problem> {
+        let evidence = self.evidence(id)?;
+        let _turn = self.named.try_lock().map_err(|_| busy())?;
+        evidence.head.market.to_bytes().map_err(Problem::internal)
+    }
+
+    fn evidence(&self, id: Uuid) -> Result<Arc<Evidence>, Problem> {
+        self.kept.get(&id).ok_or_else(|| {
+            let detail = "what this quote was made of is not in memory: it was given before a restart, or by another replica; ask for a new quote \
+                          and then at once for its receipt";
+            Problem::new(Code::ReceiptUnavailable, detail)
+        })
+    }
+
+    fn names(&self, head: &Arc<Head>) -> Result<(B256, B256), Problem> {
+        let mut last = self.named.try_lock().map_err(|_| busy())?;
+        if let Some((named, digest, order)) = last.as_ref()
+            && Arc::ptr_eq(named, head)
+        {
+            return Ok((*digest, *order));
+        }
+        let (digest, order) = (head.market.digest().map_err(Problem::internal)?, head.market.order_digest());
+        *last = Some((Arc::clone(head), digest, order));
+        Ok((digest, order))
+    }
+}
+
+fn busy() -> Problem {
+    Problem::new(Code::Overloaded, "another receipt is being worked out; try again")
+}

@@ -1,0 +1,235 @@
+//! What of a receipt agrees with what it says it was made of.
+
+use std::fmt;
+
+use braid_market::Market;
+use serde_json::{Value, to_value};
+
+use super::again::{self, Again};
+use super::compare::{differences, digest};
+use super::document::{FORMAT, Made, Receipt};
+
+/// What the pools of the route do not tell: prices and the search need the whole market.
+const NEEDS_MARKET: [&str; 9] = [
+    "reference_price",
+    "price_impact_bps",
+    "realized_ratio_bps",
+    "usd_value",
+    "total_price_impact_bps",
+    "certificate",
+    "gas_cost_usd",
+    "total_cost_usd",
+    "explanation",
+];
+
+/// What only a node at that block tells: what the taker held and allowed, and how the transaction ran there.
+const NEEDS_NODE: [&str; 5] = ["approvals", "balance", "allowance", "simulation", "warnings"];
+
+/// Most differences that a finding lists.
+const MOST_LISTED: usize = 5;
+
+/// What came of one check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It agrees; how far.
+    Agrees(String),
+    /// It does not; where.
+    Differs(Vec<String>),
+    /// It was not looked at; why.
+    Unchecked(String),
+}
+
+/// One thing that a receipt says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about.
+    pub about: &'static str,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// Why a text is no receipt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoReceipt {
+    /// It cannot be read.
+    #[error("not a receipt: {0}")]
+    Unreadable(String),
+    /// Another form.
+    #[error("a receipt of the form {0:?}, expected {FORMAT:?}: verify it with the version of Braid that made it")]
+    Form(String),
+}
+
+/// Checks a receipt, as the service gave it or the `data` of that, against itself and, where there is one, against a market.
+///
+/// # Errors
+/// [`NoReceipt`] when there is nothing to check.
+pub fn verify(text: &[u8], market: Option<Market>) -> Result<Vec<Finding>, NoReceipt> {
+    let unreadable = |error: serde_json::Error| NoReceipt::Unreadable(error.to_string());
+    let mut document: Value = serde_json::from_slice(text).map_err(unreadable)?;
+    if let Some(data) = document.get_mut("data") {
+        document = data.take();
+    }
+    match document.get("format").and_then(Value::as_str) {
+        Some(FORMAT) => {}
+        Some(other) => return Err(NoReceipt::Form(other.chars().take(40).collect())),
+        None => return Err(NoReceipt::Unreadable("it has no format".into())),
+    }
+    let receipt: Receipt = serde_json::from_value(document.clone()).map_err(unreadable)?;
+    let mut findings = vec![whole(&receipt, &document), version(&receipt), block(&receipt)];
+    let parts = Market::from_bytes(&receipt.market.route_pools);
+    match &parts {
+        Ok(parts) => findings.extend(recomputed(&receipt, again::of_route(&receipt, parts.clone()))),
+        Err(error) => findings.push(differs("route", vec![format!("the route's pools cannot be read: {error}")])),
+    }
+    match market {
+        Some(market) => {
+            findings.push(same_market(&receipt, &market, parts.as_ref().ok()));
+            findings.extend(searched(&receipt, market));
+        }
+        None => {
+            let why = || Verdict::Unchecked("needs the market: --market FILE".into());
+            findings.extend(["market", "search", "certificate"].map(|about| Finding { about, verdict: why() }));
+        }
+    }
+    if !receipt.quote["simulation"].is_null() {
+        let why = format!("as the service saw it: it needs a node that has block {}", receipt.block.number);
+        findings.push(Finding { about: "simulation", verdict: Verdict::Unchecked(why) });
+    }
+    Ok(findings)
+}
+
+fn agrees(about: &'static str, how: impl fmt::Display) -> Finding {
+    Finding { about, verdict: Verdict::Agrees(how.to_string()) }
+}
+
+fn differs(about: &'static str, mut at: Vec<String>) -> Finding {
+    let more = at.len().saturating_sub(MOST_LISTED);
+    at.truncate(MOST_LISTED);
+    at.extend((more > 0).then(|| format!("and {more} more")));
+    Finding { about, verdict: Verdict::Differs(at) }
+}
+
+/// One finding of what differs, if anything does.
+fn found(about: &'static str, at: Vec<String>, how: impl fmt::Display) -> Finding {
+    if at.is_empty() { agrees(about, how) } else { differs(about, at) }
+}
+
+fn whole(receipt: &Receipt, document: &Value) -> Finding {
+    let got = digest(document);
+    let at = (got != receipt.digest).then(|| format!("the digest is {got}, the receipt says {}", receipt.digest));
+    found("receipt", at.into_iter().collect(), receipt.digest)
+}
+
+fn version(receipt: &Receipt) -> Finding {
+    let (made, here) = (&receipt.braid, Made::here());
+    let name = |made: &Made| format!("{} ({})", made.version, made.commit.as_deref().unwrap_or("commit unknown"));
+    if *made == here {
+        return agrees("version", name(made));
+    }
+    let why = format!("made by {}, worked out again by {}", name(made), name(&here));
+    Finding { about: "version", verdict: Verdict::Unchecked(why) }
+}
+
+fn block(receipt: &Receipt) -> Finding {
+    let block = &receipt.block;
+    let own = serde_json::json!({"number": block.number, "hash": block.hash, "timestamp": block.timestamp});
+    let at = differences(&receipt.quote["block"], &own, &[]);
+    found("block", listed("/quote/block", at), format!("{} {}", block.number, block.hash))
+}
+
+fn listed(under: &str, at: Vec<(String, String)>) -> Vec<String> {
+    at.into_iter().map(|(pointer, what)| format!("{under}{pointer} is {what}")).collect()
+}
+
+/// What a difference in the answer is about.
+fn about(pointer: &str) -> &'static str {
+    match pointer.split('/').nth(1).unwrap_or_default() {
+        "path" | "protocols_used" => "route",
+        "estimated_outputs" => "amounts",
+        "costs" => "costs",
+        "permit2" => "permit2",
+        "certificate" => "certificate",
+        _ => "request",
+    }
+}
+
+/// Holds the answer against the steps, run again over the pools in the receipt.
+fn recomputed(receipt: &Receipt, again: Result<Again, String>) -> Vec<Finding> {
+    let again = match again {
+        Ok(again) => again,
+        Err(why) => return vec![differs("route", vec![format!("the steps cannot be run again: {why}")])],
+    };
+    let at = differences(&receipt.quote, &again.answer, &[&NEEDS_MARKET[..], &NEEDS_NODE].concat());
+    let steps = receipt.plan.steps.len();
+    let of = |group: &'static str, how: String| {
+        let own = at.iter().filter(|(pointer, _)| about(pointer) == group).cloned().collect();
+        found(group, listed("/quote", own), how)
+    };
+    let plan = to_value(&receipt.plan).unwrap_or_default();
+    vec![
+        of("request", "echoed as it was asked".into()),
+        of("route", format!("{steps} steps, to the wei")),
+        of("amounts", "expected and minimum, to the wei".into()),
+        of("costs", "gas units and fees".into()),
+        of("permit2", "the message and its hash".into()),
+        found("transaction", listed("/plan", differences(&plan, &again.plan, &[])), "order, program and deadline"),
+    ]
+}
+
+/// Holds a market against the receipt's digest, and the receipt's pools against the market's.
+fn same_market(receipt: &Receipt, market: &Market, parts: Option<&Market>) -> Finding {
+    let part = &receipt.market;
+    let mut at = Vec::new();
+    if market.block() != &receipt.block {
+        at.push(format!("the market is of block {}, the receipt of {}", market.block().number, receipt.block.number));
+    }
+    match market.digest() {
+        Ok(got) if got == part.digest => {}
+        Ok(got) => at.push(format!("the market's digest is {got}, the receipt says {}", part.digest)),
+        Err(error) => at.push(error.to_string()),
+    }
+    for pool in parts.into_iter().flat_map(Market::pools) {
+        let other = market.pool_id(pool.key).and_then(|id| market.pool(id));
+        if other.is_none_or(|other| other.state != pool.state || other.product != pool.product) {
+            at.push(format!("pool {} is in another state in the market", pool.key));
+        }
+    }
+    found("market", at, format!("{} pools, digest {}", part.pools, part.digest))
+}
+
+/// Searches the market again, as the service did.
+fn searched(receipt: &Receipt, market: Market) -> Vec<Finding> {
+    let same_order = market.order_digest() == receipt.market.order;
+    let again = match again::of_market(receipt, market) {
+        Ok(again) => again,
+        Err(why) => return vec![differs("search", vec![format!("the search finds nothing: {why}")])],
+    };
+    let at = differences(&receipt.quote, &again.answer, &NEEDS_NODE);
+    let (certificate, other): (Vec<_>, Vec<_>) = at.into_iter().partition(|(at, _)| about(at) == "certificate");
+    let mut other = listed("/quote", other);
+    other.extend(warnings_missing(receipt, &again.answer));
+    let same = certificate.is_empty() && other.is_empty();
+    if !(same_order || same) {
+        let why = "the file holds the pools in another order than the service did, so that ties fall otherwise: take the file of \
+                   GET /v1/quote/{quote_id}/market";
+        return ["search", "certificate"]
+            .map(|about| Finding { about, verdict: Verdict::Unchecked(why.into()) })
+            .into();
+    }
+    let gap = &receipt.quote["certificate"]["gap_bps"];
+    let how = if gap.is_null() { "there is none, as said".into() } else { format!("at most {gap} bps below the best") };
+    vec![
+        found("search", other, "the same route, prices and words from the request alone"),
+        found("certificate", listed("/quote", certificate), how),
+    ]
+}
+
+/// Warnings that the market gives and the answer lacks.
+fn warnings_missing(receipt: &Receipt, again: &Value) -> Vec<String> {
+    let told = receipt.quote["warnings"].as_array().map_or(&[][..], Vec::as_slice);
+    let due = again["warnings"].as_array().map_or(&[][..], Vec::as_slice);
+    due.iter()
+        .filter(|warning| !told.contains(warning))
+        .map(|warning| format!("/quote/warnings lacks {warning}"))
+        .collect()
+}
