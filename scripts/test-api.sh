@@ -51,12 +51,19 @@ export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE
 clients/js/build.sh "$base/openapi.json"
 (cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
 
-# the Rust client's examples, with an account of their own; each fails unless its swap succeeds
+# the Rust client's examples, with an account of their own; each fails unless its swap succeeds, and what one says is what arrives
 rust() { PRIVATE_KEY=0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6 "$target/debug/examples/$1" "${@:2}"; }
 usdc=0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48 weth=0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2 wbtc=0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599
 ether=0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE
 rust swap $ether 3000000000000000000 $usdc
-rust swap $usdc 1000000000 $weth
+holds() {
+    curl -s "$RPC_URL" --json '{"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [{"to": "'"$1"'",
+        "data": "0x70a0823100000000000000000000000090F79bf6EB2c4f870365E785982E1f101E93b906"}, "latest"]}' | jq -r .result
+}
+before=$(holds $weth)
+said=$(rust swap $usdc 1000000000 $weth)
+python3 -c 'import sys; after, before, said = sys.argv[1:]; got = int(after, 16) - int(before, 16)
+sys.exit(0 if said.split()[0] == str(got) else f"received {got}, the Rust client said {said}")' "$(holds $weth)" "$before" "$said"
 rust permit2 $usdc 500000000 $weth
 rust basket $ether:1000000000000000000 $usdc:1000000000 $weth=6000 $wbtc=4000
 
