@@ -96,6 +96,8 @@ pub enum Code {
     ApiKeyInvalid,
     /// No such path.
     NotFound,
+    /// What the quote was made of is not kept any more.
+    ReceiptUnavailable,
     /// No quote has this id.
     QuoteNotFound,
     /// The path exists, the method does not.

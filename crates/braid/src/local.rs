@@ -49,6 +49,7 @@ impl Local {
             node: Some(node.clone()),
             keys,
             quotes,
+            replicas: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base = format!("http://{}", listener.local_addr()?).parse()?;

@@ -70,9 +70,13 @@ impl LogArgs {
     }
 
     fn filter(&self) -> Result<Targets> {
-        let filter = self.log.parse::<Targets>();
-        let filter =
-            filter.map_err(|error| eyre!("--log {:?} is not a level or a list of target=level: {error}", self.log))?;
+        let wrong = |why: String| eyre!("--log {:?} is not a level or a list of target=level: {why}", self.log);
+        let filter = self.log.parse::<Targets>().map_err(|error| wrong(error.to_string()))?;
+        // a word that is no level is taken for the name of a module
+        let is_name = |target: &str| target.chars().all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c));
+        if let Some((target, _)) = filter.iter().find(|(target, _)| !is_name(target)) {
+            return Err(wrong(format!("{target:?} is no module")));
+        }
         Ok(filter.with_target(TRACE, LevelFilter::OFF))
     }
 }
