@@ -159,7 +159,6 @@ const MUTATIONS = [
 
 const EQUIVALENT = {
   '19-unwrap-ether-sender-not-reset': 'WETH sends ether to whoever withdraws, which is the proxy in its own step alone',
-  '44-token-mask-dropped': 'every use of the word masks it again: the ledger when it is entered, the compiler where it is compared or encoded',
   '81-firstpool-bound': 'a first step too short to have a pool is found cut when it runs, and all is undone',
   '127-buy-sold-not-cleared': 'a purchase writes what it paid before that is read, and its first hop is always paid',
 };
