@@ -154,6 +154,9 @@ const MUTATIONS = [
   ["149-batch-deadline-and-nonce-swapped", [["Permit2Payment.sol","(permit.nonce, permit.deadline);","(permit.deadline, permit.nonce);"]]],
   ["150-bal2-pays-the-proxy", [["steps/BalancerV2.sol","                to,\n                0,\n                0,","                address(this),\n                0,\n                0,"]]],
   ["151-bal2-from-the-vaults-own-accounts", [["steps/BalancerV2.sol","                address(this),\n                0,\n                to,","                address(this),\n                1,\n                to,"]]],
+  ["153-ether-from-anyone-at-rest", [["Guard.sol","if (msg.sender != _address(_etherSender)) {","if (_etherSender != 0 && msg.sender != _address(_etherSender)) {"]]],
+  ["154-callback-hash-unchecked", [["Guard.sol","if (got != expected) revert IExecutionProxy.UnexpectedCallback(msg.sender, got, expected);","expected;"]]],
+  ["155-path-token-from-the-wrong-place", [["Hops.sol","out := shr(96, calldataload(add(cursor, size)))","out := shr(96, calldataload(add(cursor, 1)))"]]],
   ["152-bal3-pays-another", [["steps/BalancerV3.sol","to := mload(add(at, 0xa0))","to := mload(add(at, 0x40))"]]],
 ];
 
