@@ -37,7 +37,7 @@ test: browser test-packaging test-contracts test-explorer test-rust $(CLIENTS_NP
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh
 
-fuzz-long: tools $(NPM) ## Runs the contracts' suite with a million fuzzed calls, minutes
+fuzz-long: tools $(NPM) ## Runs the contracts' suite with more than two million fuzzed calls, half an hour of one core
 	LONG=1 $(CONTRACTS)/test.sh
 
 symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for every input, with halmos (Python 3)

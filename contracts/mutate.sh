@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes every mutant of tools/mutations.cjs and runs the tests against it, in a copy of this folder; takes about half an hour. Not a part of CI.
+# Makes every mutant of tools/mutations.cjs and runs the tests against it, in a copy of this folder; takes about twenty minutes of one core. Not a part of CI.
 # `mutate.sh fuzz` runs the fuzzed properties instead; names (or their numbers) pick mutants.
 set -eu
 cd "$(dirname "$0")"
@@ -7,9 +7,7 @@ cd "$(dirname "$0")"
 COPY=$(mktemp -d)
 trap 'rm -rf "$COPY"' EXIT
 mkdir -p "$COPY/contracts"
-for part in src lens test devnet gas tools artifacts erc7730 foundry.toml out cache; do [ ! -e "$part" ] || cp -R "$part" "$COPY/contracts/"; done
+for part in src test devnet tools artifacts foundry.toml out cache; do [ ! -e "$part" ] || cp -R "$part" "$COPY/contracts/"; done
 cp -al node_modules "$COPY/contracts/node_modules" 2>/dev/null || cp -R node_modules "$COPY/contracts/node_modules"
-mkdir -p "$COPY/crates/lab/tests"
-[ -d ../crates/lab/tests/vectors ] && cp -R ../crates/lab/tests/vectors "$COPY/crates/lab/tests/"
 cd "$COPY/contracts"
 node tools/mutate.cjs "$@"

@@ -14,22 +14,10 @@ library Calls {
         internal
         returns (uint256 first, uint256 second)
     {
-        uint256 at;
-        assembly ("memory-safe") {
-            at := add(data, 0x20)
-        }
-        return poolAt(step, target, valueWei, at, data.length, words);
-    }
-
-    /// The same with calldata that stands at a place in memory, for steps that run often.
-    function poolAt(uint256 step, address target, uint256 valueWei, uint256 data, uint256 size, uint256 words)
-        internal
-        returns (uint256 first, uint256 second)
-    {
         bool ok;
         uint256 answered;
         assembly ("memory-safe") {
-            ok := call(gas(), target, valueWei, data, size, 0x00, 0x40)
+            ok := call(gas(), target, valueWei, add(data, 0x20), mload(data), 0x00, 0x40)
             first := mload(0x00)
             second := mload(0x20)
             answered := returndatasize()

@@ -107,11 +107,17 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         bytes calldata signature,
         bool straight
     ) private {
-        (uint256 permitted, uint256 index) = _permittedInputs(order);
+        (uint256 permitted, uint256 index, uint256 entry) = _permittedInputs(order);
         address to = address(this);
         uint256 opcode;
-        if (straight && permitted == 1) (opcode, to) = run.firstPool(index);
-        bytes memory data = _permitCall(order, run.orderHash, permit, signature, permitted, to);
+        bytes memory data;
+        if (permitted == 1) {
+            if (straight) (opcode, to) = run.firstPool(index);
+            (address token, uint256 amount) = Entries.read(entry);
+            data = _callForOne(token, amount, permit, to, run.orderHash, signature);
+        } else {
+            data = _callForSeveral(order, permitted, permit, run.orderHash, signature);
+        }
         uint256 place;
         assembly ("memory-safe") {
             place := data

@@ -5,31 +5,6 @@ import {NATIVE, PERMIT2} from "./Constants.sol";
 import {Entries} from "./Entries.sol";
 import {IExecutionProxy, Order, Permit, Swap} from "./IExecutionProxy.sol";
 
-/// The words of Permit2's calls.
-interface ISignatureTransfer {
-    struct TokenPermissions {
-        address token;
-        uint256 amount;
-    }
-
-    struct PermitTransferFrom {
-        TokenPermissions permitted;
-        uint256 nonce;
-        uint256 deadline;
-    }
-
-    struct PermitBatchTransferFrom {
-        TokenPermissions[] permitted;
-        uint256 nonce;
-        uint256 deadline;
-    }
-
-    struct SignatureTransferDetails {
-        address to;
-        uint256 requestedAmount;
-    }
-}
-
 /// Takes an order's ERC-20 inputs by the owner's signature over the inputs, the whole order and the program's hash.
 abstract contract Permit2Payment {
     // permitWitnessTransferFrom of a PermitTransferFrom and of a PermitBatchTransferFrom
@@ -53,42 +28,24 @@ abstract contract Permit2Payment {
         "Input(address token,uint256 amount)" "Output(address token,uint256 minimum)"
         "TokenPermissions(address token,uint256 amount)";
 
-    /// The call that moves every ERC-20 input of an order by the owner's signature: where it stands in memory, its length first.
-    /// One input goes to `to`; several go to the proxy.
-    function _permitCall(
-        Order calldata order,
-        bytes32 witness,
-        Permit calldata permit,
-        bytes calldata signature,
-        uint256 permitted,
-        address to
-    ) internal view returns (bytes memory data) {
-        if (permitted != 1) {
-            return _callForSeveral(order, permitted, permit, witness, signature);
-        }
-        (uint256 entry,) = Entries.inputs(order);
-        (address token, uint256 amount) = Entries.read(entry);
-        while (token == NATIVE) {
-            entry = Entries.next(entry);
-            (token, amount) = Entries.read(entry);
-        }
-        return _callForOne(token, amount, permit, to, witness, signature);
-    }
-
     /// The signed message may name who sends it; where it names nobody, anyone may.
     function _checkSender(Permit calldata permit) internal view {
         address sender = permit.sender;
         if (sender != address(0) && sender != msg.sender) revert IExecutionProxy.WrongSender(msg.sender, sender);
     }
 
-    /// How many inputs are ERC-20s, and the index of the last of them.
-    function _permittedInputs(Order calldata order) internal pure returns (uint256 permitted, uint256 last) {
+    /// How many inputs are ERC-20s, and of the last of them the index and where its entry stands.
+    function _permittedInputs(Order calldata order)
+        internal
+        pure
+        returns (uint256 permitted, uint256 index, uint256 last)
+    {
         (uint256 entry, uint256 inputs) = Entries.inputs(order);
         for (uint256 i; i < inputs; ++i) {
             (address token,) = Entries.read(entry);
             if (token != NATIVE) {
                 ++permitted;
-                last = i;
+                (index, last) = (i, entry);
             }
             entry = Entries.next(entry);
         }
@@ -122,6 +79,7 @@ abstract contract Permit2Payment {
         }
     }
 
+    /// The call that moves one token to a receiver by the owner's signature: where it stands in memory, its length first.
     function _callForOne(
         address token,
         uint256 amount,
@@ -132,10 +90,12 @@ abstract contract Permit2Payment {
     ) internal pure returns (bytes memory) {
         return abi.encodeWithSelector(
             TRANSFER_ONE,
-            ISignatureTransfer.PermitTransferFrom(
-                ISignatureTransfer.TokenPermissions(token, amount), permit.nonce, permit.deadline
-            ),
-            ISignatureTransfer.SignatureTransferDetails(to, amount),
+            token,
+            amount,
+            permit.nonce,
+            permit.deadline,
+            to,
+            amount,
             permit.owner,
             witness,
             WITNESS_TYPE,
@@ -150,23 +110,42 @@ abstract contract Permit2Payment {
         Permit calldata permit,
         bytes32 witness,
         bytes calldata signature
-    ) private view returns (bytes memory) {
+    ) internal view returns (bytes memory data) {
+        data = abi.encodeWithSelector(TRANSFER_SEVERAL, 0, 0, permit.owner, witness, WITNESS_TYPE, signature);
+        (uint256 nonce, uint256 deadline) = (permit.nonce, permit.deadline);
         (uint256 entry, uint256 inputs) = Entries.inputs(order);
-        ISignatureTransfer.PermitBatchTransferFrom memory batch = ISignatureTransfer.PermitBatchTransferFrom(
-            new ISignatureTransfer.TokenPermissions[](permitted), permit.nonce, permit.deadline
-        );
-        ISignatureTransfer.SignatureTransferDetails[] memory details =
-            new ISignatureTransfer.SignatureTransferDetails[](permitted);
-        uint256 next;
-        for (uint256 i; i < inputs; ++i) {
-            (address token, uint256 amount) = Entries.read(entry);
-            if (token != NATIVE) {
-                batch.permitted[next] = ISignatureTransfer.TokenPermissions(token, amount);
-                details[next++] = ISignatureTransfer.SignatureTransferDetails(address(this), amount);
-            }
-            entry = Entries.next(entry);
+        uint256 token;
+        uint256 detail;
+        // what is permitted and what is asked for stand behind all else, and the two words after the selector say where
+        assembly ("memory-safe") {
+            let length := mload(data)
+            let size := mul(permitted, 0x40)
+            let place := add(add(data, 0x20), length)
+            token := add(place, 0x80)
+            detail := add(add(token, size), 0x20)
+            mstore(add(data, 0x24), sub(length, 0x04))
+            mstore(add(data, 0x44), add(sub(length, 0x04), add(0x80, size)))
+            mstore(place, 0x60)
+            mstore(add(place, 0x20), nonce)
+            mstore(add(place, 0x40), deadline)
+            mstore(add(place, 0x60), permitted)
+            mstore(sub(detail, 0x20), permitted)
+            mstore(0x40, add(detail, size))
+            mstore(data, add(length, add(0xa0, add(size, size))))
         }
-        return abi.encodeWithSelector(TRANSFER_SEVERAL, batch, details, permit.owner, witness, WITNESS_TYPE, signature);
+        for (; inputs != 0; --inputs) {
+            (address input, uint256 amount) = Entries.read(entry);
+            entry = Entries.next(entry);
+            if (input == NATIVE) continue;
+            assembly ("memory-safe") {
+                mstore(token, input)
+                mstore(add(token, 0x20), amount)
+                mstore(detail, address())
+                mstore(add(detail, 0x20), amount)
+                token := add(token, 0x40)
+                detail := add(detail, 0x40)
+            }
+        }
     }
 
     /// The witness of an order.

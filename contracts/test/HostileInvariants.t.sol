@@ -3,47 +3,77 @@ pragma solidity 0.8.37;
 
 import {NATIVE, PERMIT2, WETH} from "../src/Constants.sol";
 import {IExecutionProxy, Input, Order, Output, Permit, Swap} from "../src/IExecutionProxy.sol";
-import {Debt, GreedyPartner, HalfVault} from "./support/Attackers.sol";
-import {FuzzedPool} from "./support/Fuzzed.sol";
-import {NoEther} from "./support/Hostile.sol";
+import {Debt, GreedyPartner} from "./support/Attackers.sol";
+import {Campaign} from "./support/Campaign.sol";
+import {Fuzzed, FuzzedPool, FuzzedToken, FuzzedVault} from "./support/Fuzzed.sol";
+import {NoEther, Reentrant} from "./support/Hostile.sol";
 import {IToken} from "./support/Market.sol";
 import {Program} from "./support/Program.sol";
-import {Signing} from "./support/Signing.sol";
 import {TestToken} from "./support/TestToken.sol";
 
-/// Random orders, programs and paths among strangers: pools that lie, a vault that leaves shares behind, partners that refuse or burn gas, relayers.
-/// The owner has approved the proxy and Permit2 alike, and somebody owes the recipient money that anyone can have paid out. Whatever happens:
-/// the owner loses at most the inputs, and nobody else anything; the recipient gains the minimums beside what he was owed; the proxy ends with
-/// nothing, and lets nobody take anything.
-contract HostileInvariantsTest is Signing {
-    // the tokens of every program here: inputs 0 and 1, outputs 2 and 3, one listed
+/// Random orders, programs and paths among strangers: pools and a token that lie, a vault that leaves shares behind, partners that refuse, burn gas
+/// or call back, relayers. The owner has approved the proxy and Permit2 alike, and somebody owes the recipient money that anyone can have paid out.
+/// Whatever happens: the owner loses at most the inputs, and nobody else anything; the recipient gains the minimums beside what he was owed; the
+/// proxy ends with nothing, and lets nobody take anything.
+contract HostileInvariantsTest is Campaign {
+    // the tokens of every program here: inputs 0 and 1, outputs 2 and 3, the strange token, and WETH where it is not bought
     uint8 private constant USDC = 0;
-    uint8 private constant ETHER = 1;
+    uint8 private constant SECOND = 1;
     uint8 private constant DAI = 2;
-    uint8 private constant NATIVE_OUT = 3;
+    uint8 private constant SECOND_OUT = 3;
+    uint8 private constant STRANGE = 4;
+
+    // what an order can be
+    uint256 private constant BY_ALLOWANCE = 0;
+    uint256 private constant BY_NAMED_RELAYER = 1;
+    uint256 private constant BY_ANY_RELAYER = 2;
+    uint256 private constant ETHER_IN = 3;
+    uint256 private constant SHARES_IN = 4;
+    uint256 private constant STRANGE_IN = 5;
+    uint256 private constant SEVERAL_SIGNED = 6;
+    uint256 private constant ETHER_OUT = 7;
+    uint256 private constant PARTNER_REFUSES = 8;
+    uint256 private constant PARTNER_BURNS = 9;
+    uint256 private constant PARTNER_CALLS_BACK = 10;
+    uint256 private constant HOSTILE_POOL = 11;
+    uint256 private constant HOSTILE_VAULT = 12;
+    uint256 private constant HOSTILE_TOKEN = 13;
+    // what a path can be
+    uint256 private constant SOLD = 0;
+    uint256 private constant BOUGHT = 1;
+    uint256 private constant SIGNED = 2;
+    uint256 private constant PATH_ETHER_IN = 3;
+    uint256 private constant PATH_ETHER_OUT = 4;
+    uint256 private constant ETHER_RETURNED = 5;
+    uint256 private constant TWO_HOPS = 6;
 
     address private victim = makeAddr("victim");
     address private relayer = makeAddr("relayer");
     Debt private debt;
-    HalfVault private vault;
+    FuzzedVault private vault;
     FuzzedPool private pool;
-    address[3] private partners;
-    TestToken[3] private plain;
-    uint256 private seed;
-    uint256 private before;
+    FuzzedPool private poolOfStrange;
+    FuzzedToken private strange;
+    Fuzzed[4] private strangers;
+    address[4] private partners;
+    TestToken[4] private plain;
 
     function setUp() public override {
         super.setUp();
         debt = new Debt(bob, IToken(address(dai)));
-        vault = new HalfVault(dai);
+        vault = new FuzzedVault(dai, debt);
+        strange = new FuzzedToken(debt);
         pool = new FuzzedPool(usdc, dai, debt);
-        partners = [address(new NoEther()), address(new GreedyPartner()), partner];
-        plain = [usdc, dai, TestToken(address(vault))];
+        poolOfStrange = new FuzzedPool(strange, dai, debt);
+        Reentrant calling = new Reentrant(address(proxy), _order(address(usdc), 1, WETH, 1), hex"00");
+        partners = [address(new NoEther()), address(new GreedyPartner()), address(calling), partner];
+        plain = [usdc, dai, TestToken(address(vault)), strange];
         vault.mint(address(this), 1e24);
+        strange.mint(address(this), 1e24);
         dai.transfer(address(vault), 1e24);
         address[2] memory both = [owner, victim];
         for (uint256 i; i < 2; ++i) {
-            for (uint256 j; j < 3; ++j) {
+            for (uint256 j; j < 4; ++j) {
                 plain[j].transfer(both[i], 1e22);
                 vm.startPrank(both[i]);
                 plain[j].approve(address(proxy), type(uint256).max);
@@ -54,77 +84,98 @@ contract HostileInvariantsTest is Signing {
         IToken(WETH).transfer(victim, 1 ether);
         vm.prank(victim);
         IToken(WETH).approve(address(proxy), type(uint256).max);
-    }
-
-    function _random(uint256 below) private returns (uint256) {
-        seed = uint256(keccak256(abi.encode(seed)));
-        return seed % below;
-    }
-
-    function _share() private returns (uint32) {
-        return _random(3) == 0 ? 0 : uint32(1 + _random(type(uint32).max));
+        vm.prank(address(pool));
+        usdc.approve(address(proxy), type(uint256).max);
+        Swap memory own = Swap(address(usdc), 1e6, WETH, 1, address(pool), block.timestamp);
+        bytes memory call_ = abi.encodeCall(IExecutionProxy.swap, (own, bytes.concat(Program.SWAP, Program.hop(0))));
+        strangers = [Fuzzed(pool), poolOfStrange, strange, vault];
+        for (uint256 i; i < 4; ++i) {
+            strangers[i].attempt(address(proxy), call_);
+        }
     }
 
     // — orders of all kinds —
 
-    /// Tokens 0 and 1 are sold, 2 and 3 bought: usdc with dai's vault or with ether, for dai with ether or WETH.
+    /// Sells usdc with shares, ether or a strange token, for dai with ether or WETH.
     function _randomOrder() private returns (Order memory order) {
-        bool ether_ = _random(2) == 0;
+        uint256 kind = _random(3);
+        _is(kind == 0 ? ETHER_IN : kind == 1 ? SHARES_IN : STRANGE_IN);
         order = _order(address(usdc), 1 + _random(1e10), address(dai), 1 + _random(1e16));
         order.recipient = bob;
         uint256 amount = order.inputs[0].amount;
         order.inputs = new Input[](2);
         order.inputs[0] = Input(address(usdc), amount);
-        order.inputs[1] = ether_ ? Input(NATIVE, 1 + _random(1 ether)) : Input(address(vault), 1 + _random(1e18));
+        order.inputs[1] = kind == 0
+            ? Input(NATIVE, 1 + _random(1 ether))
+            : Input(kind == 1 ? address(vault) : address(strange), 1 + _random(1e18));
         uint256 least = order.outputs[0].minimum;
+        bool etherOut = kind != 0 && _random(2) == 0;
+        if (etherOut) _is(ETHER_OUT);
         order.outputs = new Output[](2);
         order.outputs[0] = Output(address(dai), least);
-        order.outputs[1] = Output(ether_ || _random(2) == 0 ? WETH : NATIVE, 1 + _random(1e12));
-        if (_random(3) == 0) {
-            (order.partner, order.partnerFeeBps, order.partnerFeeOnOutput) =
-            (partners[_random(3)], uint16(_random(301)), _random(2) == 0);
-        }
+        order.outputs[1] = Output(etherOut ? NATIVE : WETH, 1 + _random(1e12));
+        if (_random(3) == 0) _addPartner(order);
+    }
+
+    function _addPartner(Order memory order) private {
+        uint256 which = _random(4);
+        order.partner = partners[which];
+        order.partnerFeeBps = uint16(_random(301));
+        order.partnerFeeOnOutput = _random(2) == 0;
+        address paidOn = order.partnerFeeOnOutput ? order.outputs[1].token : order.inputs[1].token;
+        if (which < 3 && paidOn == NATIVE && order.partnerFeeBps != 0) _is(PARTNER_REFUSES + which);
     }
 
     /// One to five steps, honest or not, and one that makes the second output.
     function _randomProgram(Order memory order) private returns (bytes memory program) {
         bool ether_ = order.inputs[1].token == NATIVE;
+        bool strangeIn = order.inputs[1].token == address(strange);
         bool wrapped = order.outputs[1].token == WETH;
-        // WETH is listed where it is not bought
-        program = wrapped ? Program.tokens() : Program.tokens(WETH);
-        uint8 weth = wrapped ? NATIVE_OUT : 4;
-        if (ether_) program = bytes.concat(program, Program.v2(_to(), ETHER, DAI, _share(), v2WethDai));
+        // the strange token is listed where it is not sold, and WETH where it is not bought
+        address other = strangeIn ? address(wbtc) : address(strange);
+        program = wrapped ? Program.tokens(other) : Program.tokens(other, WETH);
+        uint8 weth = wrapped ? SECOND_OUT : 5;
+        uint8 odd = strangeIn ? SECOND : STRANGE;
+        if (ether_) program = bytes.concat(program, Program.v2(_to(), SECOND, DAI, _share(), v2WethDai));
         for (uint256 n = _random(5); n != 0; --n) {
-            uint256 kind = _random(6);
-            bytes memory step;
-            if (kind == 0) {
-                step = Program.v3(_to(), USDC, DAI, _share(), address(pool));
-            } else if (kind == 1) {
-                step = Program.v2(_to(), USDC, DAI, _share(), address(pool));
-            } else if (kind == 2) {
-                step = bytes.concat(
-                    Program.head(0x20, 0, USDC, DAI, _share()), abi.encodePacked(pool, uint8(0), uint8(1))
-                );
-            } else if (kind == 3 && !ether_) {
-                step = Program.head(0x41, 0, ETHER, DAI, _share());
-            } else if (kind == 4) {
-                step = bytes.concat(
-                    Program.v3(2, USDC, weth, _share(), v3UsdcWeth), Program.v2(1, weth, DAI, 0, v2WethDai)
-                );
-            } else {
-                step = Program.v2(wrapped ? _to() : 0, USDC, weth, _share(), v2UsdcWeth);
-            }
-            program = bytes.concat(program, step);
+            program = bytes.concat(program, _randomStep(order, odd, weth, wrapped));
         }
         program = bytes.concat(program, Program.v2(0, USDC, weth, 1 << 31, v2UsdcWeth));
-        if (!wrapped) program = bytes.concat(program, Program.unwrap(weth, NATIVE_OUT));
+        if (!wrapped) program = bytes.concat(program, Program.unwrap(weth, SECOND_OUT));
         program = bytes.concat(program, Program.v2(0, USDC, weth, 1 << 31, v2UsdcWeth));
-        if (wrapped) program = bytes.concat(program, Program.v2(1, NATIVE_OUT, DAI, 1 << 30, v2WethDai));
+        if (wrapped) program = bytes.concat(program, Program.v2(1, SECOND_OUT, DAI, 1 << 30, v2WethDai));
         else program = bytes.concat(program, Program.v2(1, weth, DAI, 0, v2WethDai));
     }
 
+    function _randomStep(Order memory order, uint8 odd, uint8 weth, bool wrapped) private returns (bytes memory) {
+        uint256 kind = _random(8);
+        if (kind == 3 && order.inputs[1].token == address(vault)) {
+            _is(HOSTILE_VAULT);
+            return Program.head(0x41, 0, SECOND, DAI, _share());
+        }
+        if (kind == 4) {
+            return bytes.concat(Program.v3(2, USDC, weth, _share(), v3UsdcWeth), Program.v2(1, weth, DAI, 0, v2WethDai));
+        }
+        if (kind == 5) return Program.v2(wrapped ? _to() : 0, USDC, weth, _share(), v2UsdcWeth);
+        bool hasOdd = order.inputs[1].token == address(strange);
+        if (kind > 5 && hasOdd) {
+            _is(HOSTILE_TOKEN);
+            return _hostileStep(odd, address(poolOfStrange));
+        }
+        _is(HOSTILE_POOL);
+        return _hostileStep(USDC, address(pool));
+    }
+
+    function _hostileStep(uint8 tokenIn, address through) private returns (bytes memory) {
+        uint256 shape = _random(3);
+        if (shape == 0) return Program.v3(_to(), tokenIn, DAI, _share(), through);
+        if (shape == 1) return Program.v2(_to(), tokenIn, DAI, _share(), through);
+        bytes memory operands = abi.encodePacked(through, uint8(0), uint8(1));
+        return bytes.concat(Program.head(0x20, 0, tokenIn, DAI, _share()), operands);
+    }
+
     function _to() private returns (uint8) {
-        return uint8(_random(2));
+        return uint8(_random(3) / 2);
     }
 
     function _balances(address who) private view returns (uint256[5] memory balances) {
@@ -136,14 +187,18 @@ contract HostileInvariantsTest is Signing {
     function _send(Order memory order, bytes memory program) private returns (bool ok) {
         uint256 valueWei = order.inputs[1].token == NATIVE ? order.inputs[1].amount : 0;
         if (_random(2) == 0) {
-            vm.deal(owner, valueWei);
+            _is(BY_ALLOWANCE);
+            _give(owner, valueWei);
             vm.prank(owner);
             (ok,) = address(proxy).call{value: valueWei}(abi.encodeCall(IExecutionProxy.execute, (order, program)));
             return ok;
         }
-        Permit memory permit = Permit(owner, 7, block.timestamp, _random(2) == 0 ? relayer : address(0));
+        bool named = _random(2) == 0;
+        _is(named ? BY_NAMED_RELAYER : BY_ANY_RELAYER);
+        if (valueWei == 0) _is(SEVERAL_SIGNED);
+        Permit memory permit = Permit(owner, 7, block.timestamp, named ? relayer : address(0));
         bytes memory signature = _sign(order, program, permit);
-        vm.deal(relayer, valueWei);
+        _give(relayer, valueWei);
         vm.prank(relayer);
         (ok,) = address(proxy).call{value: valueWei}(
             abi.encodeCall(IExecutionProxy.executeWithPermit2, (order, program, permit, signature))
@@ -154,13 +209,10 @@ contract HostileInvariantsTest is Signing {
         dai.transfer(address(debt), 1e18);
         dai.transfer(address(pool), 1e20);
         usdc.transfer(address(pool), 1e10);
-        vm.prank(address(pool));
-        usdc.approve(address(proxy), type(uint256).max);
-        Swap memory own = Swap(address(usdc), 1e6, WETH, 1, address(pool), block.timestamp);
-        pool.behave(
-            uint256(keccak256(abi.encode(seed, "behaviour"))),
-            abi.encodeCall(IExecutionProxy.swap, (own, bytes.concat(Program.SWAP, Program.hop(0))))
-        );
+        dai.transfer(address(poolOfStrange), 1e20);
+        for (uint256 i; i < 4; ++i) {
+            strangers[i].behave(_random(type(uint256).max));
+        }
     }
 
     function _check(uint256[5] memory owners, uint256[5] memory bobs, Order memory order, bool ok) private view {
@@ -190,81 +242,118 @@ contract HostileInvariantsTest is Signing {
         for (uint256 i; i < 5; ++i) {
             assertEq(left[i], 0, "the proxy holds something");
         }
-        address[4] memory spenders = [address(pool), address(vault), v2UsdcWeth, v2WethDai];
-        for (uint256 i; i < 4; ++i) {
-            for (uint256 j; j < 3; ++j) {
+        address[5] memory spenders = [address(pool), address(poolOfStrange), address(vault), v2UsdcWeth, v2WethDai];
+        for (uint256 i; i < 5; ++i) {
+            for (uint256 j; j < 4; ++j) {
                 assertEq(plain[j].allowance(address(proxy), spenders[i]), 0, "an allowance is left");
             }
         }
     }
 
-    /// forge-config: default.fuzz.runs = 6000
-    /// forge-config: long.fuzz.runs = 900000
-    function testFuzz_owner_recipient_and_bystanders_among_strangers(uint256 seed_) public {
-        _one(seed_);
-    }
-
-    function _one(uint256 seed_) private returns (bool ok) {
-        seed = seed_;
+    function among_strangers(uint256 roll) external {
+        seed = roll;
         Order memory order = _randomOrder();
         bytes memory program = _randomProgram(order);
         _prepare();
         (uint256[5] memory owners, uint256[5] memory bobs) = (_balances(owner), _balances(bob));
-        ok = _send(order, program);
+        bool ok = _send(order, program);
         _check(owners, bobs, order, ok);
+        revert Undone(kinds, ok);
     }
 
-    /// The same along paths, sold and bought, where the owner pays or signs.
-    /// forge-config: default.fuzz.runs = 3000
-    /// forge-config: long.fuzz.runs = 250000
-    function testFuzz_owner_recipient_and_bystanders_along_paths(uint256 seed_) public {
-        seed = seed_;
-        bytes memory hops = _random(2) == 0 ? Program.hop(uint8(_random(6))) : Program.hop(uint8(_random(6)), 500);
-        if (_random(2) == 0) {
-            hops = bytes.concat(hops, abi.encodePacked(_random(5) == 0 ? address(dai) : WETH));
-            hops = bytes.concat(hops, _random(2) == 0 ? Program.hop(0) : Program.hop(2, 3000));
-        }
-        bool buys = _random(2) == 0;
-        bytes memory path = bytes.concat(buys ? Program.BUY : Program.SWAP, hops);
-        address out = [address(dai), WETH, NATIVE][_random(3)];
-        Swap memory order = Swap(address(usdc), 1 + _random(1e11), out, 1 + _random(1e19), bob, block.timestamp);
+    function test_orders_among_strangers() public {
+        string[] memory names = new string[](14);
+        names[BY_ALLOWANCE] = "paid by allowance";
+        names[BY_NAMED_RELAYER] = "signed, sent by the relayer it names";
+        names[BY_ANY_RELAYER] = "signed, sent by anyone";
+        names[ETHER_IN] = "ether in";
+        names[SHARES_IN] = "shares in";
+        names[STRANGE_IN] = "hostile token in";
+        names[SEVERAL_SIGNED] = "several inputs by one signature";
+        names[ETHER_OUT] = "ether out";
+        names[PARTNER_REFUSES] = "partner refuses ether";
+        names[PARTNER_BURNS] = "partner burns its gas";
+        names[PARTNER_CALLS_BACK] = "partner calls the proxy";
+        names[HOSTILE_POOL] = "through a hostile pool";
+        names[HOSTILE_VAULT] = "through a hostile vault";
+        names[HOSTILE_TOKEN] = "a hostile token through a hostile pool";
+        _campaign("orders among strangers", this.among_strangers.selector, names, 9_000);
+    }
+
+    // — paths —
+
+    /// Sold and bought, where the owner pays, signs, or gives ether.
+    function along_a_path(uint256 roll) external {
+        seed = roll;
+        (Swap memory order, bytes memory path, bool buys) = _randomPath();
         (uint256[5] memory owners, uint256[5] memory bobs) = (_balances(owner), _balances(bob));
-        bool ok;
-        if (_random(2) == 0) {
-            vm.prank(owner);
-            (ok,) = address(proxy).call(abi.encodeCall(IExecutionProxy.swap, (order, path)));
-        } else {
-            Order memory as_ = _order(order.tokenIn, order.amountIn, order.tokenOut, order.amountOut);
-            Permit memory permit = Permit(owner, 7, block.timestamp, relayer);
-            bytes memory call_ =
-                abi.encodeCall(IExecutionProxy.swapWithPermit2, (order, path, permit, _sign(as_, path, permit)));
-            vm.prank(relayer);
-            (ok,) = address(proxy).call(call_);
+        bool native = order.tokenIn == NATIVE;
+        if (native) {
+            _give(owner, order.amountIn);
+            owners[4] += order.amountIn;
         }
-        uint256 spent = owners[0] - usdc.balanceOf(owner);
-        uint256 place = out == NATIVE ? 4 : out == WETH ? 2 : 1;
+        bool ok = _sendSwap(order, path);
+        uint256 spent = native ? owners[4] - owner.balance : owners[0] - usdc.balanceOf(owner);
+        uint256 place = order.tokenOut == NATIVE ? 4 : order.tokenOut == WETH ? 2 : 1;
         uint256 gained = _balances(bob)[place] - bobs[place];
         if (ok) {
             assertLe(spent, order.amountIn);
             if (buys) assertEq(gained, order.amountOut);
             else assertEq(spent, order.amountIn);
             assertGe(gained, order.amountOut);
+            if (native && buys && spent != order.amountIn) _is(ETHER_RETURNED);
         } else {
             assertEq(spent + gained, 0);
         }
         _checkOthers();
+        revert Undone(kinds, ok);
     }
 
-    /// The property says little if nothing ever succeeds.
-    function test_some_orders_among_strangers_succeed() public {
-        uint256 succeeded;
-        for (uint256 i; i < 200; ++i) {
-            uint256 rolled = vm.snapshotState();
-            if (_one(i)) ++before;
-            succeeded = before;
-            vm.revertToState(rolled);
-            before = succeeded;
+    function _randomPath() private returns (Swap memory order, bytes memory path, bool buys) {
+        bool native = _random(3) == 0;
+        bool two = _random(2) == 0;
+        buys = _random(2) == 0;
+        _is(buys ? BOUGHT : SOLD);
+        if (native) _is(PATH_ETHER_IN);
+        if (two) _is(TWO_HOPS);
+        // most hops are of pools that exist
+        bool wethIsBetween = two && _random(5) != 0;
+        path = _random(2) == 0 ? Program.hop(uint8(_random(6) / 5)) : Program.hop(2, native && !two ? 3000 : 500);
+        if (two) {
+            path = bytes.concat(path, abi.encodePacked(native || !wethIsBetween ? address(dai) : WETH));
+            path = bytes.concat(path, _random(2) == 0 ? Program.hop(0) : Program.hop(2, 3000));
         }
-        assertGt(succeeded, 30);
+        path = bytes.concat(buys ? Program.BUY : Program.SWAP, path);
+        address out = [address(dai), WETH, NATIVE][_random(3)];
+        if (out == NATIVE) _is(PATH_ETHER_OUT);
+        uint256 amountIn = 1 + _random(native ? 1e19 : 1e11);
+        order = Swap(native ? NATIVE : address(usdc), amountIn, out, 1 + _random(1e18), bob, block.timestamp);
+    }
+
+    function _sendSwap(Swap memory order, bytes memory path) private returns (bool ok) {
+        if (order.tokenIn == NATIVE || _random(2) == 0) {
+            uint256 valueWei = order.tokenIn == NATIVE ? order.amountIn : 0;
+            vm.prank(owner);
+            (ok,) = address(proxy).call{value: valueWei}(abi.encodeCall(IExecutionProxy.swap, (order, path)));
+            return ok;
+        }
+        _is(SIGNED);
+        Order memory as_ = _order(order.tokenIn, order.amountIn, order.tokenOut, order.amountOut);
+        Permit memory permit = Permit(owner, 7, block.timestamp, relayer);
+        bytes memory signature = _sign(as_, path, permit);
+        vm.prank(relayer);
+        (ok,) = address(proxy).call(abi.encodeCall(IExecutionProxy.swapWithPermit2, (order, path, permit, signature)));
+    }
+
+    function test_swaps_along_paths() public {
+        string[] memory names = new string[](7);
+        names[SOLD] = "sold exactly";
+        names[BOUGHT] = "bought exactly";
+        names[SIGNED] = "signed";
+        names[PATH_ETHER_IN] = "ether in";
+        names[PATH_ETHER_OUT] = "ether out";
+        names[ETHER_RETURNED] = "ether that was not needed came back";
+        names[TWO_HOPS] = "two hops";
+        _campaign("swaps along paths", this.along_a_path.selector, names, 6_000);
     }
 }

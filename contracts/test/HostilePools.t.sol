@@ -212,6 +212,30 @@ contract HostilePoolsTest is Market {
         );
     }
 
+    /// What the next pair is paid never overflows the formula of the pair.
+    function test_pool_answer_beyond_the_ledger_is_refused_on_the_way_to_a_pair() public {
+        hostile.callBack(int256(AMOUNT), 0);
+        hostile.answer(type(int256).min, type(int256).min);
+        bytes memory program = bytes.concat(
+            Program.tokens(address(dai)), Program.v3(2, 0, 1, 0, address(hostile)), Program.v2(0, 1, 2, 0, v2WethDai)
+        );
+        bytes memory reason = abi.encodeWithSelector(
+            IExecutionProxy.AmountTooLarge.selector, 0, uint256(1) << 255, uint256(type(uint128).max)
+        );
+        _refuse(program, reason);
+    }
+
+    /// Nothing that the proxy calls as a pool can be a call of its own.
+    function test_the_proxy_is_no_pool_of_its_own() public {
+        bytes memory asked = abi.encodeWithSelector(IExecutionProxy.UnknownCall.selector, bytes4(0x0902f1ac));
+        _refuse(_viaV2(address(proxy)), _poolFailed(address(proxy), asked));
+        asked = abi.encodeWithSelector(IExecutionProxy.UnknownCall.selector, bytes4(0x128acb08));
+        _refuse(_viaV3(address(proxy)), _poolFailed(address(proxy), asked));
+        asked = abi.encodeWithSelector(IExecutionProxy.UnknownCall.selector, bytes4(0x3df02124));
+        bytes memory curve = bytes.concat(Program.head(0x20, 0, 0, 1, 0), abi.encodePacked(proxy, uint8(0), uint8(1)));
+        _refuse(bytes.concat(Program.tokens(), curve), _poolFailed(address(proxy), asked));
+    }
+
     function test_pair_with_impossible_reserves_is_refused() public {
         address pair = address(new HostileV2Pair(1, uint256(1) << 112));
         _refuse(_viaV2(pair), abi.encodeWithSelector(IExecutionProxy.InvalidPoolAnswer.selector, 0, pair));

@@ -281,6 +281,18 @@ contract PathsTest is Signing {
         }
     }
 
+    /// A purchase asks Permit2 behind all its pools, so its error comes by way of them.
+    function test_bad_signature_over_a_purchase_is_told_through_its_pools() public {
+        Swap memory order = _swap(address(usdc), AMOUNT, WETH, 0.1 ether);
+        bytes memory sale = bytes.concat(Program.SWAP, _poolHop(500));
+        bytes memory signature = _sign(_asOrder(order), sale, _permit(address(0)));
+        bytes memory invalid = abi.encodeWithSelector(IPermit2.InvalidSigner.selector);
+        vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.PoolCallFailed.selector, 0, v3UsdcWeth, invalid));
+        proxy.swapWithPermit2(order, bytes.concat(Program.BUY, _poolHop(500)), _permit(address(0)), signature);
+        vm.expectRevert(invalid);
+        proxy.swapWithPermit2(order, bytes.concat(Program.BUY, _pairHop()), _permit(address(0)), signature);
+    }
+
     /// What a signature over a sale, a purchase and a program is good for is that alone.
     function test_signature_over_one_kind_is_none_over_another() public {
         Swap memory order = _swap(address(usdc), AMOUNT, WETH, 1);

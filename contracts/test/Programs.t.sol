@@ -86,7 +86,13 @@ contract ProgramsTest is Market {
         _refuse(program, abi.encodeWithSelector(IExecutionProxy.InvalidDestination.selector, 0, 3));
         program = bytes.concat(Program.tokens(address(dai)), Program.v2(1, 0, 2, 0, v2UsdcWeth));
         _refuse(program, abi.encodeWithSelector(IExecutionProxy.InvalidDestination.selector, 0, 1));
-        Order memory order = _order(NATIVE, 1 ether, WETH, 1);
+        // the same of a pair that is known
+        Order memory order = _order(address(usdc), AMOUNT, address(dai), 1);
+        _fund(order);
+        vm.prank(alice);
+        vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.InvalidDestination.selector, 0, 1));
+        proxy.execute(order, bytes.concat(Program.tokens(WETH), Program.v2(1, 0, 2, 0, v2UsdcWeth)));
+        order = _order(NATIVE, 1 ether, WETH, 1);
         vm.deal(alice, 1 ether);
         vm.prank(alice);
         vm.expectRevert(abi.encodeWithSelector(IExecutionProxy.InvalidDestination.selector, 0, 1));

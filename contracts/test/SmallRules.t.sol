@@ -298,6 +298,28 @@ contract SmallRulesTest is Signing {
         assertGt(IToken(WETH).balanceOf(bob), 0);
     }
 
+    /// Signed as it stands, with what is above the address; Permit2 is told the address.
+    function test_dirty_word_among_several_signed_inputs_is_that_token() public {
+        Order memory order = _sells(address(usdc), AMOUNT, address(dai), 1e18);
+        bytes memory program =
+            bytes.concat(Program.tokens(), Program.v2(1, 0, 2, 0, v2UsdcWeth), Program.v2(1, 1, 2, 0, v2WethDai));
+        Permit memory permit = Permit(owner, 0, block.timestamp, address(0));
+        Input memory dirty = order.inputs[0];
+        assembly ("memory-safe") {
+            mstore(dirty, or(mload(dirty), shl(160, 1)))
+        }
+        bytes memory signature = _sign(order, program, permit);
+        bytes memory data = abi.encodeCall(IExecutionProxy.executeWithPermit2, (order, program, permit, signature));
+        // after the selector seven words of the call, seven of the order, and a length
+        assembly ("memory-safe") {
+            let input := add(data, add(0x24, mul(15, 0x20)))
+            mstore(input, or(mload(input), shl(160, 1)))
+        }
+        (bool ok,) = address(proxy).call(data);
+        assertTrue(ok);
+        assertGt(IToken(WETH).balanceOf(bob), 0);
+    }
+
     function test_dirty_word_of_ether_is_ether() public {
         Order memory order = _order(NATIVE, 1 ether, address(usdc), 1);
         bytes memory data = abi.encodeCall(

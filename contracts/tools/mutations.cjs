@@ -44,7 +44,7 @@ const MUTATIONS = [
   ["39-straight-despite-input-fee", [["ExecutionProxy.sol","signature, inputFeeBps == 0);","signature, true);"]]],
   ["40-firstpool-share-ignored", [["Run.sol","uint8(head >> 232) == index && uint32(head >> 192) == 0","uint8(head >> 232) == index"]]],
   ["41-firstpool-index-ignored", [["Run.sol","uint8(head >> 232) == index && uint32(head >> 192) == 0","uint32(head >> 192) == 0"]]],
-  ["42-straight-with-several-permitted", [["ExecutionProxy.sol","if (straight && permitted == 1)","if (straight)"]]],
+  ["42-straight-with-several-permitted", [["ExecutionProxy.sol","if (permitted == 1) {","if (true) {"]]],
   ["43-permitcall-not-reset", [["steps/UniswapV3.sol","        run.permitCall = 0;\n",""]]],
   ["44-token-mask-dropped", [["Entries.sol","token := shr(96, shl(96, calldataload(at)))","token := calldataload(at)"]]],
   ["45-pool-nocode-unchecked", [["Calls.sol","if (!ok || (answered == 0 && target.code.length == 0)) {","if (!ok) {"]]],
@@ -148,11 +148,20 @@ const MUTATIONS = [
   ["143-steth-count-not-raised", [["ExecutionProxy.sol","if (amount != 0) left.setPaid(left.paid() + most);","most;"]]],
   ["144-receiver-of-permit", [["Paths.sol","if (permitCall != 0) _writeReceiver(permitCall, hop.pool());",""]]],
   ["145-straight-not-counted", [["ExecutionProxy.sol","into.setPaid(into.paid() + amountOut);",""]]],
+  ["146-session-terms-of-any-length", [["steps/BalancerV3.sol","            if iszero(eq(terms.length, 0xc0)) { revert(0, 0) }\n",""]]],
+  ["147-batch-pays-the-sender", [["Permit2Payment.sol","mstore(detail, address())","mstore(detail, caller())"]]],
+  ["148-batch-asks-for-ether", [["Permit2Payment.sol","            if (input == NATIVE) continue;\n",""]]],
+  ["149-batch-deadline-and-nonce-swapped", [["Permit2Payment.sol","(permit.nonce, permit.deadline);","(permit.deadline, permit.nonce);"]]],
+  ["150-bal2-pays-the-proxy", [["steps/BalancerV2.sol","                to,\n                0,\n                0,","                address(this),\n                0,\n                0,"]]],
+  ["151-bal2-from-the-vaults-own-accounts", [["steps/BalancerV2.sol","                address(this),\n                0,\n                to,","                address(this),\n                1,\n                to,"]]],
+  ["153-ether-from-anyone-at-rest", [["Guard.sol","if (msg.sender != _address(_etherSender)) {","if (_etherSender != 0 && msg.sender != _address(_etherSender)) {"]]],
+  ["154-callback-hash-unchecked", [["Guard.sol","if (got != expected) revert IExecutionProxy.UnexpectedCallback(msg.sender, got, expected);","expected;"]]],
+  ["155-path-token-from-the-wrong-place", [["Hops.sol","out := shr(96, calldataload(add(cursor, size)))","out := shr(96, calldataload(add(cursor, 1)))"]]],
+  ["152-bal3-pays-another", [["steps/BalancerV3.sol","to := mload(add(at, 0xa0))","to := mload(add(at, 0x40))"]]],
 ];
 
 const EQUIVALENT = {
   '19-unwrap-ether-sender-not-reset': 'WETH sends ether to whoever withdraws, which is the proxy in its own step alone',
-  '44-token-mask-dropped': 'every use of the word masks it again: the ledger when it is entered, the compiler where it is compared or encoded',
   '81-firstpool-bound': 'a first step too short to have a pool is found cut when it runs, and all is undone',
   '127-buy-sold-not-cleared': 'a purchase writes what it paid before that is read, and its first hop is always paid',
 };

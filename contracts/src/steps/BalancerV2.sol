@@ -9,23 +9,7 @@ import {Run, Runs} from "../Run.sol";
 abstract contract BalancerV2 {
     using Runs for Run;
 
-    struct SingleSwap {
-        bytes32 poolId;
-        uint8 kind;
-        address assetIn;
-        address assetOut;
-        uint256 amount;
-        bytes userData;
-    }
-
-    struct FundManagement {
-        address sender;
-        bool fromInternalBalance;
-        address recipient;
-        bool toInternalBalance;
-    }
-
-    uint8 private constant GIVEN_IN = 0;
+    uint256 private constant GIVEN_IN = 0;
     bytes4 private constant SWAP = 0x52bbbe29;
 
     function _swapBalancerV2(Run memory run) internal returns (uint256 amountOut) {
@@ -38,12 +22,25 @@ abstract contract BalancerV2 {
             run.step,
             BALANCER_V2_VAULT,
             0,
+            // swap(SingleSwap, FundManagement, limit, deadline), word by word: where the single swap begins, the funds (of whom, from an
+            // account inside the vault, to whom, to such an account), a limit of nothing, the deadline; then the single swap: pool, kind,
+            // tokens, amount, where its data begins, which is none
             abi.encodeWithSelector(
                 SWAP,
-                SingleSwap(poolId, GIVEN_IN, run.tokenIn, run.tokenOut, run.amountIn, ""),
-                FundManagement(address(this), false, to, false),
+                0xe0,
+                address(this),
                 0,
-                block.timestamp
+                to,
+                0,
+                0,
+                block.timestamp,
+                poolId,
+                GIVEN_IN,
+                run.tokenIn,
+                run.tokenOut,
+                run.amountIn,
+                0xc0,
+                0
             ),
             1
         );

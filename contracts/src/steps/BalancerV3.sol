@@ -13,27 +13,9 @@ import {Terms} from "../Terms.sol";
 abstract contract BalancerV3 is Guard {
     using Runs for Run;
 
-    struct VaultSwap {
-        uint8 kind;
-        address pool;
-        address tokenIn;
-        address tokenOut;
-        uint256 amountGivenRaw;
-        uint256 limitRaw;
-        bytes userData;
-    }
-
-    struct BufferWrapOrUnwrap {
-        uint8 kind;
-        uint8 direction;
-        address wrappedToken;
-        uint256 amountGivenRaw;
-        uint256 limitRaw;
-    }
-
-    uint8 private constant EXACT_IN = 0;
-    uint8 private constant WRAP = 0;
-    uint8 private constant UNWRAP = 1;
+    uint256 private constant EXACT_IN = 0;
+    uint256 private constant WRAP = 0;
+    uint256 private constant UNWRAP = 1;
     bytes4 private constant UNLOCK = 0x48c89491;
     bytes4 private constant SETTLE = 0x15afd409;
     bytes4 private constant SWAP = 0x2bfb780c;
@@ -60,15 +42,27 @@ abstract contract BalancerV3 is Guard {
     /// Inside the vault's session: pay, swap, take out. The vault calls with the very words that the step gave it.
     function balancerV3UnlockCallback(bytes calldata terms) external returns (uint256 amountOut) {
         uint256 at = _consumeCallback(terms);
-        (address tokenIn, uint256 amount,, address pool, address tokenOut, address to) =
-            abi.decode(terms, (address, uint256, address, address, address, address));
+        address tokenIn;
+        uint256 amount;
+        address pool;
+        address tokenOut;
+        address to;
+        // the words that the step wrote: terms of a pool, which would come in as well, are never six
+        assembly ("memory-safe") {
+            if iszero(eq(terms.length, 0xc0)) { revert(0, 0) }
+            tokenIn := mload(at)
+            amount := mload(add(at, 0x20))
+            pool := mload(add(at, 0x60))
+            tokenOut := mload(add(at, 0x80))
+            to := mload(add(at, 0xa0))
+        }
         Terms.pay(at, terms.length);
         _call(abi.encodeWithSelector(SETTLE, tokenIn, amount), 1);
         if (pool == tokenIn || pool == tokenOut) {
-            uint8 direction = pool == tokenIn ? UNWRAP : WRAP;
-            _call(abi.encodeWithSelector(WRAP_OR_UNWRAP, BufferWrapOrUnwrap(EXACT_IN, direction, pool, amount, 0)), 2);
+            uint256 direction = pool == tokenIn ? UNWRAP : WRAP;
+            _call(abi.encodeWithSelector(WRAP_OR_UNWRAP, EXACT_IN, direction, pool, amount, 0), 2);
         } else {
-            _call(abi.encodeWithSelector(SWAP, VaultSwap(EXACT_IN, pool, tokenIn, tokenOut, amount, 0, "")), 2);
+            _call(abi.encodeWithSelector(SWAP, 0x20, EXACT_IN, pool, tokenIn, tokenOut, amount, 0, 0xe0, 0), 2);
         }
         // both answer (amountCalculated, amountIn, amountOut)
         amountOut = Calls.answerWord(IN_CALLBACK, BALANCER_V3_VAULT, 2);

@@ -4,22 +4,49 @@ pragma solidity 0.8.37;
 import {Debt} from "./Attackers.sol";
 import {TestToken} from "./TestToken.sol";
 
-/// A stranger's pool of V3's, V2's and Curve's shapes at once, that behaves as a number says: it pays or not, asks for too much, tells what it
-/// likes, has a debt to the recipient settled, or calls the proxy.
-contract FuzzedPool {
-    TestToken private immutable input;
-    TestToken private immutable output;
+/// A stranger's contract that behaves as a number says: now and then it has a debt to the recipient settled, or calls the proxy.
+abstract contract Fuzzed {
     Debt private immutable debt;
-    uint256 private seed;
+    uint256 internal seed;
+    address private proxy;
     bytes private order;
 
-    constructor(TestToken input_, TestToken output_, Debt debt_) {
-        (input, output, debt) = (input_, output_, debt_);
+    constructor(Debt debt_) {
+        debt = debt_;
     }
 
-    /// How it behaves from now on, and an order that it may try to run inside another.
-    function behave(uint256 seed_, bytes calldata order_) external {
-        (seed, order) = (seed_, order_);
+    /// An order that it may try to run inside another.
+    function attempt(address proxy_, bytes calldata order_) external {
+        (proxy, order) = (proxy_, order_);
+    }
+
+    /// How it behaves from now on.
+    function behave(uint256 seed_) external {
+        seed = seed_;
+    }
+
+    function _misbehave() internal {
+        if (seed % 6 < 3) debt.settle();
+        if (seed % 13 == 0) {
+            (bool ok,) = proxy.call(order);
+            ok;
+        }
+        if (seed % 17 == 0) {
+            (bool ok,) = proxy.call{value: address(this).balance}("");
+            ok;
+        }
+    }
+
+    receive() external payable {}
+}
+
+/// A pool of V3's, V2's and Curve's shapes at once: it pays or not, asks for too much, tells what it likes.
+contract FuzzedPool is Fuzzed {
+    TestToken private immutable input;
+    TestToken private immutable output;
+
+    constructor(TestToken input_, TestToken output_, Debt debt_) Fuzzed(debt_) {
+        (input, output) = (input_, output_);
     }
 
     function fee() external view returns (uint256) {
@@ -60,18 +87,37 @@ contract FuzzedPool {
         paid = (seed >> 24) % (1 + output.balanceOf(address(this)) / 4);
         output.transfer(to, paid);
     }
+}
 
-    function _misbehave() private {
-        if (seed % 6 < 3) debt.settle();
-        if (seed % 13 == 0) {
-            (bool ok,) = msg.sender.call(order);
-            ok;
-        }
-        if (seed % 17 == 0) {
-            (bool ok,) = msg.sender.call{value: address(this).balance}("");
-            ok;
-        }
+/// A token that taxes or answers false.
+contract FuzzedToken is TestToken(18), Fuzzed {
+    constructor(Debt debt_) Fuzzed(debt_) {}
+
+    function transfer(address to, uint256 amount) external override returns (bool) {
+        _move(msg.sender, to, amount);
+        return seed % 11 != 0;
     }
 
-    receive() external payable {}
+    function _move(address from, address to, uint256 amount) internal override {
+        if (seed % 4 == 0) _misbehave();
+        super._move(from, to, seed % 3 == 0 ? amount - amount / 100 : amount);
+    }
+}
+
+/// A vault that leaves shares with their owner, pays nothing or tells too much.
+contract FuzzedVault is TestToken(18), Fuzzed {
+    TestToken private immutable asset;
+
+    constructor(TestToken asset_, Debt debt_) Fuzzed(debt_) {
+        asset = asset_;
+    }
+
+    function redeem(uint256 shares, address to, address owner) external returns (uint256 assets) {
+        _misbehave();
+        assets = seed % 3 == 0 ? shares / 2 : shares;
+        balanceOf[owner] -= assets;
+        totalSupply -= assets;
+        if (seed % 4 != 0) asset.transfer(to, assets);
+        if (seed % 5 == 0) assets += (seed >> 32) % 1e18;
+    }
 }

