@@ -193,6 +193,12 @@ async fn a_receipt_is_verified_without_service_or_chain() {
     let text = said(&ran(command).await);
     assert!(line(&text, "received").ends_with("(as quoted, to the last unit)"), "{text}");
 
+    // the quote is to be made on the swap's block, as the market that is saved below is
+    let newest = chain.rpc().block_number().await.unwrap();
+    let ready = async || service.get("/ready").send().await.unwrap().json::<Value>().await.unwrap();
+    while ready().await["block"]["number"].as_u64().unwrap() < newest {
+        tokio::task::yield_now().await;
+    }
     let body = json!({
         "inputs": [{"chain_id": 1, "address": tokens::by_symbol("USDC").address, "amount": "400000000000"}],
         "outputs": [{"chain_id": 1, "address": NATIVE_ETHER, "ratio_bps": 10000}],

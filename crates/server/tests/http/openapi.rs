@@ -163,13 +163,13 @@ fn every_call_and_every_problem_has_an_example_that_fits() {
     let mut problems = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for operation in methods.as_object().unwrap().values() {
+            let id = &operation["operationId"];
+            let mut bodies = Vec::new();
             // the document itself, the metrics, a picture, a receipt and a market file are their own examples
             let itself = ["/openapi.json", "/metrics", "/route.svg", "/receipt", "/market"];
-            if itself.iter().any(|end| path.ends_with(end)) {
-                continue;
+            if !itself.iter().any(|end| path.ends_with(end)) {
+                bodies.push((&operation["responses"]["200"]["content"]["application/json"], "answer"));
             }
-            let id = &operation["operationId"];
-            let mut bodies = vec![(&operation["responses"]["200"]["content"]["application/json"], "answer")];
             if operation["requestBody"].is_object() {
                 bodies.push((&operation["requestBody"]["content"]["application/json"], "request"));
             }
