@@ -174,6 +174,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<
     pools.snapshot = args.snapshot.load(saved.as_ref())?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let node = args.nodes.connect().await?;
+    let limits = node.keep_limits_in(&args.data.data_dir);
     args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
     let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
     let feed = Arc::new(MarketFeed::new(follower.status.clone()));
@@ -188,7 +189,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<
     app.audit.quarantine.keep_in(&args.data.data_dir);
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
     let following = tokio::spawn(feed::follow(feed, follower.heads.clone()));
-    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app.proxy), node, follower.heads.clone()));
+    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app.proxy), node.clone(), follower.heads.clone()));
     let auditing =
         tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
@@ -196,6 +197,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits) -> Result<
     for task in [following, watching, auditing, telling] {
         task.abort();
     }
+    limits.keep(&node).await;
     if tokio::time::timeout(FINAL_WRITES, finish(app.stored, follower, store)).await.is_err() {
         tracing::error!(
             "the disk does not take the last quotes and the newest market in time: the process ends without"
