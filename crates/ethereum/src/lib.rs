@@ -36,7 +36,7 @@ pub use follower::{CatchUp, DiscoveryProgress, Follower, FollowerConfig, Followe
 pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
     AccountState, BlockLogs, BlockState, Endpoint, FeeHistory, HISTORY_BLOCKS, KeptLimits, KnownCode, LogFilter,
-    MULTICALL3, Node, NodeConfig, NodeFault, NodeReport, PERCENTILES, PlacedLog, Traffic,
+    MULTICALL3, Node, NodeConfig, NodeFault, NodeReport, PERCENTILES, PlacedLog, Touched, TouchingCall, Traffic,
     Urgency,
 };
 pub use rules::PoolRules;

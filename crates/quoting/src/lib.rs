@@ -33,6 +33,7 @@ mod signature;
 mod simulation;
 mod solve;
 pub mod stored;
+mod trial;
 mod warnings;
 
 pub use build::Builder;

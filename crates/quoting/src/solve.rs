@@ -1,7 +1,6 @@
 //! From the question to the route, its order and its program: everything between the market and the answer that needs no waiting.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, Permit, TokenAmount, encode_program, minimum_amount, permit2};
@@ -34,8 +33,6 @@ pub struct Solver {
     pub threads: Arc<WorkPool>,
     /// What bounds a quote.
     pub limits: SolveLimits,
-    /// The longest wait for a thread that a quote with a simulation is accepted for: what comes on top of it is bounded as tightly.
-    pub simulated_wait: Duration,
 }
 
 impl Solver {
@@ -45,13 +42,7 @@ impl Solver {
     /// As a solve, or that there is too much to do.
     pub async fn solve(&self, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
         let limits = self.limits;
-        let is_simulated = asked.request.simulate;
-        let job = move || solve(asked, aside, limits);
-        if is_simulated {
-            self.threads.run_within(self.simulated_wait, job).await?
-        } else {
-            self.threads.run(job).await?
-        }
+        self.threads.run(move || solve(asked, aside, limits)).await?
     }
 }
 

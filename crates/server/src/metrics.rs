@@ -83,12 +83,12 @@ pub async fn get(
 ) -> Response {
     let mut text = String::new();
     let reports = accounts.node.map(|node| node.report());
-    let threads = [("solves", &*solves), ("simulations", simulator.threads())];
+    let waiting = [solves.waiting(), simulator.waiting()];
     // writing to a string does not fail
-    let _ = metrics
-        .write(&mut text)
-        .and_then(|()| reports.map_or(Ok(()), |reports| nodes(&reports, &mut text)))
-        .and_then(|()| market(&markets.feed, &audit, threads, stored.store.waiting(), &mut text));
+    let _ =
+        metrics.write(&mut text).and_then(|()| reports.map_or(Ok(()), |reports| nodes(&reports, &mut text))).and_then(
+            |()| market(&markets.feed, &audit, (waiting, solves.turned_away()), stored.store.waiting(), &mut text),
+        );
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -130,7 +130,7 @@ fn nodes(reports: &[NodeReport], text: &mut String) -> std::fmt::Result {
 fn market(
     feed: &MarketFeed,
     audit: &Audit,
-    threads: [(&str, &WorkPool); 2],
+    ([solves, simulations], turned_away): ([usize; 2], u64),
     (quotes, quote_bytes): (usize, usize),
     text: &mut String,
 ) -> std::fmt::Result {
@@ -162,10 +162,9 @@ fn market(
     gauge("audit_sound_tokens", "Tokens that were found to move as amounts say.", audit.tokens.count() as f64)?;
     let proven = audit.guessed.count() as f64;
     gauge("audit_proven_vaults", "Vaults that were named and do what their models say.", proven)?;
-    for (name, pool) in threads {
-        gauge(&format!("{name}_waiting"), "Jobs that wait for a thread.", pool.waiting() as f64)?;
-        gauge(&format!("{name}_turned_away"), "Jobs turned away because too many waited.", pool.turned_away() as f64)?;
-    }
+    gauge("solves_waiting", "Solves and simulations that wait for a thread.", solves as f64)?;
+    gauge("simulations_waiting", "Simulations that wait for others of their callers.", simulations as f64)?;
+    gauge("solves_turned_away", "Quotes turned away because too much waited.", turned_away as f64)?;
     let Some(published) = feed.latest() else { return Ok(()) };
     let head = &published.head;
     gauge("market_block", "Height of the newest market.", head.block().number as f64)?;

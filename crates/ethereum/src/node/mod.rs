@@ -24,6 +24,7 @@ mod report;
 mod size;
 mod state;
 mod told;
+mod touched;
 mod watch;
 mod wire;
 
@@ -40,5 +41,6 @@ pub use pace::Urgency;
 pub use receipts::BlockLogs;
 pub use report::NodeReport;
 pub use state::{AccountState, BlockState, KnownCode};
+pub use touched::{Touched, TouchingCall};
 pub(crate) use watch::HeadStream;
 pub use wire::{LogFilter, PlacedLog};
