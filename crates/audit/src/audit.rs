@@ -359,11 +359,12 @@ fn touched(market: &Market, probe: &Probe) -> Vec<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use braid_simulation::Bounds;
+    use braid_simulation::{Bounds, WorkPool};
 
     #[test]
     fn a_block_has_so_many_checks_and_the_next_one_as_many_again() {
-        let simulator = Simulator::new(None, 1, Bounds { jobs: 0, wait: Duration::ZERO });
+        let threads = WorkPool::new(1, Bounds { jobs: 0, wait: Duration::ZERO });
+        let simulator = Simulator::new(None, Arc::new(threads));
         let config = AuditConfig { per_block: 2, messages_per_block: 5, ..AuditConfig::default() };
         let audit = Audit::new(Arc::new(simulator), config);
         let spent = [7, 7, 7, 8, 8, 8].map(|block| audit.may_spend(block));

@@ -231,6 +231,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
         None => None,
     };
     let node = args.nodes.connect().await?;
+    let limits = node.keep_limits_in(&args.data.data_dir);
     args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
     let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
     let feed = Arc::new(MarketFeed::new(follower.status.clone()));
@@ -246,7 +247,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     app.audit.quarantine.keep_in(&args.data.data_dir);
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
     let following = tokio::spawn(feed::follow(feed, follower.heads.clone()));
-    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app.proxy), node, follower.heads.clone()));
+    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app.proxy), node.clone(), follower.heads.clone()));
     let auditing =
         tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
     let telling = tokio::spawn(tell_progress(follower.status.clone()));
@@ -257,6 +258,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     for task in [following, watching, auditing, telling, reloading].into_iter().chain(measuring).chain(sharing) {
         task.abort();
     }
+    limits.keep(&node).await;
     if tokio::time::timeout(FINAL_WRITES, finish(app.stored, follower, store)).await.is_err() {
         tracing::error!(
             "the disk does not take the last quotes and the newest market in time: the process ends without"

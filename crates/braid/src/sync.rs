@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let node = args.nodes.connect().await?;
+        let limits = node.keep_limits_in(&args.data.data_dir);
         args.snapshot.check(&node, config.snapshot.as_ref()).await?;
         let mut follower = Follower::spawn_with(node.clone(), config, Some((Arc::clone(&store), saved)));
         let bar = ProgressBar::no_length();
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         bar.finish_and_clear();
         let status = follower.status.borrow().clone();
         follower.shutdown().await;
+        limits.keep(&node).await;
         store.flush()?;
         if !store.is_healthy() {
             return Err(eyre!("the market could not be written to {}", store.path().display()));

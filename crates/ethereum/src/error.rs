@@ -181,6 +181,12 @@ impl NodeError {
             && self.says(&["specify", "require", "must", "missing", "without", "provide", "need", "filter"])
     }
 
+    /// Whether a node does not have the method that was asked for, or not with these parameters.
+    pub(crate) fn is_of_the_method(&self) -> bool {
+        const WORDS: [&str; 5] = ["does not exist", "not available", "not found", "not supported", "unsupported"];
+        matches!(self, Self::Rpc { code: -32601 | -32602, .. }) || (self.says(&["method"]) && self.says(&WORDS))
+    }
+
     /// The node's own words; empty where it gave none.
     pub(crate) fn message(&self) -> &str {
         if let Self::Rpc { message, .. } = self { message } else { "" }

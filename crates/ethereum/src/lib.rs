@@ -35,8 +35,9 @@ pub use fees::{CEILING_WEI, FLOORS_WEI, FeeData};
 pub use follower::{CatchUp, DiscoveryProgress, Follower, FollowerConfig, FollowerHandle, Head, Phase, SyncStatus};
 pub use metadata::{MAX_DECIMALS, MAX_NAME_CHARS, MAX_SYMBOL_CHARS};
 pub use node::{
-    AccountState, BlockLogs, BlockState, CALL_SECONDS, CallTimes, Endpoint, FeeHistory, HISTORY_BLOCKS, KnownCode,
-    LogFilter, MULTICALL3, Node, NodeConfig, NodeFault, NodeReport, PERCENTILES, PlacedLog, Traffic, Urgency,
+    AccountState, BlockLogs, BlockState, CALL_SECONDS, CallTimes, Endpoint, FeeHistory, HISTORY_BLOCKS, KeptLimits,
+    KnownCode, LogFilter, MULTICALL3, Node, NodeConfig, NodeFault, NodeReport, PERCENTILES, PlacedLog, Touched,
+    TouchingCall, Traffic, Urgency,
 };
 pub use rules::PoolRules;
 pub use snapshot::{SnapshotMismatch, check_snapshot};

@@ -14,7 +14,9 @@ use crate::feed::Published;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::request::QuoteRequest;
 use crate::resolve;
+use crate::simulation::{Simulated, Simulations};
 use crate::solve::Solver;
+use crate::trial;
 
 /// How often another route is looked for; the last one is of checked tokens alone.
 const ROUTES: usize = 3;
@@ -53,7 +55,8 @@ fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
     wanted
 }
 
-/// A draft whose route goes through checked tokens alone: the one given where it does, else one of another route.
+/// A draft whose route goes through checked tokens alone: the one given where it does, else one of another route. It is simulated while
+/// its tokens are checked, since both read much of the same state: what came of that, where the draft is still the one given.
 ///
 /// # Errors
 /// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be verified; what a solve can end with.
@@ -62,7 +65,8 @@ pub(crate) async fn settle(
     caller: Caller,
     audit: &Arc<Audit>,
     solver: &Solver,
-) -> Result<Draft, Problem> {
+    simulations: &Simulations,
+) -> Result<(Draft, Option<Simulated>), Problem> {
     let deadline = Instant::now() + audit.config.first_wait;
     let mut left_out: Vec<(Address, String)> = Vec::new();
     for route in 1..=ROUTES {
@@ -72,11 +76,17 @@ pub(crate) async fn settle(
         }
         let published = Arc::clone(&draft.published);
         let market = Arc::clone(&published.head.market);
-        audit.check_first(caller, &market, wanted.clone(), deadline).await;
+        let check = audit.check_first(caller, &market, wanted.clone(), deadline);
+        let simulated = if route == 1 {
+            tokio::join!(check, trial::of(&draft, caller, simulations)).1
+        } else {
+            check.await;
+            None
+        };
         let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
         let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
         if unsound.is_empty() {
-            break;
+            return Ok((draft, simulated));
         }
         resolve::check_faults(&audit.quarantine, &draft.request)?;
         let unchecked = unsound.iter().filter(|(_, token)| audit.quarantine.fault_of(*token).is_none());
@@ -95,7 +105,7 @@ pub(crate) async fn settle(
         aside.unchecked.clone_from(&left_out);
         draft = solver.solve(draft.into_asked(), aside).await.map_err(|problem| told(problem, &left_out))?;
     }
-    Ok(draft)
+    Ok((draft, None))
 }
 
 /// Tokens of a request that could not be verified cannot be quoted.

@@ -37,6 +37,7 @@ mod signature;
 mod simulation;
 mod solve;
 pub mod stored;
+mod trial;
 mod warnings;
 mod way;
 

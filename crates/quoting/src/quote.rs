@@ -18,10 +18,9 @@ use crate::nonces::{self, Nonces};
 use crate::problem::Problem;
 use crate::receipt::{Evidence, Receipts};
 use crate::request::QuoteRequest;
-use crate::shown::Shown;
-use crate::simulation::{Asking, Simulations};
+use crate::simulation::Simulations;
 use crate::stored::{Plan, StoredQuote, StoredQuotes};
-use crate::{answer, explain, first_use, resolve};
+use crate::{answer, explain, first_use, resolve, trial};
 
 pub use crate::solve::{SolveLimits, Solver};
 
@@ -66,6 +65,9 @@ impl Quoter {
         resolve::check_faults(&self.audit.quarantine, &request)?;
         resolve::check_amounts(&request)?;
 
+        let simulator = &self.simulations.simulator;
+        let admitted = request.simulate.then(|| simulator.admit(caller)).transpose()?;
+
         // the route is looked for while the node is asked about the taker
         let (block, now_ms) = (*published.head.block(), self.clock.now_ms());
         let (id, taker, reads) = (new_id(now_ms), request.taker, request.check_allowances());
@@ -85,7 +87,9 @@ impl Quoter {
         let (draft, seen) = tokio::join!(self.solver.solve(asked, aside), reading);
         let draft = draft.map_err(|problem| first_use::with_unproven(problem, &self.audit, &published, &named))?;
 
-        let mut draft = first_use::settle(draft, caller, &self.audit, &self.solver).await?;
+        drop(admitted);
+        let settling = first_use::settle(draft, caller, &self.audit, &self.solver, &self.simulations);
+        let (mut draft, mut simulated) = settling.await?;
         self.note_use(&draft);
 
         if let Some(seen) = seen.as_ref().filter(|_| signs) {
@@ -94,11 +98,10 @@ impl Quoter {
         }
         draft.holdings = seen.filter(|_| reads);
 
-        if draft.request.simulate {
-            let market = &draft.published.head.market;
-            let (route, shown) = (&draft.solution.route, Shown::by(&draft.request));
-            let asking = Asking { caller, market, route, shown, buys: draft.program.buys() };
-            let simulated = self.simulations.of_quote(asking, taker, &draft.order, &draft.program).await;
+        if simulated.is_none() {
+            simulated = trial::of(&draft, caller, &self.simulations).await;
+        }
+        if let Some(simulated) = simulated {
             if let Some(measured) = simulated.gas {
                 draft.gas = measured.in_place_of(draft.gas);
                 draft.explanation =

@@ -1,7 +1,7 @@
 //! From the question to the route, its order and its program: everything between the market and the answer that needs no waiting.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Permit, permit2};
@@ -36,8 +36,6 @@ pub struct Solver {
     pub threads: Arc<WorkPool>,
     /// What bounds a quote.
     pub limits: SolveLimits,
-    /// The longest wait for a thread that a quote with a simulation is accepted for: what comes on top of it is bounded as tightly.
-    pub simulated_wait: Duration,
     /// What is counted.
     pub measures: Measures,
 }
@@ -49,7 +47,6 @@ impl Solver {
     /// As a solve, or that there is too much to do.
     pub async fn solve(&self, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
         let (limits, measures) = (self.limits, self.measures.clone());
-        let is_simulated = asked.request.simulate;
         let span = tracing::info_span!(target: "trace", "solve", pools_visited = tracing::field::Empty);
         let job = move || {
             let (_entered, started) = (span.enter(), Instant::now());
@@ -61,11 +58,7 @@ impl Solver {
             }
             solved
         };
-        if is_simulated {
-            self.threads.run_within(self.simulated_wait, job).await?
-        } else {
-            self.threads.run(job).await?
-        }
+        self.threads.run(job).await?
     }
 }
 

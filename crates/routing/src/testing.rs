@@ -51,6 +51,19 @@ pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
     Prepared::new(Arc::new(market.unwrap()))
 }
 
+/// The same pools in the next block, with other reserves; those with the same are shared.
+pub(crate) fn reserved(market: &Market, pools: &[((u32, u32), [u128; 2])]) -> Arc<Market> {
+    let mut changed = Vec::new();
+    for ((_, [reserve0, reserve1]), number) in pools.iter().zip(1_000_000..) {
+        let pool = market.pool_id(address(number)).and_then(|id| market.pool(id)).unwrap();
+        let state = PoolState::UniswapV2(uniswap_v2::State { reserve0: *reserve0, reserve1: *reserve1, fee_bps: 30 });
+        if pool.state != state {
+            changed.push(Pool { state, ..pool.clone() });
+        }
+    }
+    Arc::new(market.next(*market.block(), Arc::clone(market.tokens()), changed).unwrap())
+}
+
 fn address(number: u32) -> Address {
     Address::left_padding_from(&number.to_be_bytes())
 }

@@ -94,9 +94,8 @@ impl App {
         let Parts { config, clock, feed, node, keys, quotes, replicas } = parts;
         let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
         let work = Arc::new(WorkPool::new(config.solve_threads, bounds));
-        let bounds = Bounds { jobs: config.simulation_queue, wait: config.simulation_wait };
-        let simulator =
-            Arc::new(Simulator::new(node.clone().map(|node| Arc::new(node) as _), config.simulation_threads, bounds));
+        let source = node.clone().map(|node| Arc::new(node) as _);
+        let simulator = Arc::new(Simulator::new(source, Arc::clone(&work)));
         let audit = Arc::new(Audit::new(Arc::clone(&simulator), config.audit));
         let proxy = Arc::<ProxyWatch>::default();
         let measures = Measures::default();
@@ -124,12 +123,7 @@ impl App {
         let quoter = Quoter::new(
             markets.clone(),
             Arc::clone(&audit),
-            Solver {
-                threads: Arc::clone(&work),
-                limits,
-                simulated_wait: config.simulation_wait,
-                measures: measures.clone(),
-            },
+            Solver { threads: Arc::clone(&work), limits, measures: measures.clone() },
             accounts.clone(),
             simulations.clone(),
             stored.clone(),

@@ -32,18 +32,12 @@ pub struct Config {
     pub request_timeout: Duration,
     /// Longest time for reading balances and allowances from the node.
     pub account_timeout: Duration,
-    /// Solves that may run at once.
+    /// Solves and simulations that may run at once, those that wait for the node not counted.
     pub solve_threads: usize,
     /// Solves that may wait for a thread; what comes beyond is turned away.
     pub solve_queue: usize,
     /// Longest expected wait for a thread; a solve that would wait longer is turned away, however short the queue.
     pub solve_wait: Duration,
-    /// Simulations that may run at once, those that wait for the node not counted.
-    pub simulation_threads: usize,
-    /// Simulations that may wait for a thread; what comes beyond is answered without one.
-    pub simulation_queue: usize,
-    /// Longest expected wait of a quote that asks for a simulation, which is turned away beyond, and of the simulation, which is left out beyond.
-    pub simulation_wait: Duration,
     /// Longest time for a simulation in all; past it the answer comes without one.
     pub simulation_time: Duration,
     /// Most steps in a route.
@@ -111,9 +105,6 @@ impl Default for Config {
             solve_threads: threads,
             solve_queue: 256 * threads,
             solve_wait: Duration::from_millis(250),
-            simulation_threads: threads.max(2),
-            simulation_queue: 64 * threads,
-            simulation_wait: Duration::from_millis(25),
             simulation_time: Duration::from_secs(2),
             max_steps: 40,
             cors_origins: Vec::new(),

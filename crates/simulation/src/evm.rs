@@ -98,7 +98,12 @@ where
     };
     let context = Context::mainnet().with_db(overlay).with_cfg(cfg).with_block(block);
     let mut evm = context.build_mainnet_with_inspector(inspector);
-    let output = evm.inspect_tx(tx)?;
+    let unseen = fork.unseen();
+    let output = evm.inspect_tx(tx);
+    if fork.unseen() > unseen {
+        fork.went_astray(message);
+    }
+    let output = output?;
     fork.spend(output.result.gas().total_gas_spent());
     if commit {
         evm.ctx.journaled_state.database.commit(output.state);

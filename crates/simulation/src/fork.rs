@@ -7,9 +7,10 @@
 //! is unknown: the last one waits for each value.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_primitives::{Address, B256, Block, U256};
+use braid_primitives::{Address, B256, Block, Bytes, U256};
 use revm::DatabaseRef;
 use revm::bytecode::Bytecode;
 use revm::state::AccountInfo;
@@ -17,14 +18,18 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use crate::evm::Message;
 use crate::memory::BlockMemory;
-use crate::source::{SourceError, Wanted};
+use crate::source::{SourceError, TouchingCall, Wanted};
 
 /// Most values that one attempt asks for.
 const MOST_MISSING: usize = 1_024;
 
 /// Most values that one attempt asks for of which nothing was ever seen: one that goes astray ends there.
 const MOST_UNSEEN: usize = 64;
+
+/// Most calls of one attempt that are noted because they went astray.
+const MOST_CALLS: usize = 16;
 
 /// The state after a block, for one attempt at a job.
 pub struct Fork {
@@ -36,6 +41,11 @@ pub struct Fork {
     unseen: Cell<usize>,
     /// Whether any part asked for such a value.
     is_astray: Cell<bool>,
+    /// Calls that asked for such values.
+    calls: RefCell<Vec<TouchingCall>>,
+    /// What grants put in place of the state.
+    codes: RefCell<BTreeMap<Address, Bytes>>,
+    words: RefCell<BTreeMap<(Address, U256), U256>>,
     /// Gas that may still be used, in gas units.
     gas_left: Cell<u64>,
     until: Instant,
@@ -49,6 +59,9 @@ impl Fork {
             missing: RefCell::default(),
             unseen: Cell::new(0),
             is_astray: Cell::new(false),
+            calls: RefCell::default(),
+            codes: RefCell::default(),
+            words: RefCell::default(),
             gas_left: Cell::new(gas),
             until,
         }
@@ -77,7 +90,40 @@ impl Fork {
     /// What came of the attempt.
     pub(crate) fn into_seen(self) -> Seen {
         let is_astray = self.is_astray.get();
-        Seen { missing: self.missing.into_inner(), gas_left: self.gas_left.into_inner(), is_astray, waited: self.waits }
+        let (missing, gas_left) = (self.missing.into_inner(), self.gas_left.into_inner());
+        Seen { missing, gas_left, is_astray, calls: self.calls.into_inner(), waited: self.waits }
+    }
+
+    /// How many values were missing so far of which nothing was ever seen.
+    pub(crate) fn unseen(&self) -> usize {
+        self.unseen.get()
+    }
+
+    /// Notes a call that asked for such values.
+    pub(crate) fn went_astray(&self, message: &Message) {
+        let mut calls = self.calls.borrow_mut();
+        let call = TouchingCall {
+            from: message.from,
+            to: message.to,
+            data: message.data.clone(),
+            value_wei: message.value_wei,
+            gas_limit: message.gas_limit,
+            codes: self.codes.borrow().clone(),
+            words: self.words.borrow().clone(),
+        };
+        if calls.len() < MOST_CALLS && !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+
+    /// Notes code that a grant put at an account.
+    pub(crate) fn grants_code(&self, account: Address, code: &Bytes) {
+        self.codes.borrow_mut().insert(account, code.clone());
+    }
+
+    /// Notes a word that a grant put in storage.
+    pub(crate) fn grants_word(&self, account: Address, slot: U256, word: U256) {
+        self.words.borrow_mut().insert((account, slot), word);
     }
 
     /// Whether another message may run: refused past the attempt's time and gas.
@@ -132,6 +178,8 @@ pub(crate) struct Seen {
     pub(crate) gas_left: u64,
     /// Whether some of them were never seen before.
     pub(crate) is_astray: bool,
+    /// The calls that asked for those.
+    pub(crate) calls: Vec<TouchingCall>,
     /// How waiting ended, if it waited.
     pub(crate) waited: Option<Waits>,
 }

@@ -92,6 +92,7 @@ fn grant_code(overlay: &mut Overlay<'_>, account: Address, code: &Bytes) -> Resu
     info.code_hash = wanted.hash_slow();
     info.code = Some(wanted);
     overlay.insert_account_info(account, info);
+    overlay.db.grants_code(account, code);
     Ok(Granted::Overridden)
 }
 
@@ -127,6 +128,7 @@ fn grant_word(
         for candidate in candidates(before, held, amount) {
             overlay.insert_account_storage(account, slot, candidate).map_err(RunError::Database)?;
             if answer(overlay, token, &question)?.is_some_and(|now| now >= amount) {
+                overlay.db.grants_word(account, slot, candidate);
                 return Ok(Granted::Overridden);
             }
         }

@@ -1,12 +1,12 @@
 //! Threads shared fairly: a caller has at most half of them, so that nobody's jobs hold up everybody's.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
-use crate::work::{Waiter, WorkError, WorkPool};
+use crate::line::Line;
+use crate::work::{WorkError, WorkPool, failed};
 
 /// Who wants a job done: callers that are counted apart have different numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,82 +21,126 @@ impl Caller {
 #[derive(Debug)]
 pub(crate) struct Lanes {
     threads: Arc<WorkPool>,
-    lanes: Mutex<HashMap<Caller, Arc<Lane>>>,
+    /// Attempts that wait for the node use no core: they have threads of their own.
+    waiting_threads: Arc<Semaphore>,
+    lanes: Mutex<HashMap<Caller, Lane>>,
 }
 
 #[derive(Debug)]
 struct Lane {
-    permits: Arc<Semaphore>,
-    /// Jobs under way, whatever they wait for.
-    jobs: AtomicUsize,
-    /// Jobs that wait for a thread.
-    waiting: AtomicUsize,
+    line: Arc<Line>,
+    /// Jobs under way, whatever they wait for, and those that were admitted.
+    jobs: usize,
+    /// Those that were admitted and have not begun.
+    coming: usize,
+}
+
+/// A job that was admitted and has not begun: it counts as one that waits.
+pub struct Admitted<'a> {
+    lanes: &'a Lanes,
+    caller: Caller,
 }
 
 /// A job under way in its caller's lane.
 pub(crate) struct InLane<'a> {
     lanes: &'a Lanes,
     caller: Caller,
-    lane: Arc<Lane>,
+    line: Arc<Line>,
 }
 
 impl Lanes {
     pub(crate) fn over(threads: Arc<WorkPool>) -> Self {
-        Self { threads, lanes: Mutex::default() }
+        let waiting_threads = Arc::new(Semaphore::new(threads.thread_count().max(2)));
+        Self { threads, waiting_threads, lanes: Mutex::default() }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Caller, Arc<Lane>>> {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<Caller, Lane>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many threads one caller may have.
-    fn width(&self) -> usize {
-        (self.threads.thread_count() / 2).max(1)
+    /// How many jobs wait in all lanes.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lanes().values().map(|lane| lane.line.waiting()).sum()
+    }
+
+    /// Turns a caller's next job away where its lane is full.
+    pub(crate) fn admit(&self, caller: Caller) -> Result<Admitted<'_>, WorkError> {
+        let mut lanes = self.lanes();
+        if let Some(lane) = lanes.get(&caller) {
+            self.threads.admit(&lane.line, lane.coming)?;
+        }
+        let lane = self.lane(&mut lanes, caller);
+        lane.jobs += 1;
+        lane.coming += 1;
+        Ok(Admitted { lanes: self, caller })
+    }
+
+    fn lane<'a>(&self, lanes: &'a mut HashMap<Caller, Lane>, caller: Caller) -> &'a mut Lane {
+        let width = (self.threads.thread_count() / 2).max(1);
+        let new = || Lane { line: Arc::new(self.threads.part(width)), jobs: 0, coming: 0 };
+        lanes.entry(caller).or_insert_with(new)
+    }
+
+    /// A job of a caller ended. Counted under the lock, so that nobody enters a lane that is being forgotten.
+    fn leave(&self, caller: Caller, coming: usize) {
+        let mut lanes = self.lanes();
+        let Some(lane) = lanes.get_mut(&caller) else { return };
+        lane.jobs -= 1;
+        lane.coming -= coming;
+        if lane.jobs == 0 {
+            lanes.remove(&caller);
+        }
     }
 
     /// Counts a job of a caller.
     pub(crate) fn enter(&self, caller: Caller) -> InLane<'_> {
         let mut lanes = self.lanes();
-        let new = || {
-            let permits = Arc::new(Semaphore::new(self.width()));
-            Arc::new(Lane { permits, jobs: AtomicUsize::new(0), waiting: AtomicUsize::new(0) })
-        };
-        let lane = Arc::clone(lanes.entry(caller).or_insert_with(new));
-        lane.jobs.fetch_add(1, Ordering::Relaxed);
-        InLane { lanes: self, caller, lane }
+        let lane = self.lane(&mut lanes, caller);
+        lane.jobs += 1;
+        InLane { lanes: self, caller, line: Arc::clone(&lane.line) }
     }
 }
 
 impl InLane<'_> {
-    /// Runs one attempt of the job on a thread. A `fresh` job is turned away where it would wait too long; one that is under way goes on.
+    /// Runs one attempt of the job on a thread. What somebody waits for goes before what begins.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        fresh: bool,
         attempt: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let threads = &self.lanes.threads;
-        let waiter = Waiter::join(&self.lane.waiting);
-        if fresh && threads.is_full(waiter.ahead, self.lanes.width(), threads.wait()) {
-            return Err(threads.turn_away());
-        }
-        let permit = Arc::clone(&self.lane.permits).acquire_owned().await.map_err(|_| WorkError::Failed)?;
-        drop(waiter);
-        // the permit goes with the attempt: a caller that hangs up does not free a thread that is still busy
+        let place = self.line.join(true).await.map_err(failed)?;
+        // the place goes with the attempt: a caller that hangs up does not free a thread that is still busy
         let attempt = move || {
             let answer = attempt();
-            drop(permit);
+            drop(place);
             answer
         };
-        if fresh { threads.run(attempt).await } else { threads.go_on(attempt).await }
+        self.lanes.threads.in_turn(self.caller != Caller::SERVICE, attempt).await
+    }
+
+    /// Runs an attempt that waits for the node.
+    pub(crate) async fn run_waiting<T: Send + 'static>(
+        &self,
+        attempt: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        let place = self.line.join(true).await.map_err(failed)?;
+        let permit = Arc::clone(&self.lanes.waiting_threads).acquire_owned().await.map_err(failed)?;
+        let attempt = move || {
+            let answer = attempt();
+            drop((place, permit));
+            answer
+        };
+        tokio::task::spawn_blocking(attempt).await.map_err(failed)
     }
 }
 
 impl Drop for InLane<'_> {
     fn drop(&mut self) {
-        // counted under the lock, so that nobody enters a lane that is being forgotten
-        let mut lanes = self.lanes.lanes();
-        if self.lane.jobs.fetch_sub(1, Ordering::Relaxed) == 1 {
-            lanes.remove(&self.caller);
-        }
+        self.lanes.leave(self.caller, 0);
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        self.lanes.leave(self.caller, 1);
     }
 }

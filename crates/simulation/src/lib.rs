@@ -12,6 +12,7 @@ pub mod fork;
 pub mod grant;
 mod lanes;
 mod layouts;
+mod line;
 mod memory;
 mod node;
 pub mod simulate;
@@ -21,7 +22,7 @@ pub mod work;
 
 pub use fork::Fork;
 pub use grant::Grant;
-pub use lanes::Caller;
+pub use lanes::{Admitted, Caller};
 pub use simulate::{Outcome, Part, SimulationError, Status, Transaction, Transferred, simulate, simulate_with_parts};
 pub use simulator::{Simulator, Terms, Unavailable};
 pub use source::{SourceError, StateSource};

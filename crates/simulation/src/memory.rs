@@ -10,7 +10,7 @@ use revm::primitives::KECCAK_EMPTY;
 use revm::state::AccountInfo;
 use tokio::sync::{OnceCell, Semaphore};
 
-use crate::source::{Found, KnownCode, SourceError, StateSource, Wanted};
+use crate::source::{Found, KnownCode, SourceError, StateSource, TouchingCall, Wanted};
 
 /// Most storage words and accounts that are remembered of one block; beyond it nothing more is read of it.
 const MOST_ENTRIES: usize = 200_000;
@@ -122,6 +122,20 @@ impl BlockMemory {
         };
         // one of those who wait does the reading; where it is given up, another goes on with it
         group.read.get_or_init(|| self.read(&group, permits)).await.clone()
+    }
+
+    /// What calls touch, as far as the source tells: what of it is not known yet. Nothing where it does not.
+    pub(crate) async fn touched(&self, calls: &[TouchingCall], is_urgent: bool) -> Option<Wanted> {
+        if calls.is_empty() {
+            return None;
+        }
+        let told = self.source.touched(&self.block, calls, is_urgent).await;
+        let told = told.inspect_err(|why| tracing::debug!(%why, "what calls touch is not told")).ok().flatten()?;
+        let known = lock(&self.known);
+        let accounts = told.accounts.into_iter().filter(|account| !known.accounts.contains_key(account));
+        let words = told.words.into_iter().filter(|word| !known.words.contains_key(word));
+        let (accounts, words) = (accounts.map(|account| (account, None)).collect(), words.collect());
+        Some(Wanted { accounts, words, is_urgent, ..Wanted::default() })
     }
 
     async fn read(&self, group: &Arc<Group>, permits: &Semaphore) -> Result<u32, SourceError> {

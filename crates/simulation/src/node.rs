@@ -5,21 +5,31 @@ use std::time::Duration;
 use braid_ethereum::{Node, NodeError, Urgency};
 use braid_primitives::Block;
 
-use crate::source::{Account, Found, Reading, SourceError, StateSource, Wanted};
+use crate::source::{Account, Found, Reading, SourceError, StateSource, Telling, TouchingCall, Wanted};
 
 /// How long one reading may take, whoever waits for it.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl StateSource for Node {
     fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a> {
-        let urgency = if wanted.is_urgent { Urgency::Quote } else { Urgency::Background };
-        let node = self.at_urgency(urgency);
-        Box::pin(async move {
-            match tokio::time::timeout(READ_TIMEOUT, read(&node, block, wanted)).await {
-                Ok(found) => found.map_err(|error| SourceError(error.to_string())),
-                Err(_) => Err(SourceError("the node takes too long".into())),
-            }
-        })
+        let node = at(self, wanted.is_urgent);
+        Box::pin(async move { in_time(read(&node, block, wanted)).await })
+    }
+
+    fn touched<'a>(&'a self, block: &'a Block, calls: &'a [TouchingCall], is_urgent: bool) -> Telling<'a> {
+        let node = at(self, is_urgent);
+        Box::pin(async move { in_time(node.touched(block.hash, calls)).await })
+    }
+}
+
+fn at(node: &Node, is_urgent: bool) -> Node {
+    node.at_urgency(if is_urgent { Urgency::Quote } else { Urgency::Background })
+}
+
+async fn in_time<T>(asked: impl Future<Output = Result<T, NodeError>>) -> Result<T, SourceError> {
+    match tokio::time::timeout(READ_TIMEOUT, asked).await {
+        Ok(answer) => answer.map_err(|error| SourceError(error.to_string())),
+        Err(_) => Err(SourceError("the node takes too long".into())),
     }
 }
 

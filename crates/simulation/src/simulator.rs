@@ -11,11 +11,11 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fork::{Seen, Waits};
-use crate::lanes::{Caller, Lanes};
+use crate::lanes::{Admitted, Caller, Lanes};
 use crate::layouts::Layouts;
 use crate::memory::{BlockMemory, Past};
 use crate::source::{SourceError, StateSource, Wanted};
-use crate::work::{Bounds, WorkError, WorkPool};
+use crate::work::{WorkError, WorkPool};
 use crate::{Fork, SimulationError};
 
 /// How many blocks' states are kept for further jobs.
@@ -45,17 +45,20 @@ const WAITING_FOR: Duration = Duration::from_secs(86_400);
 /// Most words that one job reads along because contracts of the same code read them.
 const MOST_LIKELY: usize = 128;
 
+/// How often a job's calls are put to the node to tell what they touch. The first tells where balances lie, the second what a swap touches that
+/// has them.
+const MOST_TELLINGS: u32 = 4;
+
 /// Most gas that all attempts of one job may use, in gas units. An attempt that goes astray often burns all that a transaction has.
 const MOST_GAS: u64 = 500_000_000;
 
-/// Runs jobs on forked state. Its threads are its own; no thread waits for the node.
+/// Runs jobs on forked state. No thread of those that solve waits for the node.
 pub struct Simulator {
     source: Option<Arc<dyn StateSource>>,
     past: Past,
     layouts: Layouts,
     blocks: Mutex<VecDeque<Arc<BlockMemory>>>,
     readings: Arc<Semaphore>,
-    threads: Arc<WorkPool>,
     lanes: Lanes,
 }
 
@@ -106,17 +109,15 @@ pub enum Unavailable {
 }
 
 impl Simulator {
-    /// A simulator on the state that a source serves, if there is one.
-    pub fn new(source: Option<Arc<dyn StateSource>>, threads: usize, bounds: Bounds) -> Self {
-        let threads = Arc::new(WorkPool::new(threads, bounds));
+    /// A simulator on the state that a source serves, if there is one, and on threads that others may use too.
+    pub fn new(source: Option<Arc<dyn StateSource>>, threads: Arc<WorkPool>) -> Self {
         Self {
             source,
             past: Past::default(),
             layouts: Layouts::default(),
             blocks: Mutex::default(),
             readings: Arc::new(Semaphore::new(READINGS_AT_ONCE)),
-            lanes: Lanes::over(Arc::clone(&threads)),
-            threads,
+            lanes: Lanes::over(threads),
         }
     }
 
@@ -125,9 +126,18 @@ impl Simulator {
         self.source.is_some()
     }
 
-    /// The threads, for what they report.
-    pub fn threads(&self) -> &WorkPool {
-        &self.threads
+    /// How many jobs wait for their callers' others.
+    pub fn waiting(&self) -> usize {
+        self.lanes.waiting()
+    }
+
+    /// Turns a caller's next job away, before anything is done for it, where too many of its jobs wait. One that is admitted counts among those until
+    /// it begins, which is when what this gives is dropped.
+    ///
+    /// # Errors
+    /// [`WorkError::Overloaded`].
+    pub fn admit(&self, caller: Caller) -> Result<Admitted<'_>, WorkError> {
+        self.lanes.admit(caller)
     }
 
     /// Runs a job on the state after a block, as often as it takes until nothing was missing. Gives its result and how many
@@ -178,7 +188,7 @@ impl Simulator {
         let (mut gas, mut reads, mut quickest) = (MOST_GAS, 0, Duration::MAX);
         // what attempts asked for of places that nobody had seen
         let mut new = BTreeSet::new();
-        let mut likely_left = MOST_LIKELY;
+        let (mut likely_left, mut tellings_left) = (MOST_LIKELY, MOST_TELLINGS);
         for attempt in 0..=ATTEMPTS {
             let is_last = attempt == ATTEMPTS || (attempt >= ATTEMPTS_NEAR && quickest < NEAR);
             let (memory_of_it, job) = (Arc::clone(&memory), Arc::clone(&job));
@@ -192,8 +202,8 @@ impl Simulator {
                 let result = job(&fork);
                 (result, fork.into_seen())
             };
-            let (result, seen) = lane.run(attempt == 0, work).await?;
-            let Seen { mut missing, gas_left, is_astray, waited } = seen;
+            let (result, seen) = if is_last { lane.run_waiting(work).await? } else { lane.run(work).await? };
+            let Seen { mut missing, gas_left, is_astray, calls, waited } = seen;
             gas = gas_left;
             if let Some(waited) = waited {
                 *spent += waited.messages.get();
@@ -226,8 +236,25 @@ impl Simulator {
             }
             missing.is_urgent = caller != Caller::SERVICE;
             let started = Instant::now();
-            *spent += memory.fetch(&missing, &self.readings).await.map_err(Unavailable::Source)?;
+            // where nobody waits, fewer messages count for more than fewer turns
+            let asks = missing.is_urgent && tellings_left > 0 && !calls.is_empty() && *spent + 2 < messages;
+            let reading = memory.fetch(&missing, &self.readings);
+            let (read, told) =
+                tokio::join!(reading, memory.touched(if asks { &calls } else { &[] }, missing.is_urgent));
+            *spent += read.map_err(Unavailable::Source)?;
             quickest = quickest.min(started.elapsed());
+            if asks && let Some(told) = told {
+                tellings_left -= 1;
+                *spent += 1;
+                reads += told.len();
+                if reads > MOST_READS {
+                    return Err(Unavailable::TooMuch);
+                }
+                new.extend(&told.words);
+                *spent += memory.fetch(&told, &self.readings).await.map_err(Unavailable::Source)?;
+            } else {
+                tellings_left = 0;
+            }
         }
         Err(Unavailable::TooMuch)
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use braid_primitives::{Address, B256, Block, Bytes, U256};
 
-pub use braid_ethereum::KnownCode;
+pub use braid_ethereum::{KnownCode, Touched, TouchingCall};
 
 /// Values of one block's state that somebody needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,10 +67,18 @@ pub struct Found {
 /// What a source gives in time.
 pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<Found, SourceError>> + Send + 'a>>;
 
+/// What a source tells in time of what calls touch.
+pub type Telling<'a> = Pin<Box<dyn Future<Output = Result<Option<Touched>, SourceError>> + Send + 'a>>;
+
 /// State of blocks, read on demand. All answers to one question must be of the block that it names.
 pub trait StateSource: Send + Sync {
     /// Reads everything that is wanted of the state after a block, or fails.
     fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a>;
+
+    /// Tells what calls touch in the state after a block, in one message; nothing where it cannot.
+    fn touched<'a>(&'a self, _block: &'a Block, _calls: &'a [TouchingCall], _is_urgent: bool) -> Telling<'a> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 }
 
 /// State that could not be had.

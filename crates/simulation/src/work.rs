@@ -2,10 +2,10 @@
 //! what was accepted is not held up by what comes later.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use crate::line::Line;
 
 /// Why a job did not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,10 +21,9 @@ pub enum WorkError {
 /// The bound on work that keeps a core busy.
 #[derive(Debug)]
 pub struct WorkPool {
-    threads: Arc<Semaphore>,
+    line: Arc<Line>,
     thread_count: usize,
     bounds: Bounds,
-    waiting: AtomicUsize,
     turned_away: AtomicU64,
     job_time: Arc<JobTime>,
 }
@@ -51,47 +50,22 @@ impl JobTime {
         self.0.store(after_us, Ordering::Relaxed);
     }
 
-    fn us(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Counts one waiter for as long as it lives.
-pub(crate) struct Waiter<'a> {
-    waiting: &'a AtomicUsize,
-    /// How many waited before it came.
-    pub(crate) ahead: usize,
-}
-
-impl<'a> Waiter<'a> {
-    pub(crate) fn join(waiting: &'a AtomicUsize) -> Self {
-        Self { waiting, ahead: waiting.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    fn get(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::Relaxed))
     }
 }
 
 impl WorkPool {
     /// A pool that runs `threads` jobs at once while others wait within bounds.
     pub fn new(threads: usize, bounds: Bounds) -> Self {
-        let threads = threads.max(1);
-        Self {
-            threads: Arc::new(Semaphore::new(threads)),
-            thread_count: threads,
-            bounds,
-            waiting: AtomicUsize::new(0),
-            turned_away: AtomicU64::new(0),
-            job_time: Arc::default(),
-        }
+        let thread_count = threads.max(1);
+        let line = Arc::new(Line::new(thread_count, bounds.jobs.saturating_add(1)));
+        Self { line, thread_count, bounds, turned_away: AtomicU64::new(0), job_time: Arc::default() }
     }
 
     /// How many jobs wait for a thread now.
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.line.waiting()
     }
 
     /// How many jobs were turned away so far.
@@ -99,26 +73,23 @@ impl WorkPool {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// The longest wait that a job is accepted for.
-    pub(crate) fn wait(&self) -> Duration {
-        self.bounds.wait
-    }
-
     /// How many jobs run at once.
     pub(crate) fn thread_count(&self) -> usize {
         self.thread_count
     }
 
-    /// Counts a job that was turned away.
-    pub(crate) fn turn_away(&self) -> WorkError {
-        self.turned_away.fetch_add(1, Ordering::Relaxed);
-        WorkError::Overloaded
+    /// A line of jobs that may have so many of the threads.
+    pub(crate) fn part(&self, threads: usize) -> Line {
+        Line::new(threads, self.bounds.jobs.saturating_add(1))
     }
 
-    /// Whether a job that finds `ahead` others waiting for so many threads would wait longer than that.
-    pub(crate) fn is_full(&self, ahead: usize, threads: usize, wait: Duration) -> bool {
-        let expected_us = (ahead as u64).saturating_mul(self.job_time.us()) / threads.max(1) as u64;
-        ahead > self.bounds.jobs || u128::from(expected_us) > wait.as_micros()
+    /// Turns a job away for which there is no room in a line that others are about to join.
+    pub(crate) fn admit(&self, line: &Line, coming: usize) -> Result<(), WorkError> {
+        if line.has_room(coming, self.job_time.get(), self.bounds.wait) {
+            return Ok(());
+        }
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
+        Err(WorkError::Overloaded)
     }
 
     /// Runs a job on a thread that may be kept busy.
@@ -126,54 +97,31 @@ impl WorkPool {
     /// # Errors
     /// [`WorkError`] when it would wait too long, and when the job panics.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
-        self.run_within(self.bounds.wait, job).await
+        self.admit(&self.line, 0)?;
+        self.in_turn(false, job).await
     }
 
-    /// As [`WorkPool::run`], for a job that is accepted for another wait.
-    ///
-    /// # Errors
-    /// As [`WorkPool::run`].
-    pub async fn run_within<T: Send + 'static>(
+    /// Runs a job however many wait: before those that begin where it `goes_on` with what was accepted, in its turn otherwise.
+    pub(crate) async fn in_turn<T: Send + 'static>(
         &self,
-        wait: Duration,
+        goes_on: bool,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let waiter = Waiter::join(&self.waiting);
-        if self.is_full(waiter.ahead, self.thread_count, wait) {
-            return Err(self.turn_away());
-        }
-        self.run_after(waiter, job).await
-    }
-
-    /// Runs a job that is part of one that was accepted, however many wait.
-    pub(crate) async fn go_on<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, WorkError> {
-        self.run_after(Waiter::join(&self.waiting), job).await
-    }
-
-    async fn run_after<T: Send + 'static>(
-        &self,
-        waiter: Waiter<'_>,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, WorkError> {
-        let permit = Arc::clone(&self.threads).acquire_owned().await.map_err(failed)?;
-        drop(waiter);
+        let place = self.line.join(goes_on).await.map_err(failed)?;
         let job_time = Arc::clone(&self.job_time);
-        // the permit goes with the job: a client that hangs up does not free a thread that is still busy
+        // the place goes with the job: a client that hangs up does not free a thread that is still busy
         let job = move || {
             let started = Instant::now();
             let answer = job();
             job_time.note(started.elapsed());
-            drop(permit);
+            drop(place);
             answer
         };
         tokio::task::spawn_blocking(job).await.map_err(failed)
     }
 }
 
-fn failed(cause: impl std::fmt::Display) -> WorkError {
+pub(crate) fn failed(cause: impl std::fmt::Display) -> WorkError {
     tracing::error!(%cause, "a job failed");
     WorkError::Failed
 }
@@ -218,19 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn the_slower_jobs_are_the_fewer_may_wait() {
-        let wait = Duration::from_millis(250);
-        let pool = WorkPool::new(2, Bounds { jobs: 100, wait });
-        let is_full = |ahead| pool.is_full(ahead, 2, wait);
-        assert!(!is_full(100) && is_full(101), "until a job was seen the count alone bounds");
-        pool.job_time.note(Duration::from_millis(10));
-        assert!(!is_full(50) && is_full(51));
-        for _ in 0..200 {
-            pool.job_time.note(Duration::from_millis(100));
-        }
-        assert!(!is_full(5) && is_full(6));
+    fn one_job_that_took_very_long_does_not_close_the_pool() {
+        let pool = WorkPool::new(2, Bounds { jobs: 100, wait: Duration::from_millis(250) });
         pool.job_time.note(Duration::MAX);
-        assert!(!is_full(0), "nobody waits: whatever comes is tried");
+        assert_eq!(pool.admit(&pool.line, 0), Ok(()), "nobody waits: whatever comes is tried");
     }
 
     #[tokio::test]

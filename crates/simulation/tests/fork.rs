@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use braid_primitives::{Address, B256, Block, Bytes, NATIVE_ETHER, U256};
 use braid_simulation::grant::{Granted, grant};
-use braid_simulation::source::{Account, Found, KnownCode, Reading, Wanted};
+use braid_simulation::source::{Account, Found, KnownCode, Reading, Telling, Touched, TouchingCall, Wanted};
 use braid_simulation::{
     Bounds, Caller, Fork, Grant, Outcome, SimulationError, Simulator, SourceError, StateSource, Status, Terms,
-    Transaction, Unavailable, evm, simulate,
+    Transaction, Unavailable, WorkPool, evm, simulate,
 };
 use revm::primitives::keccak256;
 use tokio::time::Instant;
@@ -46,6 +46,8 @@ struct World {
     values: AtomicUsize,
     codes: AtomicUsize,
     is_dead: bool,
+    /// Whether it tells what calls touch.
+    tells: bool,
 }
 
 impl World {
@@ -86,12 +88,24 @@ impl StateSource for World {
             })
         })
     }
+
+    fn touched<'a>(&'a self, _: &'a Block, calls: &'a [TouchingCall], _: bool) -> Telling<'a> {
+        let storage = self.storage.lock().unwrap();
+        let of_calls = |(account, _): &&(Address, U256)| calls.iter().any(|call| call.to == *account);
+        let words = storage.keys().filter(of_calls).copied().collect();
+        let told = Touched { words, ..Touched::default() };
+        Box::pin(std::future::ready(Ok(self.tells.then_some(told))))
+    }
 }
 
 const BOUNDS: Bounds = Bounds { jobs: 64, wait: Duration::from_secs(3_600) };
 
+fn threads() -> Arc<WorkPool> {
+    Arc::new(WorkPool::new(2, BOUNDS))
+}
+
 fn simulator(world: &Arc<World>) -> Simulator {
-    Simulator::new(Some(Arc::clone(world) as Arc<dyn StateSource>), 2, BOUNDS)
+    Simulator::new(Some(Arc::clone(world) as Arc<dyn StateSource>), threads())
 }
 
 fn terms() -> Terms {
@@ -272,6 +286,19 @@ async fn contracts_of_one_code_are_read_as_the_first_of_them_was() {
     assert_eq!(took[1..], [2, 2], "the account, then all of its words");
 }
 
+#[tokio::test]
+async fn where_the_node_tells_what_a_call_touches_all_of_it_is_read_at_once() {
+    let pool = Address::repeat_byte(0x51);
+    let code = code(&[&POOL.replace(char::is_whitespace, "")]);
+    let words: HashMap<_, _> = (0..6).map(|slot| ((pool, U256::from(slot)), U256::from(1))).collect();
+    let world = World { tells: true, storage: Mutex::new(words), ..World::default() };
+    world.put(pool, code);
+    let simulator = simulator(&Arc::new(world));
+    let (outcome, took) = simulated(&simulator, 100, send(pool, 0), Vec::new()).await;
+    assert_eq!(outcome.unwrap().status, Status::Success(Bytes::new()));
+    assert_eq!(took, 3, "the account, beside it what is told, and then all words");
+}
+
 /// What is read along is bounded for each job, and takes nothing of what the job itself may read.
 #[tokio::test]
 async fn words_that_are_read_along_do_not_use_up_what_a_job_may_read() {
@@ -375,7 +402,7 @@ impl StateSource for Withholds {
 #[tokio::test]
 async fn a_value_that_the_node_withholds_is_never_taken_for_nothing() {
     let world = World::of([(TOKEN, code(&[SOLIDITY_MAPPING, RETURN]))]);
-    let simulator = Simulator::new(Some(Arc::new(Withholds(world))), 2, BOUNDS);
+    let simulator = Simulator::new(Some(Arc::new(Withholds(world))), threads());
     let (result, _) = simulated(&simulator, 100, send(TOKEN, 0), Vec::new()).await;
     assert!(matches!(result, Err(Unavailable::Failed(_))), "{result:?}");
 }
@@ -391,7 +418,7 @@ impl StateSource for Hung {
 
 #[tokio::test]
 async fn a_simulation_ends_at_its_time_whatever_the_node_does() {
-    let simulator = Simulator::new(Some(Arc::new(Hung)), 2, BOUNDS);
+    let simulator = Simulator::new(Some(Arc::new(Hung)), threads());
     let until = Instant::now() + Duration::from_millis(50);
     let job = |fork: &Fork| simulate(fork, &send(TOKEN, 0), &[]);
     let (result, _) = simulator.run(&block(100), Terms::by(Caller(1), until), job).await;
@@ -421,4 +448,39 @@ async fn a_caller_whose_jobs_do_not_end_leaves_a_thread_to_the_others() {
         drop(go);
         running.await.unwrap().unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_whose_simulations_fill_its_part_of_the_threads_is_turned_away_and_others_are_not() {
+    let world = World::of([(TOKEN, code(&["6001", RETURN]))]);
+    let threads = Arc::new(WorkPool::new(2, Bounds { jobs: 0, wait: Duration::from_secs(3_600) }));
+    let simulator = Arc::new(Simulator::new(Some(world), Arc::clone(&threads)));
+    let (go, gate) = std::sync::mpsc::channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
+    let jobs: Vec<_> = (0..2)
+        .map(|_| {
+            let (simulator, gate) = (Arc::clone(&simulator), Arc::clone(&gate));
+            let job = move |_: &Fork| {
+                let _ = gate.lock().unwrap().recv();
+                Ok(())
+            };
+            tokio::spawn(async move { simulator.run(&block(100), terms(), job).await.0 })
+        })
+        .collect();
+    while simulator.waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(simulator.admit(Caller(1)).is_err());
+    let admitted = simulator.admit(Caller(2)).unwrap();
+    assert!(simulator.admit(Caller(2)).is_err(), "who was admitted counts as who waits");
+    drop(admitted);
+    assert!(simulator.admit(Caller(2)).is_ok());
+    assert_eq!(threads.turned_away(), 2);
+    assert_eq!(threads.run(|| 7).await, Ok(7), "the other half of the threads is for others");
+    go.send(()).unwrap();
+    go.send(()).unwrap();
+    for job in jobs {
+        job.await.unwrap().unwrap();
+    }
+    assert!(simulator.admit(Caller(1)).is_ok());
 }

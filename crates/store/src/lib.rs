@@ -9,8 +9,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod error;
+mod json_file;
 pub mod keys;
 pub mod market;
+pub mod node_limits;
 pub mod quarantine;
 pub mod quotes;
 pub mod replicas;

@@ -1,13 +1,12 @@
 //! Pools that the self-audit set aside, kept for the next start: a small JSON file, replaced whole.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::PoolKey;
 use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
+use crate::{StoreError, json_file};
 
 /// Name of the file in the data directory.
 pub const QUARANTINE_FILE: &str = "quarantine.json";
@@ -45,13 +44,7 @@ pub struct TokenAtFault {
 /// # Errors
 /// [`StoreError::Unreadable`], also when the file is not what [`save`] writes.
 pub fn load(dir: &Path) -> Result<Vec<Quarantined>, StoreError> {
-    let path = dir.join(QUARANTINE_FILE);
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(StoreError::Unreadable { path, source }),
-    };
-    serde_json::from_slice(&text).map_err(|error| StoreError::Unreadable { path, source: error.into() })
+    json_file::load(dir, QUARANTINE_FILE)
 }
 
 /// Writes the pools in quarantine, in the place of those that were written before.
@@ -59,15 +52,7 @@ pub fn load(dir: &Path) -> Result<Vec<Quarantined>, StoreError> {
 /// # Errors
 /// [`StoreError::Unwritable`] with the operating system's reason; what was written before is then still there.
 pub fn save(dir: &Path, pools: &[Quarantined]) -> Result<(), StoreError> {
-    let path = dir.join(QUARANTINE_FILE);
-    let next = path.with_extension("next");
-    let write = || {
-        let mut file = std::fs::File::create(&next)?;
-        file.write_all(&serde_json::to_vec_pretty(pools)?)?;
-        file.sync_all()?;
-        std::fs::rename(&next, &path)
-    };
-    write().map_err(|source| StoreError::Unwritable { path: path.clone(), source })
+    json_file::save(dir, QUARANTINE_FILE, pools)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ struct Counters {
 pub(super) struct Connection {
     endpoint: Endpoint,
     timeout: Duration,
-    gate: Gate,
+    pub(super) gate: Gate,
     /// What the node was found to allow.
     pub(super) limits: Limits,
     counters: Counters,

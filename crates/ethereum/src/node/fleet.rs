@@ -60,6 +60,8 @@ pub(super) struct Member {
     pub(super) packs: OnceLock<bool>,
     /// Whether words that are read by code lent to contracts are theirs; not known until some were compared.
     pub(super) reads_words: OnceLock<bool>,
+    /// Whether it tells what calls touch; not known until it was asked and did not.
+    pub(super) tells_touched: OnceLock<bool>,
 }
 
 impl Member {
@@ -183,6 +185,7 @@ impl Fleet {
                 lends_code: OnceLock::new(),
                 packs: OnceLock::new(),
                 reads_words: OnceLock::new(),
+                tells_touched: OnceLock::new(),
             });
         }
         let saved = AtomicUsize::new(QUESTIONS_PER_HEDGE * HEDGES_SAVED);

@@ -70,6 +70,16 @@ impl Gate {
         self.pace().rate().map_or(usize::MAX, |rate| (rate / 4.0).max(1.0) as usize)
     }
 
+    /// Calls a second, where the node limits them.
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.pace().rate()
+    }
+
+    /// Begins with a rate that was kept to earlier.
+    pub(super) fn recall(&self, calls_per_s: f64) {
+        self.pace().recall(calls_per_s);
+    }
+
     pub(super) fn answered(&self, calls: usize) {
         self.pace().answered(calls, Instant::now());
     }

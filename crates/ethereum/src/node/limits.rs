@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use braid_store::node_limits::NodeLimits;
+
 use super::{size::Size, told, wire::LogFilter};
 use crate::NodeError;
 
@@ -79,6 +81,37 @@ impl Learnt {
     /// Blocks of a range with such a filter.
     pub(super) const fn blocks(&mut self, filter: &LogFilter) -> &mut Size {
         if filter.emitters.is_empty() { &mut self.event_blocks } else { &mut self.announcement_blocks }
+    }
+
+    /// What was found, for the next start. Where a history begins is not: it moves, and to look for it takes few questions.
+    pub(super) fn found(&self) -> NodeLimits {
+        NodeLimits {
+            requests: self.requests.found(),
+            message_bytes: self.bytes.found(),
+            aggregated_calls: self.calls.found(),
+            aggregate_gas: self.lens_gas.found(),
+            announcement_blocks: self.announcement_blocks.found(),
+            event_blocks: self.event_blocks.found(),
+            logs_need_emitters: self.logs_need_emitters,
+            ..NodeLimits::default()
+        }
+    }
+
+    /// Begins with what an earlier start found.
+    pub(super) fn recall(&mut self, found: &NodeLimits) {
+        for (size, limit) in [
+            (&mut self.requests, found.requests),
+            (&mut self.bytes, found.message_bytes),
+            (&mut self.calls, found.aggregated_calls),
+            (&mut self.lens_gas, found.aggregate_gas),
+            (&mut self.announcement_blocks, found.announcement_blocks),
+            (&mut self.event_blocks, found.event_blocks),
+        ] {
+            if let Some(limit) = limit {
+                size.recall(limit);
+            }
+        }
+        self.logs_need_emitters |= found.logs_need_emitters;
     }
 
     /// How many of the first requests, of so many bytes each, fit into one message; at least one.

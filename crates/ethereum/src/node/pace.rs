@@ -77,6 +77,13 @@ impl Pace {
         self.rate
     }
 
+    /// Begins with a rate that was kept to earlier.
+    pub(super) fn recall(&mut self, calls_per_s: f64) {
+        if self.rate.is_none() && (LOWEST.0..UNLIMITED).contains(&calls_per_s) {
+            (self.rate, self.refused) = (Some(calls_per_s), calls_per_s / CAUTION);
+        }
+    }
+
     /// Takes the units for so many calls; or how long to wait before trying that again.
     pub(super) fn take(&mut self, calls: usize, urgency: Urgency, now: Instant) -> Result<(), Duration> {
         let Some(rate) = self.rate else { return Ok(()) };

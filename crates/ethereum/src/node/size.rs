@@ -1,5 +1,7 @@
 //! Sizes that a node accepts: blocks of a range, requests of a message, calls of an aggregate, bytes of a body. Pure.
 
+use braid_store::node_limits::Limit;
+
 /// Answers at the full size before a size that was refused is tried again, where the refusal did not say the limit.
 const PATIENCE: u32 = 32;
 
@@ -41,6 +43,20 @@ impl Size {
     /// Whether the size is not being looked for at present, so that several questions of it can be under way.
     pub(super) const fn is_steady(&self) -> bool {
         self.steady
+    }
+
+    /// What was found: the size to ask for, and the smallest that was refused; none where nothing was.
+    pub(super) fn found(&self) -> Option<Limit> {
+        let found = self.before.or_else(|| Some((self.now, self.refused?)));
+        found.map(|(accepted, refused)| Limit { accepted, refused })
+    }
+
+    /// Begins with what was found earlier.
+    pub(super) fn recall(&mut self, Limit { accepted, refused }: Limit) {
+        if (1..self.most).contains(&accepted) && accepted < refused {
+            (self.now, self.refused) = (accepted, Some(refused));
+            (self.patience, self.steady) = (PATIENCE_TOLD, true);
+        }
     }
 
     /// A question of that size was answered. It may ask for more next time if `grows`.
@@ -151,6 +167,24 @@ mod tests {
         assert!(size.refused(800, None));
         (0..7).for_each(|_| assert!(!size.refused(800, None)));
         assert_eq!(size.now(), 400);
+    }
+
+    #[test]
+    fn what_was_found_is_begun_with_and_nonsense_is_not() {
+        let mut size = Size::new(10_000, 250_000);
+        assert_eq!(size.found(), None);
+        ask(&mut size, 500, 60, false);
+        let found = size.found().unwrap();
+        assert!(found.accepted <= 500 && found.refused > 500, "{found:?}");
+        let mut next = Size::new(10_000, 250_000);
+        next.recall(found);
+        assert_eq!((next.now(), next.is_steady(), next.found()), (found.accepted, true, Some(found)));
+        assert_eq!(ask(&mut next, 500, 1_000, false).1, 0, "it is not looked for again");
+        for (accepted, refused) in [(0, 1), (5, 5), (250_000, 250_001), (u64::MAX, 0)] {
+            let mut size = Size::new(10_000, 250_000);
+            size.recall(Limit { accepted, refused });
+            assert_eq!(size, Size::new(10_000, 250_000));
+        }
     }
 
     proptest! {

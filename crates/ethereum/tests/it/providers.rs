@@ -63,6 +63,38 @@ async fn a_limit_of_ranges_is_learnt_from_few_refusals_whatever_they_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_node_allows_is_known_after_a_restart_and_without_its_secrets() {
+    const BATCH: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}"#;
+    let dir = tempfile::tempdir().unwrap();
+    let rules =
+        Rules { blocks: Some((700, "block range is too wide")), batch: Some((10, 200, BATCH)), ..Rules::default() };
+    let node = StandIn::with(rules).await;
+    let url = format!("{}/secret-path?key=secret-key", node.url);
+    let mut refused = Vec::new();
+    for start in 0..3 {
+        if start == 2 {
+            // what was learnt long ago is not believed any more
+            let file = dir.path().join("nodes.json");
+            let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+            kept[0]["learnt_at_s"] = 1_000_000_000.into();
+            std::fs::write(&file, kept.to_string()).unwrap();
+        }
+        let before = node.asked().refused;
+        let client = Node::connect(&url).await.unwrap();
+        let limits = client.keep_limits_in(dir.path());
+        let found = client.logs_between(HEAD - 50_000, HEAD, &of_pairs()).await.unwrap();
+        assert_eq!(found.len(), announced_from(HEAD - 50_000));
+        let accounts: Vec<_> = (0..40).map(|byte| (alloy::primitives::Address::repeat_byte(byte), None)).collect();
+        let _ = client.state(Default::default(), &accounts, &[]).await;
+        limits.keep(&client).await;
+        refused.push(node.asked().refused - before);
+    }
+    assert!(refused[0] > 0 && refused[1] == 0 && refused[2] > 0, "{refused:?}");
+    let kept = std::fs::read_to_string(dir.path().join("nodes.json")).unwrap();
+    assert!(kept.contains(&node.url) && !kept.contains("secret"), "{kept}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_ranges_are_under_way_at_once_and_nothing_is_lost() {
     let rules = Rules {
         blocks: Some((10_000, "eth_getLogs is limited to a 10,000 range")),

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use braid_market::Market;
-use braid_simulation::{Bounds, Fork, Simulator};
+use braid_simulation::{Bounds, Fork, Simulator, WorkPool};
 use tokio::runtime::Runtime;
 
 use crate::chain::Chain;
@@ -19,7 +19,8 @@ pub struct SharedChain {
 
 /// What reads a chain's state for forks that wait.
 pub fn simulator(chain: &Chain) -> Simulator {
-    Simulator::new(Some(Arc::new(chain.node.clone())), 1, Bounds { jobs: 1, wait: Duration::ZERO })
+    let threads = WorkPool::new(1, Bounds { jobs: 1, wait: Duration::ZERO });
+    Simulator::new(Some(Arc::new(chain.node.clone())), Arc::new(threads))
 }
 
 impl SharedChain {

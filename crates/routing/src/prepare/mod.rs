@@ -3,6 +3,7 @@
 pub(crate) mod active;
 mod core;
 mod graph;
+mod groups;
 mod ladder;
 mod marks;
 mod node;
@@ -18,6 +19,7 @@ use braid_protocols::continuous::PairCurve;
 
 use core::Core;
 pub(crate) use graph::{Arrow, Graph};
+use groups::Groups;
 pub(crate) use ladder::Ladder;
 pub(crate) use node::{NOWHERE, Nodes, index32};
 pub(crate) use pairs::{Pair, Pairs};
@@ -85,13 +87,21 @@ impl Prepared {
         curves: Vec<Option<Arc<PairCurve>>>,
         before: Option<(&Self, &Vec<u32>)>,
     ) -> Self {
-        let graph = before.and_then(|(before, changed)| before.graph.refreshed(&curves, changed));
-        let graph = graph.unwrap_or_else(|| Graph::new(&market, &nodes, &pairs, &curves));
+        let refreshed = before.and_then(|(before, changed)| before.graph.refreshed(&curves, changed));
+        let same_graph = refreshed.is_some();
+        let graph = refreshed.unwrap_or_else(|| Graph::new(&market, &nodes, &pairs, &curves));
         let depths = before.map(|(before, changed)| before.depths.refreshed(&curves, changed));
         let depths = depths.unwrap_or_else(|| Depths::new(&curves));
         let prices = Prices::new(&graph, &depths);
         let deepest_first = prices.deepest_first();
-        let standing = Standing::new(&graph, &curves, &prices, &deepest_first);
+        let groups = Groups::new(&graph, &prices, &deepest_first);
+        let standing = match before.filter(|_| same_graph) {
+            Some((before, changed)) => {
+                let touched = groups.touched(&graph, &prices, &before.prices, changed);
+                before.standing.next(&graph, &curves, &prices, &groups, &touched)
+            }
+            None => Standing::new(&graph, &curves, &prices, &groups),
+        };
         let core = Core::new(&graph, &standing, &prices, &deepest_first);
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
         let ladder = Ladder::new(&graph, deepest_first);

@@ -117,6 +117,13 @@ impl Prices {
         self.wei_per_unit.get(token).copied().filter(|price| *price > 0.0)
     }
 
+    /// Whether a token's price, and the depth behind it, are what they were.
+    pub(crate) fn is_as_before(&self, before: &Self, token: usize) -> bool {
+        let of =
+            |prices: &Self| Some((prices.wei_per_unit.get(token)?.to_bits(), prices.depth_wei.get(token)?.to_bits()));
+        of(self) == of(before)
+    }
+
     /// Every token, those with the deepest pools first.
     pub(crate) fn deepest_first(&self) -> Vec<u32> {
         let mut tokens: Vec<u32> = (0..self.depth_wei.len()).map(super::node::index32).collect();

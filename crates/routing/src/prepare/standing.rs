@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
-use super::Graph;
+use super::groups::Groups;
 use super::marks::Marks;
 use super::node::WETH;
 use super::prices::Prices;
+use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
 /// See the module's text. Values are wei of ether.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
     /// Price of every token, wei per atomic unit; zero without one.
     prices: Vec<f64>,
@@ -29,30 +30,47 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn new(
+    pub(crate) fn new(graph: &Graph, curves: &[Option<Arc<PairCurve>>], reference: &Prices, groups: &Groups) -> Self {
+        let nothing = vec![0.0; curves.len()];
+        let before = Self {
+            prices: vec![0.0; graph.token_count()],
+            profit: nothing.clone(),
+            out_of_line: nothing,
+            ..Self::default()
+        };
+        before.next(graph, curves, reference, groups, &vec![true; groups.count()])
+    }
+
+    /// The same of the next block, of which only some groups are `touched`: what is found of a group depends on nothing else.
+    pub(crate) fn next(
+        &self,
         graph: &Graph,
         curves: &[Option<Arc<PairCurve>>],
         reference: &Prices,
-        deepest_first: &[u32],
+        groups: &Groups,
+        touched: &[bool],
     ) -> Self {
-        let count = graph.token_count();
-        let prices = (0..count).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
-        let mut state =
-            Self { prices, profit: vec![0.0; curves.len()], out_of_line: vec![0.0; curves.len()], ..Self::default() };
-        let mut settle = Settle::new(graph, curves, reference, deepest_first);
-        for level in Tuning::ARBITRAGE_LEVELS_WEI {
-            settle.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
-            for _ in 0..Tuning::ARBITRAGE_ROUNDS {
-                settle.run(&mut state);
-                if !state.remove_above(level, &mut settle) {
-                    break;
+        let prices = (0..graph.token_count()).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
+        let (profit, out_of_line) = (self.profit.clone(), self.out_of_line.clone());
+        let mut state = Self { prices, profit, out_of_line, earning: Vec::new() };
+        let mut settle = Settle::new(graph, curves);
+        for (group, touched) in touched.iter().enumerate() {
+            if *touched {
+                settle.group(&mut state, groups.tokens(group));
+            } else {
+                for token in groups.tokens(group).iter().map(|token| *token as usize) {
+                    state.prices[token] = self.prices[token];
                 }
             }
         }
-        settle.tolerance = Tuning::SETTLE_FINEST;
-        settle.stale = Marks::all(settle.queue.len());
-        settle.run(&mut state);
-        state.measure(&mut settle);
+        for token in (0..graph.token_count()).filter(|token| *token != WETH && groups.of(*token).is_none()) {
+            for arrow in graph.arrows(token).iter().filter(|arrow| groups.of(arrow.to as usize).is_none()) {
+                state.measure_pair(&settle, token, arrow);
+                let profit = state.profit[arrow.pair as usize];
+                let is_above = Tuning::ARBITRAGE_LEVELS_WEI.iter().any(|level| profit > *level);
+                state.out_of_line[arrow.pair as usize] = if is_above { profit } else { 0.0 };
+            }
+        }
         let earns = (0_u32..).zip(&state.profit).filter(|(_, profit)| **profit > 0.0);
         state.earning = earns.map(|(pair, _)| pair).collect();
         state
@@ -86,32 +104,39 @@ impl Standing {
     /// Measures again what the pools of tokens earn whose prices moved since this was last done.
     fn measure(&mut self, settle: &mut Settle<'_>) {
         let mut next = 0;
-        while let Some(token) = settle.moved.take_from(next) {
-            next = token + 1;
-            let here = self.prices[token];
+        while let Some(place) = settle.moved.take_from(next) {
+            next = place + 1;
+            let token = settle.queue[place] as usize;
             for arrow in settle.graph.arrows(token) {
-                let other = self.prices[arrow.to as usize];
-                let may_earn = here > 0.0 && other > 0.0 && (here < arrow.spot * other || other < arrow.back * here);
-                let curve = settle.curves[arrow.pair as usize].as_deref().filter(|_| may_earn);
-                let prices = if arrow.side == 0 { [here, other] } else { [other, here] };
-                self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, prices));
+                self.measure_pair(settle, token, arrow);
             }
         }
     }
 
-    /// Removes the worst pool of each token that earns more than `level`; whether there was one.
-    fn remove_above(&mut self, level: f64, settle: &mut Settle<'_>) -> bool {
+    fn measure_pair(&mut self, settle: &Settle<'_>, token: usize, arrow: &Arrow) {
+        let (here, other) = (self.prices[token], self.prices[arrow.to as usize]);
+        let may_earn = here > 0.0 && other > 0.0 && (here < arrow.spot * other || other < arrow.back * here);
+        let curve = settle.curves[arrow.pair as usize].as_deref().filter(|_| may_earn);
+        let prices = if arrow.side == 0 { [here, other] } else { [other, here] };
+        self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, prices));
+    }
+
+    /// Removes, of a group's pairs, the worst of each token that earns more than `level`; whether there was one.
+    fn remove_above(&mut self, level: f64, pairs: &[u32], settle: &mut Settle<'_>) -> bool {
         self.measure(settle);
-        let mut worst: Vec<(f64, u32)> = (0_u32..)
-            .zip(&self.profit)
-            .filter(|(pair, profit)| **profit > level && self.out_of_line[*pair as usize] == 0.0)
-            .map(|(pair, profit)| (*profit, pair))
-            .collect();
+        let is_worse = |pair: &&u32| {
+            let pair = **pair as usize;
+            self.profit[pair] > level && self.out_of_line[pair] == 0.0
+        };
+        let mut worst: Vec<(f64, u32)> =
+            pairs.iter().filter(is_worse).map(|pair| (self.profit[*pair as usize], *pair)).collect();
         worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut taken = BTreeSet::new();
         for (profit, pair) in &worst {
             let [a, b] = settle.graph.ends(*pair).map(|end| end as usize);
-            let rarer = if settle.graph.arrows(a).len() <= settle.graph.arrows(b).len() { a } else { b };
+            // wrapped ether is in no group: what is removed in one does not depend on another
+            let is_rarer = settle.graph.arrows(a).len() <= settle.graph.arrows(b).len();
+            let rarer = if b == WETH || (a != WETH && is_rarer) { a } else { b };
             if taken.insert(rarer) {
                 self.out_of_line[*pair as usize] = *profit;
                 settle.set_stale(a);
@@ -126,12 +151,12 @@ impl Standing {
 struct Settle<'a> {
     graph: &'a Graph,
     curves: &'a [Option<Arc<PairCurve>>],
-    /// Tokens with a price and at least two pools, deepest first; and the place of each token among them.
+    /// The tokens of a group, deepest first; and the place of each token of the groups so far in its own.
     queue: Vec<u32>,
     place: Vec<u32>,
     /// Places of tokens whose balance may be off.
     stale: Marks,
-    /// Tokens whose prices moved since profits were measured.
+    /// Places of tokens whose prices moved since profits were measured.
     moved: Marks,
     /// The pools of the token that is being balanced.
     live: Vec<Live>,
@@ -152,18 +177,46 @@ struct Live {
 }
 
 impl<'a> Settle<'a> {
-    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>], reference: &Prices, deepest_first: &[u32]) -> Self {
-        let count = graph.token_count();
-        let has_balance = |token: usize| token != WETH && graph.arrows(token).len() >= 2;
-        let is_settled =
-            |token: &&u32| has_balance(**token as usize) && reference.wei_per_unit(**token as usize).is_some();
-        let queue: Vec<u32> = deepest_first.iter().filter(is_settled).copied().collect();
-        let mut place = vec![u32::MAX; count];
-        for (token, at) in queue.iter().zip(0_u32..) {
-            place[*token as usize] = at;
+    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>]) -> Self {
+        Self {
+            graph,
+            curves,
+            queue: Vec::new(),
+            place: vec![u32::MAX; graph.token_count()],
+            stale: Marks::default(),
+            moved: Marks::default(),
+            live: Vec::new(),
+            tolerance: Tuning::SETTLE_FINEST,
         }
-        let (stale, moved) = (Marks::all(queue.len()), Marks::all(count));
-        Self { graph, curves, queue, place, stale, moved, live: Vec::new(), tolerance: Tuning::SETTLE_FINEST }
+    }
+
+    /// Finds the prices of a group's tokens, and which of its pools are out of line.
+    fn group(&mut self, state: &mut Standing, tokens: &[u32]) {
+        tokens.clone_into(&mut self.queue);
+        let mut pairs = Vec::new();
+        for (token, at) in tokens.iter().zip(0_u32..) {
+            self.place[*token as usize] = at;
+            pairs.extend(self.graph.arrows(*token as usize).iter().map(|arrow| arrow.pair));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        for pair in pairs.iter().map(|pair| *pair as usize) {
+            (state.profit[pair], state.out_of_line[pair]) = (0.0, 0.0);
+        }
+        (self.stale, self.moved) = (Marks::all(tokens.len()), Marks::all(tokens.len()));
+        for level in Tuning::ARBITRAGE_LEVELS_WEI {
+            self.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
+            for _ in 0..Tuning::ARBITRAGE_ROUNDS {
+                self.run(state);
+                if !state.remove_above(level, &pairs, self) {
+                    break;
+                }
+            }
+        }
+        self.tolerance = Tuning::SETTLE_FINEST;
+        self.stale = Marks::all(tokens.len());
+        self.run(state);
+        state.measure(self);
     }
 
     fn set_stale(&mut self, token: usize) {
@@ -182,7 +235,7 @@ impl<'a> Settle<'a> {
                 let after = self.balance(state, token, before);
                 if (after / before - 1.0).abs() > self.tolerance {
                     state.prices[token] = after;
-                    self.moved.set(token);
+                    self.moved.set(place);
                     let graph = self.graph;
                     graph.arrows(token).iter().for_each(|arrow| self.set_stale(arrow.to as usize));
                 }
@@ -288,4 +341,74 @@ fn earned(curve: &PairCurve, [a, b]: [f64; 2]) -> f64 {
         curve.direction(side).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))
     };
     side(0, a, b).max(side(1, b, a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{prepared, reserved};
+
+    const ETHER: u128 = 10_u128.pow(18);
+
+    /// Three tokens of four have two pools with ether, one in ten of them a third with a token that many share; the others have one pool.
+    fn pools() -> Vec<((u32, u32), [u128; 2])> {
+        let mut pools = vec![((0, 1), [9_000 * ETHER, 9_000 * ETHER])];
+        for token in 2..400_u32 {
+            let depth = ETHER * u128::from(1 + token % 97) / 3;
+            pools.push(((0, token), [depth, 7 * depth]));
+            if !token.is_multiple_of(4) {
+                pools.push(((0, token), [depth / 5, (7 * depth / 5) * u128::from(100 + token % 40) / 100]));
+            }
+            if token.is_multiple_of(10) {
+                pools.push(((1, token), [depth, 7 * depth]));
+            }
+        }
+        pools
+    }
+
+    #[test]
+    fn the_next_block_is_prepared_from_the_groups_that_it_touched_and_as_if_from_nothing() {
+        let mut pools = pools();
+        let mut followed = prepared(&pools);
+        for round in 0..30_usize {
+            for step in 0..3 {
+                let place = (round * 131 + step * 57) % pools.len();
+                let [a, b] = &mut pools[place].1;
+                // now and then a pool is out of line by far
+                let by = if step == 2 { 50 } else { 101 };
+                (*a, *b) = (*a * by / 100, *b * 100 / by);
+            }
+            followed = followed.next(reserved(followed.market(), &pools));
+            let afresh = prepared(&pools);
+            assert_eq!(followed.standing(), afresh.standing(), "round {round}");
+            assert!(followed.standing().out_of_line.iter().any(|profit| *profit > 0.0));
+        }
+    }
+
+    #[test]
+    fn a_pool_touches_the_group_of_its_token_and_no_other() {
+        let mut pools = pools();
+        let before = prepared(&pools);
+        let groups =
+            |prepared: &crate::Prepared| Groups::new(prepared.graph(), &prepared.prices, prepared.deepest_first());
+        assert!(groups(&before).count() > 200);
+        let count_touched = |place: usize, pools: &mut Vec<((u32, u32), [u128; 2])>| {
+            pools[place].1[0] += ETHER / 1_000;
+            let after = before.next(reserved(before.market(), pools));
+            let pair = (0..u32::try_from(after.pair_count()).unwrap()).filter(|pair| {
+                let [old, new] = [&before, &after].map(|prepared| prepared.curve(*pair).map(std::ptr::from_ref));
+                old != new
+            });
+            let changed: Vec<u32> = pair.collect();
+            assert_eq!(changed.len(), 1);
+            let touched = groups(&after).touched(after.graph(), &after.prices, &before.prices, &changed);
+            touched.iter().filter(|touched| **touched).count()
+        };
+        let own = pools.iter().position(|((a, b), _)| (*a, *b) == (0, 7)).unwrap();
+        assert_eq!(count_touched(own, &mut pools.clone()), 1);
+        let lone = pools.iter().position(|((a, b), _)| (*a, *b) == (0, 8)).unwrap();
+        assert_eq!(count_touched(lone, &mut pools.clone()), 0, "a token with one pool is in no group");
+        let shared = pools.iter().position(|((a, b), _)| (*a, *b) == (1, 10)).unwrap();
+        assert_eq!(count_touched(shared, &mut pools), 1);
+    }
 }

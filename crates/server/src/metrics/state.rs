@@ -99,12 +99,12 @@ impl StateCollector {
     }
 
     fn threads(&self, samples: &mut Samples<'_>) -> fmt::Result {
-        let pools = [("solve", &*self.solves), ("simulation", self.simulator.threads())];
-        samples.gauges("work_waiting", "Jobs that wait for a thread", |mut waiting| {
-            pools.iter().try_for_each(|(work, pool)| waiting.gauge(&[("work", work)], pool.waiting() as u64))
+        let waits = "Work that waits: solves and simulations for a thread, simulations for others of their callers";
+        samples.gauges("work_waiting", waits, |mut waiting| {
+            waiting.gauge(&[("line", "threads")], self.solves.waiting() as u64)?;
+            waiting.gauge(&[("line", "callers")], self.simulator.waiting() as u64)
         })?;
-        samples.counters("work_turned_away", "Jobs turned away because too many waited", |mut turned_away| {
-            pools.iter().try_for_each(|(work, pool)| turned_away.counter(&[("work", work)], pool.turned_away()))
-        })
+        let help = "Quotes turned away because too much waited";
+        samples.counter("work_turned_away", help, self.solves.turned_away())
     }
 }

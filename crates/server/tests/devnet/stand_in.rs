@@ -1,7 +1,7 @@
 //! A stand-in for a node: passes everything on to the real one, later, and counts what it was asked.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The stand-in; answers for as long as the test's runtime runs.
 #[derive(Clone)]
@@ -27,6 +27,18 @@ struct Inner {
     codes: AtomicU64,
     /// Whether calls that lend code are refused.
     lends: bool,
+    lists: AtomicU8,
+}
+
+/// Which access lists it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// Those that the chain's own node tells: of calls on a block's state.
+    Plain,
+    /// Of calls on a state that is lent too, as most nodes tell them.
+    Lending,
+    /// None: it does not have the method.
+    No,
 }
 
 impl StandIn {
@@ -36,10 +48,16 @@ impl StandIn {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let [latency_ms, messages, calls, codes] = [const { AtomicU64::new(0) }; 4];
         let client = reqwest::Client::new();
-        let inner = Arc::new(Inner { upstream, client, latency_ms, messages, calls, codes, lends });
+        let inner =
+            Arc::new(Inner { upstream, client, latency_ms, messages, calls, codes, lends, lists: AtomicU8::default() });
         let routes = Router::new().fallback(pass_on).with_state(Arc::clone(&inner));
         tokio::spawn(axum::serve(listener, routes).into_future());
         Self { url, inner }
+    }
+
+    /// From now on it tells such access lists.
+    pub fn set_lists(&self, lists: Lists) {
+        self.inner.lists.store(lists as u8, Ordering::Relaxed);
     }
 
     /// From now on answers come so much later.
@@ -61,9 +79,28 @@ impl StandIn {
     }
 }
 
+const LIST: &str = "eth_createAccessList";
+
+/// Asks the chain's node, which tells access lists of a block's own state alone, what a call on a lent state would find.
+fn as_trace(call: &mut Value) {
+    let lent = call["params"].as_array_mut().unwrap().remove(2);
+    call["method"] = json!("debug_traceCall");
+    call["params"].as_array_mut().unwrap().push(json!({"tracer": "prestateTracer", "stateOverrides": lent}));
+}
+
+/// What a trace saw, as an access list.
+fn as_list(answer: &mut Value) {
+    let Some(seen) = answer["result"].as_object() else { return };
+    let item = |(address, account): (&String, &Value)| {
+        let slots: Vec<&String> = account["storage"].as_object().into_iter().flat_map(|words| words.keys()).collect();
+        json!({"address": address, "storageKeys": slots})
+    };
+    answer["result"] = json!({"accessList": seen.iter().map(item).collect::<Vec<_>>(), "gasUsed": "0x0"});
+}
+
 async fn pass_on(State(node): State<Arc<Inner>>, body: Bytes) -> Response {
-    let asked: Value = serde_json::from_slice(&body).unwrap();
-    let calls = asked.as_array().cloned().unwrap_or_else(|| vec![asked]);
+    let mut asked: Value = serde_json::from_slice(&body).unwrap();
+    let calls = asked.as_array().cloned().unwrap_or_else(|| vec![asked.clone()]);
     node.messages.fetch_add(1, Ordering::Relaxed);
     node.calls.fetch_add(calls.len() as u64, Ordering::Relaxed);
     let codes = calls.iter().filter(|call| call["method"] == "eth_getCode").count();
@@ -74,8 +111,34 @@ async fn pass_on(State(node): State<Arc<Inner>>, body: Bytes) -> Response {
         let error = serde_json::json!({"code": -32602, "message": "too many arguments, want at most 2"});
         return axum::Json(serde_json::json!({"jsonrpc": "2.0", "id": call["id"], "error": error})).into_response();
     }
+    let lists = node.lists.load(Ordering::Relaxed);
+    let is_list = calls[0]["method"] == LIST;
+    let mut body = body.to_vec();
+    if is_list && lists == Lists::No as u8 {
+        let error =
+            json!({"code": -32601, "message": "the method eth_createAccessList does not exist/is not available"});
+        let refuse = |call: &Value| json!({"jsonrpc": "2.0", "id": call["id"], "error": error});
+        let answers = calls.iter().map(refuse).collect::<Vec<_>>();
+        return axum::Json(if asked.is_array() { json!(answers) } else { answers[0].clone() }).into_response();
+    }
+    let traces = is_list && lists == Lists::Lending as u8;
+    if traces {
+        match asked.as_array_mut() {
+            Some(calls) => calls.iter_mut().for_each(as_trace),
+            None => as_trace(&mut asked),
+        }
+        body = serde_json::to_vec(&asked).unwrap();
+    }
     let call = node.client.post(&node.upstream).header("content-type", "application/json").body(body);
     let Ok(answer) = call.send().await else { return StatusCode::BAD_GATEWAY.into_response() };
-    let Ok(bytes) = answer.bytes().await else { return StatusCode::BAD_GATEWAY.into_response() };
+    let Ok(mut bytes) = answer.bytes().await else { return StatusCode::BAD_GATEWAY.into_response() };
+    if traces {
+        let mut told: Value = serde_json::from_slice(&bytes).unwrap();
+        match told.as_array_mut() {
+            Some(answers) => answers.iter_mut().for_each(as_list),
+            None => as_list(&mut told),
+        }
+        bytes = serde_json::to_vec(&told).unwrap().into();
+    }
     ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
 }

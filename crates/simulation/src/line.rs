@@ -1,0 +1,216 @@
+//! A line before a few places: who goes on with something goes before who begins, and the line is kept short where it does not empty.
+//!
+//! A burst may wait for as long as a caller bears. A line that never empties, though, gives everybody in it a wait and nobody a gain: then
+//! fewer and fewer are let in, down to one for each place, until it empties again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot::{self, Receiver, Sender};
+
+/// For how long a line may not empty before fewer are let in, and how long it takes until more are again.
+const STEP: Duration = Duration::from_millis(100);
+
+/// A line before some places.
+#[derive(Debug)]
+pub(crate) struct Line {
+    state: Mutex<State>,
+    places: usize,
+    /// Most who begin that wait at once.
+    most: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    going_on: VecDeque<Sender<Place>>,
+    beginning: VecDeque<Sender<Place>>,
+    /// Most who wait at present.
+    limit: usize,
+    /// When the line was last empty, or the limit last fell.
+    emptied_at: Instant,
+    grown_at: Instant,
+}
+
+/// A place of a line; the next in line gets it when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place(Option<Arc<Line>>);
+
+impl Line {
+    pub(crate) fn new(places: usize, most: usize) -> Self {
+        let (free, limit) = (places, most.max(places));
+        let (emptied_at, grown_at) = (Instant::now(), Instant::now());
+        let (going_on, beginning) = Default::default();
+        Self {
+            state: Mutex::new(State { free, going_on, beginning, limit, emptied_at, grown_at }),
+            places,
+            most: limit,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // nothing that holds the lock can be interrupted halfway
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state().waiting()
+    }
+
+    /// Whether somebody who begins now, where each takes so long in a place, would wait within `wait` and within the line's limit; `coming` are
+    /// about to join.
+    pub(crate) fn has_room(&self, coming: usize, each: Duration, wait: Duration) -> bool {
+        let mut state = self.state();
+        state.beginning.retain(|waiter| !waiter.is_closed());
+        let ahead = state.waiting() + coming;
+        let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / self.divisor();
+        ahead < state.limit && expected <= wait
+    }
+
+    fn divisor(&self) -> u32 {
+        u32::try_from(self.places.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Joins the line; the place comes in turn.
+    pub(crate) fn join(self: &Arc<Self>, goes_on: bool) -> Receiver<Place> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.state();
+        if state.waiting() == 0 {
+            state.is_empty(self, Instant::now());
+        }
+        if state.free > 0 {
+            state.free -= 1;
+            // the receiver is still here
+            let _ = sender.send(Place(Some(Arc::clone(self))));
+        } else if goes_on {
+            state.going_on.push_back(sender);
+        } else {
+            state.beginning.push_back(sender);
+        }
+        receiver
+    }
+
+    /// Gives a place that became free to the next in line.
+    fn give(self: Arc<Self>) {
+        let mut state = self.state();
+        while let Some(next) = state.next() {
+            match next.send(Place(Some(Arc::clone(&self)))) {
+                Ok(()) => {
+                    state.took(&self, Instant::now());
+                    return;
+                }
+                // who gave up waiting does not give the place on: it was never theirs
+                Err(mut place) => place.0 = None,
+            }
+        }
+        state.free += 1;
+        state.is_empty(&self, Instant::now());
+    }
+}
+
+impl State {
+    fn waiting(&self) -> usize {
+        self.going_on.len() + self.beginning.len()
+    }
+
+    fn next(&mut self) -> Option<Sender<Place>> {
+        self.going_on.pop_front().or_else(|| self.beginning.pop_front())
+    }
+
+    /// Notes that somebody left the line for a place.
+    fn took(&mut self, line: &Line, now: Instant) {
+        if self.waiting() == 0 {
+            self.is_empty(line, now);
+        } else if now.duration_since(self.emptied_at) > STEP {
+            self.limit = (self.limit.min(self.waiting()) / 2).max(line.places);
+            self.emptied_at = now;
+        }
+    }
+
+    /// Notes that nobody waits.
+    fn is_empty(&mut self, line: &Line, now: Instant) {
+        self.emptied_at = now;
+        if now.duration_since(self.grown_at) > STEP {
+            self.limit = self.limit.saturating_add(line.places).min(line.most);
+            self.grown_at = now;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(line) = self.0.take() {
+            line.give();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(places: usize, most: usize) -> Arc<Line> {
+        Arc::new(Line::new(places, most))
+    }
+
+    #[tokio::test]
+    async fn who_goes_on_goes_before_who_begins_and_who_gave_up_is_passed_over() {
+        let line = line(1, 9);
+        let first = line.join(false).await.unwrap();
+        let [gave_up, begins] = [line.join(false), line.join(false)];
+        let mut goes_on = line.join(true);
+        drop(gave_up);
+        assert_eq!(line.waiting(), 3);
+        drop(first);
+        let place = goes_on.try_recv().unwrap();
+        let mut begins = begins;
+        assert!(begins.try_recv().is_err());
+        drop(place);
+        let place = begins.try_recv().unwrap();
+        assert_eq!((line.waiting(), line.state().free), (0, 0));
+        drop((place, begins));
+        assert_eq!(line.state().free, 1);
+        drop(line.join(false));
+        assert_eq!(line.state().free, 1, "a place that nobody took comes back");
+    }
+
+    #[tokio::test]
+    async fn the_slower_each_is_the_fewer_are_let_in() {
+        let line = line(2, 100);
+        let _places = [line.join(false), line.join(false)];
+        let waiting: Vec<_> = (0..10).map(|_| line.join(false)).collect();
+        let ms = Duration::from_millis;
+        assert!(line.has_room(0, ms(50), ms(250)) && !line.has_room(0, ms(51), ms(250)));
+        assert!(!line.has_room(1, ms(50), ms(250)), "one more is about to join");
+        drop(waiting);
+        assert!(line.has_room(0, ms(50), ms(0)), "nobody waits any more");
+    }
+
+    #[test]
+    fn a_line_that_does_not_empty_gets_short_and_one_that_does_may_get_long_again() {
+        let line = line(2, 64);
+        let (mut state, mut now) = (line.state(), Instant::now());
+        // for five seconds more ask than there is room for
+        let mut waiting = Vec::new();
+        for _ in 0..500 {
+            while state.waiting() < state.limit {
+                let (sender, receiver) = oneshot::channel();
+                state.beginning.push_back(sender);
+                waiting.push(receiver);
+            }
+            now += Duration::from_millis(10);
+            drop(state.next());
+            state.took(&line, now);
+        }
+        assert_eq!(state.limit, 2);
+        // few ask, and the line is mostly empty
+        state.beginning.clear();
+        for _ in 0..31 {
+            now += Duration::from_millis(150);
+            state.is_empty(&line, now);
+        }
+        assert_eq!(state.limit, 64);
+    }
+}
