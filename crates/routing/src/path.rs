@@ -61,6 +61,20 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
+/// The best chains for `amount` that are worth more than `floor`, best first, at most `keep`.
+pub(crate) fn best_paths_above(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    amount: f64,
+    floor: f64,
+    keep: usize,
+) -> Vec<Path> {
+    let used = Support::default();
+    let mut search = Search { least: floor, ..Search::new(problem, potentials, amount, &used, keep) };
+    search.run();
+    search.paths()
+}
+
 /// The best chains for the whole amount, at most `keep` of them, within so many pools priced.
 ///
 /// Of a token that can be had by several pools the most is kept, and a pool further on may not take as much: where one refused

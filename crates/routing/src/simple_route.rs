@@ -21,7 +21,7 @@ impl SimplePlan {
         if potentials.worth[problem.source] <= 0.0 {
             potentials = Potentials::new(&problem, 0.0);
         }
-        let flows = self.flows(&problem, &potentials, usize::MAX)?;
+        let flows = self.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY)?;
         let route = best_run(&problem, request, &flows, None)?.route;
         let is_within = route.gas_units() <= MAX_ROUTE_GAS_UNITS && route.steps.len() <= usize::from(request.max_steps);
         is_within.then_some(route)

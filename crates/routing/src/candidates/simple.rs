@@ -3,7 +3,7 @@
 //! Each plans in floating point and is replayed by the same exact arithmetic as any other flow.
 
 use super::chunks::{Cut, chunked};
-use crate::path::{Path, best_paths};
+use crate::path::{Path, best_paths, best_paths_above};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -26,14 +26,21 @@ impl SimplePlan {
     /// Every simple plan.
     pub const ALL: [Self; 4] = [Self::SinglePath, Self::Grid, Self::Chunks, Self::FineChunks];
 
-    /// What the plan plans, with at most so many pools priced for each part.
-    pub(crate) fn flows(self, problem: &Problem<'_>, potentials: &Potentials, quotes: usize) -> Option<Vec<Flow>> {
+    /// What the plan plans, with at most so many pools priced for each part. Chains of the grid that are worth less than `least` for their
+    /// share of the amount are left out.
+    pub(crate) fn flows(
+        self,
+        problem: &Problem<'_>,
+        potentials: &Potentials,
+        quotes: usize,
+        least: &dyn Fn(f64) -> f64,
+    ) -> Option<Vec<Flow>> {
         match self {
             Self::SinglePath => {
                 let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);
                 paths.into_iter().next().map(|path| path.flows)
             }
-            Self::Grid => grid(problem, potentials),
+            Self::Grid => grid(problem, potentials, least),
             Self::Chunks => Some(chunked(
                 problem,
                 potentials,
@@ -59,8 +66,8 @@ struct Combination {
     given: [(usize, usize); Tuning::GRID_CHAINS],
 }
 
-fn grid(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Flow>> {
-    let chains = candidates(problem, potentials);
+fn grid(problem: &Problem<'_>, potentials: &Potentials, least: &dyn Fn(f64) -> f64) -> Option<Vec<Flow>> {
+    let chains = candidates(problem, potentials, least);
     let table: Vec<Vec<f64>> =
         chains.iter().map(|chain| (1..=Tuning::GRID_PARTS).map(|k| value(problem, chain, k)).collect()).collect();
     // For each number of parts the chains, best first.
@@ -119,11 +126,11 @@ fn per_part(value: f64, parts: usize) -> f64 {
     value / parts as f64
 }
 
-fn candidates(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Vec<Flow>> {
+fn candidates(problem: &Problem<'_>, potentials: &Potentials, least: &dyn Fn(f64) -> f64) -> Vec<Vec<Flow>> {
     let mut chains: Vec<Vec<Flow>> = Vec::new();
     for share in [1.0, 0.5, 0.2, 0.05] {
         let found =
-            best_paths(problem, potentials, problem.amount * share, &Support::default(), Tuning::GRID_CANDIDATES);
+            best_paths_above(problem, potentials, problem.amount * share, least(share), Tuning::GRID_CANDIDATES);
         for Path { flows, .. } in found {
             let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
             if !chains.iter().any(same) {

@@ -61,6 +61,10 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
         self.ceiling = self.ceiling.min(least);
+        if net > 0.0 && least - net <= Tuning::SETTLED_GAP * least {
+            let relaxed = Some(Relaxed { sub, prices: relaxed, at });
+            return Found { flows: Vec::new(), bound: least, tightest, relaxed };
+        }
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
         let Some(fixed) = rounded else {

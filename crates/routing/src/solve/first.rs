@@ -142,7 +142,9 @@ impl Solver<'_> {
         // Where searches were not cut short, the best chains were asked already.
         let searched = self.problem.active.is_none();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
-            self.offer(best, &plan.flows(&self.problem, &self.potentials, quotes).unwrap_or_default());
+            let net = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
+            let least = self.least_of_share(net);
+            self.offer(best, &plan.flows(&self.problem, &self.potentials, quotes, &least).unwrap_or_default());
         }
     }
 

@@ -99,12 +99,29 @@ struct Solver<'a> {
     is_below_gas: bool,
     /// Whether a flow was turned down because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
+    /// What the least dual over all open pools and its prices say of a chain's share of a pair.
+    tightest: Cell<Option<Tightest>>,
+}
+
+/// The least dual known, and the price of the input there.
+#[derive(Clone, Copy, Debug)]
+struct Tightest {
+    dual: f64,
+    price_in: f64,
 }
 
 impl<'a> Solver<'a> {
     fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
         let potentials = Potentials::new(&problem, 1.0);
-        Self { prepared, request, problem, potentials, is_below_gas: false, too_much_gas: Cell::new(false) }
+        Self {
+            prepared,
+            request,
+            problem,
+            potentials,
+            is_below_gas: false,
+            too_much_gas: Cell::new(false),
+            tightest: Cell::new(None),
+        }
     }
 
     fn solve(mut self) -> Result<Solution, SolveError> {
@@ -139,6 +156,7 @@ impl<'a> Solver<'a> {
             return self.below_gas(best.as_ref());
         }
         let mut split = self.split(&self.problem, best);
+        self.tightest.set(split.tightest(&self.problem));
         self.offer_missed_chain(best);
         self.narrowed(&mut split, best.as_ref())
     }
@@ -186,6 +204,18 @@ impl<'a> Solver<'a> {
         }
         if unsure || self.problem.amount < Tuning::WALK_DUST_UNITS {
             self.offer_walk(best);
+        }
+    }
+
+    /// What a share of a pair's amount has to be worth down one chain, for a split that has it to be better than `net`: at the prices of the
+    /// least dual all other shares together are worth no more than the dual without it. A chain that is short of that by all its gas at
+    /// one share may still do at a larger one.
+    fn least_of_share(&self, net: f64) -> impl Fn(f64) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "a handful of pools")]
+        let gas = self.problem.hops as f64 * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
+        let (tightest, amount) = (self.tightest.get(), self.problem.amount);
+        move |share| {
+            tightest.map_or(f64::NEG_INFINITY, |known| known.price_in * amount * share - (known.dual - net) - gas)
         }
     }
 

@@ -1,6 +1,6 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
-use super::Solver;
+use super::{Solver, Tightest};
 use crate::bound::board::PriceBoard;
 use crate::bound::few::{self, Worth};
 use crate::bound::{evaluate, passing};
@@ -28,6 +28,15 @@ pub(super) struct Rest<'p> {
     newton: Newton,
     tightest: (f64, PriceBoard),
     relaxed: Option<Relaxed<'p>>,
+}
+
+impl Split<'_> {
+    /// The least dual over a pair's pools, where there is one.
+    pub(super) fn tightest(&self, problem: &Problem<'_>) -> Option<Tightest> {
+        let (dual, board) = &self.rest.as_ref()?.tightest;
+        let price_in = board.price.get(problem.source).copied()?;
+        dual.is_finite().then_some(Tightest { dual: *dual, price_in })
+    }
 }
 
 impl Solver<'_> {
