@@ -43,7 +43,7 @@ impl Local {
         let (keys, key, quotes) = stores().map_err(crate::data::cannot_store)?;
         let market = Arc::new(MarketFeed::new(follower.status.clone()));
         let app = App::new(Parts {
-            config: Config { simulation_time: SIMULATION, simulation_wait: SIMULATION, ..Config::default() },
+            config: Config { simulation_time: SIMULATION, ..Config::default() },
             clock: Arc::new(SystemClock),
             feed: Arc::clone(&market),
             node: Some(node.clone()),

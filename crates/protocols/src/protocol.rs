@@ -308,7 +308,7 @@ pub trait Protocol: Sync {
         sale: Sale,
     ) -> Result<Swap, SwapError>;
 
-    /// Tells whether the proxy can buy an exact amount from a pool (`docs/program.md`, section 6).
+    /// Tells whether the proxy can buy an exact amount from a pool (`docs/internals/program.md`, section 6).
     fn is_bought_from(&self) -> bool {
         false
     }

@@ -179,7 +179,7 @@ impl Tuning {
     /// Gap from which pools are counted once more at the prices of the flow. No record.
     pub(crate) const UNCLEAR_GAP: f64 = 1e-4;
     /// Gas of a few swaps: where a gap is of its order, or this share of the gap, counting pools closes it. A share of 0.2 is in
-    /// `docs/bench.md`.
+    /// `docs/internals/bench.md`.
     pub(crate) const COUNTING_GAS_UNITS: f64 = 210_000.0;
     pub(crate) const COUNTING_GAP_SHARE: f64 = 1.0;
     /// Most pools priced by the exhaustive search for the best chain; and for a trade worth less than its gas, of which little else is
@@ -205,9 +205,9 @@ impl Tuning {
 impl Tuning {
     /// Gas of a plain swap, for scale: about what a concentrated pool takes without passing ticks.
     pub(crate) const SWAP_GAS_UNITS: f64 = 80_000.0;
-    /// Tokens that the first subproblem takes besides those of the best route: the bound asks for what it lacks. 24 and 6 are in `docs/bench.md`.
+    /// Tokens that the first subproblem takes besides those of the best route: the bound asks for what it lacks. 24 and 6 are in `docs/internals/bench.md`.
     pub(crate) const FIRST_TOKENS: usize = 12;
-    /// Gap after the relaxation below which no pools are chosen anew: a hundredth of a basis point is what counts as better. See `docs/bench.md`.
+    /// Gap after the relaxation below which no pools are chosen anew: a hundredth of a basis point is what counts as better. See `docs/internals/bench.md`.
     pub(crate) const SETTLED_GAP: f64 = 1e-6;
     /// A token promises something where its share of the best value is off by less than so many gaps, and less than the whole, and its
     /// depth then brings this share of a swap's gas. No record.
@@ -263,10 +263,10 @@ impl Tuning {
     /// Where smoothing ends, as a share of a swap's gas: lower is nearer to the dual itself, and takes more steps. No record.
     pub(crate) const LAST_SMOOTHING: f64 = 0.01;
     /// Where smoothing begins, as a share of a swap's gas and of the trade, whichever is more: at first, and near known prices. See
-    /// `docs/bench.md`.
+    /// `docs/internals/bench.md`.
     pub(crate) const FIRST_SMOOTHING: [f64; 2] = [0.1, 1e-6];
     pub(crate) const NEXT_SMOOTHING: [f64; 2] = [0.1, 1e-8];
-    /// By what smoothing falls from stage to stage, and how near to the last one it is the last. See `docs/bench.md`.
+    /// By what smoothing falls from stage to stage, and how near to the last one it is the last. See `docs/internals/bench.md`.
     pub(crate) const SMOOTHING_FALL: f64 = 0.03;
     pub(crate) const SAME_SMOOTHING_SHARE: f64 = 0.01;
     /// Room above the caps while smoothing is as much as a swap's gas, and the least share of it later. No record.

@@ -1,4 +1,4 @@
-//! How little any route could sell for an amount: the certificate of a purchase (`docs/certificate.md`).
+//! How little any route could sell for an amount: the certificate of a purchase (`docs/internals/certificate.md`).
 
 use braid_primitives::U256;
 
