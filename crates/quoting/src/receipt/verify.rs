@@ -145,7 +145,7 @@ fn listed(under: &str, at: Vec<(String, String)>) -> Vec<String> {
 fn about(pointer: &str) -> &'static str {
     match pointer.split('/').nth(1).unwrap_or_default() {
         "path" | "protocols_used" => "route",
-        "estimated_outputs" => "amounts",
+        "estimated_inputs" | "estimated_outputs" | "exact_output" => "amounts",
         "costs" => "costs",
         "permit2" => "permit2",
         "certificate" => "certificate",

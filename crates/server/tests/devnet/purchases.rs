@@ -2,6 +2,7 @@
 
 use braid_devnet::accounts;
 use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_quoting::receipt::{Verdict, verify};
 use serde_json::{Value, json};
 
 use crate::world::{World, decimal, number, token, units};
@@ -63,8 +64,18 @@ async fn sent(world: &mut World, quote: &Value, built: &Value) -> (U256, U256) {
     sent_for(world, quote, built).await.0
 }
 
+/// Works the quote out again from its receipt alone.
+async fn proves_itself(world: &World, quote: &Value) {
+    let path = format!("{}/v1/quote/{}/receipt", world.base, quote["quote_id"].as_str().unwrap());
+    let receipt = world.client.get(path).header("x-api-key", crate::world::KEY).send().await.unwrap();
+    let findings = verify(&receipt.bytes().await.unwrap(), None).unwrap();
+    assert!(findings.len() > 8, "{findings:#?}");
+    assert!(!findings.iter().any(|finding| matches!(finding.verdict, Verdict::Differs(_))), "{findings:#?}");
+}
+
 /// Builds, sends, and checks that the chain does what was quoted.
 async fn settles(world: &mut World, quote: &Value, more: Value) {
+    proves_itself(world, quote).await;
     let mut body = json!({"quote_id": quote["quote_id"]});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let built = world.build(&body).await;

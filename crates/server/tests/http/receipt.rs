@@ -6,7 +6,7 @@ use braid_server::Config;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{NOW_MS, Service, USDC, data, market, problem, request, swap};
+use crate::support::{NOW_MS, Service, USDC, data, market, problem, purchase, request, swap};
 
 /// The receipt of a quote, and the file of its market.
 async fn evidence(service: &Service, quote: &Value) -> (Value, Vec<u8>) {
@@ -54,7 +54,10 @@ async fn a_receipt_is_worked_out_again_to_the_byte() {
         {"chain_id": 1, "address": braid_primitives::WETH, "ratio_bps": 6000},
         {"chain_id": 1, "address": "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "ratio_bps": 4000},
     ]);
-    for body in [request(), large, full, basket] {
+    let bought = purchase(&USDC.to_string(), "100000000000000000", &braid_primitives::WETH.to_string());
+    let mut with_fee = bought.clone();
+    with_fee["partner_fee"] = full["partner_fee"].clone();
+    for body in [request(), large, full, basket, bought, with_fee] {
         let quote = service.quote(&body).await;
         let (receipt, file) = evidence(&service, &quote).await;
         assert_eq!(receipt["quote"], quote);
