@@ -17,7 +17,6 @@ const GROUPS = [
     '109-path-minimum-dropped': ['check_sale_keeps_its_minimum'],
     '120-buy-maximum-unchecked': ['check_purchase_keeps_its_maximum', 'check_purchase_of_two_hops_keeps_its_maximum'],
     '129-path-kind-unchecked': ['check_path_of_one_hop'],
-    '131-path-cut-unchecked': ['check_path_of_a_wrong_length'],
     '134-tokens-unsorted': ['check_pool_is_the_one_of_its_factory'],
     '153-ether-from-anyone-at-rest': ['check_idle_ether_reverts'],
   },
