@@ -19,7 +19,7 @@ function Head() {
   const dark = useStore(theme);
   const how = freshness(state);
   const block = state.ready?.block?.number;
-  const word = { fresh: "", aging: "degraded", stale: "stale", syncing: "syncing", gone: "not there", unknown: "…" }[how];
+  const word = { fresh: "", aging: "degraded", stale: "stale", syncing: "syncing", stopping: "stopping", gone: "not there", unknown: "…" }[how];
   return (
     <header class="head">
       <h1>
@@ -62,6 +62,7 @@ function Banner() {
     stale: "The service's market is stale: it waits for its node, and refuses quotes until a block comes.",
     aging: ready?.catching_up ? "The service is catching up with missed blocks." : "The service is degraded: its market is older than it should be, or its disk is slow.",
     syncing: "The service is reading its first market. Quotes come when that is done.",
+    stopping: "The service was told to stop: it answers for a moment more.",
   }[how];
   return (
     <div class={`banner ${how}`} role="status">

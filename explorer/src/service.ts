@@ -50,8 +50,8 @@ export function lookNow(): void {
   void look();
 }
 
-/** Says how fresh quotes can be: `fresh`, `aging`, `stale`, `syncing` or `gone`. */
-export function freshness({ ready, problem }: Service): "fresh" | "aging" | "stale" | "syncing" | "gone" | "unknown" {
+/** Says how fresh quotes can be: `fresh`, `aging`, `stale`, `syncing`, `stopping` or `gone`. */
+export function freshness({ ready, problem }: Service): "fresh" | "aging" | "stale" | "syncing" | "stopping" | "gone" | "unknown" {
   if (problem) return "gone";
   if (!ready) return "unknown";
   if (ready.status === "ready") return "fresh";

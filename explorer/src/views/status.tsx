@@ -8,7 +8,7 @@ import { useStore } from "../store";
 import { clean, short, words } from "../text";
 import { useNow } from "./swap";
 
-const WORDS = { fresh: "Ready", aging: "Degraded", stale: "Stale", syncing: "Syncing", gone: "Not there", unknown: "Not known yet" };
+const WORDS = { fresh: "Ready", aging: "Degraded", stale: "Stale", syncing: "Syncing", stopping: "Stopping", gone: "Not there", unknown: "Not known yet" };
 
 function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
   return (
