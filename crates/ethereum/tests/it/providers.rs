@@ -85,7 +85,10 @@ async fn what_a_node_allows_is_known_after_a_restart_and_without_its_secrets() {
         let found = client.logs_between(HEAD - 50_000, HEAD, &of_pairs()).await.unwrap();
         assert_eq!(found.len(), announced_from(HEAD - 50_000));
         let accounts: Vec<_> = (0..40).map(|byte| (alloy::primitives::Address::repeat_byte(byte), None)).collect();
-        let _ = client.state(Default::default(), &accounts, &[]).await;
+        // often enough that the size of batches is found
+        for _ in 0..8 {
+            let _ = client.state(Default::default(), &accounts, &[]).await;
+        }
         limits.keep(&client).await;
         refused.push(node.asked().refused - before);
     }

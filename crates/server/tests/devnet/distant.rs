@@ -134,7 +134,8 @@ async fn a_token_that_reads_without_end_is_refused_after_few_messages() {
     world.next_block().await;
     let ((status, answer), asked) = world.node.asked_by(world.post("/v1/quote", &simulated("LINK", 5, "WETH"))).await;
     assert_eq!((status, answer["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{answer:#}");
-    assert!(asked[0] <= 300, "{asked:?}");
+    // its check and the simulation beside it each end at their bound
+    assert!(asked[0] <= 600, "{asked:?}");
     agrees(&world, &simulated("USDC", 50, "WETH")).await;
 }
 
