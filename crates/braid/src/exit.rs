@@ -10,6 +10,8 @@ use braid_ethereum::NodeError;
 pub(crate) enum Exit {
     /// Anything else.
     Failure = 1,
+    /// Something that the command needs was not given.
+    Usage = 2,
     /// There is no route, or not enough liquidity.
     NoRoute = 3,
     /// A node or a service does not answer.

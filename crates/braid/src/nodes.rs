@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use braid_ethereum::{Node, NodeConfig};
-use eyre::{Result, eyre};
+use eyre::Result;
 
+use crate::exit::{Exit, Failed};
 use crate::secrets;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -32,7 +33,8 @@ impl NodeArgs {
     pub(crate) fn urls(&self) -> Result<Vec<String>> {
         let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;
         if urls.is_empty() {
-            return Err(eyre!("no node is named: give --rpc-url URL or --rpc-url-file FILE, or set BRAID_RPC_URL"));
+            let text = "no node is named: give --rpc-url URL or --rpc-url-file FILE, or set BRAID_RPC_URL";
+            return Err(Failed::new(Exit::Usage, text).into());
         }
         Ok(urls)
     }

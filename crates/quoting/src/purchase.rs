@@ -60,7 +60,7 @@ pub(crate) fn again(way: Way<'_>, amount: U256, buys: bool, (sold, route): (U256
     let purchase = Purchase { trade: &way.question, amount: gross(&way, amount), is_enough: &is_enough };
     let bought = Bought::along(prepared, &purchase, (sold, route)).ok_or(SolveError::InsufficientLiquidity)?;
     let form = if buys {
-        let chain = buy_along(prepared.market(), route, purchase.amount);
+        let chain = buy_along(prepared.market(), &way.question.at, route, purchase.amount);
         exactly(&way, &purchase, &bought, chain, amount)?.ok_or(SolveError::InsufficientLiquidity)?
     } else {
         at_least(&way, &purchase, &bought, amount)?

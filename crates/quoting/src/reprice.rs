@@ -68,9 +68,9 @@ pub fn purchase(
     inputs: &[(TokenId, U256)],
     wanted: U256,
 ) -> Result<(U256, Route), RepriceError> {
-    // a sale of the most that may be sold tells the tokens and the gas of the steps
+    // a sale of the most that may be sold tells the tokens of the steps
     let sale = reprice(market, at, steps, inputs, &[])?;
-    buy_along(market, &sale, wanted).ok_or(RepriceError::NotForSale)
+    buy_along(market, at, &sale, wanted).ok_or(RepriceError::NotForSale)
 }
 
 fn run(market: &Market, machine: &mut Machine<'_>, step: &StoredStep) -> Result<Step, RepriceError> {

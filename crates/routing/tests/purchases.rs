@@ -133,7 +133,7 @@ proptest! {
         prop_assert_eq!(route.amounts_out[0], amount);
         prop_assert_eq!((route.steps[0].amount_in, route.steps.last().unwrap().amount_out), (amount_in, amount));
         prop_assert!(route.steps.windows(2).all(|pair| pair[0].amount_out == pair[1].amount_in));
-        prop_assert_eq!(buy_along(&market, &route, amount), Some((amount_in, route.clone())));
+        prop_assert_eq!(buy_along(&market, &trade.at, &route, amount), Some((amount_in, route.clone())));
         // a sale of what the purchase asks makes the amount too
         let sold = common::run_route(&market, &purchase.sale_of(amount_in), &sale_along(&market, &route, amount_in));
         prop_assert!(sold.iter().any(|(token, left)| *token == trade.outputs[0].0 && *left >= amount));

@@ -1,7 +1,7 @@
 //! A purchase along one chain of pools: exactly the amount is bought, the last pool first.
 
 use braid_market::Market;
-use braid_primitives::U256;
+use braid_primitives::{ExecutionBlock, U256};
 use braid_protocols::Product;
 
 use super::wanted::Purchase;
@@ -21,14 +21,14 @@ pub fn along_one_chain(
         .for_each(|other| sale.filter.exclude_product(*other));
     let alone = SimplePlan::SinglePath.route(prepared, &sale);
     let routes = [Some(near), alone.as_ref()].into_iter().flatten();
-    let exact = routes.filter_map(|route| buy_along(prepared.market(), route, purchase.amount));
+    let exact = routes.filter_map(|route| buy_along(prepared.market(), &purchase.trade.at, route, purchase.amount));
     let cost = |(amount_in, route): &(U256, Route)| purchase.cost(prepared, *amount_in, route);
     exact.min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// The amounts of a chain's steps when exactly so much is bought. `None` for a route that splits or meets a pool twice, and where the proxy
+/// The amounts and the gas of a chain's steps when exactly so much is bought. `None` for a route that splits or meets a pool twice, and where the proxy
 /// cannot buy from a pool.
-pub fn buy_along(market: &Market, route: &Route, amount: U256) -> Option<(U256, Route)> {
+pub fn buy_along(market: &Market, at: &ExecutionBlock, route: &Route, amount: U256) -> Option<(U256, Route)> {
     let mut wanted = amount;
     let mut steps: Vec<Step> = Vec::with_capacity(route.steps.len());
     for step in route.steps.iter().rev() {
@@ -38,7 +38,9 @@ pub fn buy_along(market: &Market, route: &Route, amount: U256) -> Option<(U256, 
         }
         let pool = market.pool(step.pool)?;
         let amount_in = pool.amount_in_for(step.coin_in, step.coin_out, wanted).ok()?;
-        steps.push(Step { amount_in, amount_out: wanted, ..step.clone() });
+        // a sale of what is asked crosses the same ticks
+        let gas_units = pool.swap(at, step.coin_in, step.coin_out, amount_in).ok()?.gas_units;
+        steps.push(Step { amount_in, amount_out: wanted, gas_units, ..step.clone() });
         wanted = amount_in;
     }
     steps.reverse();
