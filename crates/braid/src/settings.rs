@@ -55,7 +55,7 @@ fn check(args: &CheckArgs) -> Result<()> {
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let (names, values) = (width(0), width(1).min(60));
     for [name, value, source] in &rows {
-        out::line(&format!("{name:names$}  {value:values$}  {source}"))?;
+        out::line(format!("{name:names$}  {value:values$}  {source}"))?;
     }
     out::line("\nThe configuration is good.")
 }
