@@ -63,6 +63,16 @@ interface IBalancerV2 {
         bool toInternalBalance;
     }
 
+    struct UserBalanceOp {
+        uint8 kind;
+        address asset;
+        uint256 amount;
+        address sender;
+        address recipient;
+    }
+
+    function manageUserBalance(UserBalanceOp[] calldata) external;
+    function getInternalBalance(address, address[] calldata) external view returns (uint256[] memory);
     function joinPool(bytes32, address, address, JoinPoolRequest calldata) external;
     function swap(SingleSwap calldata, FundManagement calldata, uint256, uint256) external returns (uint256);
     function create(
@@ -354,6 +364,20 @@ contract OtherProtocolsTest is Market {
         Order memory order = _order(address(dai), AMOUNT, WETH, expected);
         assertEq(_run(order, _one(0x30, 1, abi.encodePacked(poolId)))[0], expected);
         assertEq(dai.allowance(address(proxy), BALANCER_V2_VAULT), 0);
+    }
+
+    /// Anyone may give the proxy a balance inside the vault. An order is paid by its payer all the same, in full.
+    function test_balance_of_the_proxy_inside_balancers_vault_pays_no_order() public {
+        bytes32 poolId = _balancerV2Pool();
+        IBalancerV2.UserBalanceOp[] memory gift = new IBalancerV2.UserBalanceOp[](1);
+        gift[0] = IBalancerV2.UserBalanceOp(0, address(dai), AMOUNT / 2, address(this), address(proxy));
+        IBalancerV2(BALANCER_V2_VAULT).manageUserBalance(gift);
+        address[] memory tokens = new address[](1);
+        tokens[0] = address(dai);
+        Order memory order = _order(address(dai), AMOUNT, WETH, 1);
+        _run(order, _one(0x30, 1, abi.encodePacked(poolId)));
+        assertEq(IBalancerV2(BALANCER_V2_VAULT).getInternalBalance(address(proxy), tokens)[0], AMOUNT / 2);
+        assertEq(dai.balanceOf(address(proxy)), 0);
     }
 
     function test_balancer_v2_names_its_own_errors() public {

@@ -94,6 +94,27 @@ contract Permit2Test is Signing {
         );
     }
 
+    function test_ether_beside_several_signed_tokens() public {
+        Order memory order = _usual();
+        order.inputs = new Input[](3);
+        order.inputs[0] = Input(NATIVE, 1 ether);
+        order.inputs[1] = Input(address(usdc), AMOUNT);
+        order.inputs[2] = Input(WETH, 1 ether);
+        order.outputs[0].token = address(dai);
+        uint256 weth = 2 ether + _v3Out(v3UsdcWeth, address(usdc), AMOUNT);
+        order.outputs[0].minimum = _v2Out(v2WethDai, WETH, weth);
+        bytes memory all = bytes.concat(
+            Program.tokens(), Program.wrap(0, 2), Program.v3(0, 1, 2, 0, v3UsdcWeth), Program.v2(1, 2, 3, 0, v2WethDai)
+        );
+        bytes memory signature = _sign(order, all, _permit());
+        vm.deal(owner, 1 ether);
+        vm.prank(owner);
+        assertEq(
+            proxy.executeWithPermit2{value: 1 ether}(order, all, _permit(), signature)[0], order.outputs[0].minimum
+        );
+        _assertNothingLeft();
+    }
+
     function test_unspent_input_goes_back_to_the_owner_and_not_to_the_relayer() public {
         Order memory order = _usual();
         bytes memory half = bytes.concat(Program.tokens(), Program.v2(1, 0, 1, 1 << 31, v2UsdcWeth));
