@@ -6,7 +6,9 @@
 
 use braid_execution::{MAX_AMOUNT, Order, Program, encode_program, encode_purchase, maximum_amount};
 use braid_primitives::U256;
-use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_chain, buy as find, buy_along};
+use braid_routing::purchase::{
+    Bought, InputBound, InputCertificate, Purchase, along_one_chain, buy as find, buy_along,
+};
 use braid_routing::{Route, Solution, SolveError, Step, Uncertified};
 
 use crate::draft::{Found, Purchased};
@@ -39,7 +41,7 @@ pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     let purchase = Purchase { trade: &way.question, amount: gross(&way, amount), is_enough: &is_enough };
     let bought = find(prepared, &purchase)?;
     let chain = along_one_chain(prepared, &purchase, (bought.amount_in, &bought.route));
-    let exact = exactly(&way, &purchase, &bought, chain, amount)?;
+    let exact = exactly(&way, &purchase, &bought.bound, chain, amount)?;
     let sale = at_least(&way, &purchase, &bought, amount);
     let form = match (exact, sale) {
         (Some(exact), Ok(sale)) if sale.cost * EXACTNESS < exact.cost => sale,
@@ -50,19 +52,25 @@ pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     Ok(Found { witness: bought.witness, ..found })
 }
 
-/// The same along a route that is known, without a search and a bound: it was run for `sold`, fees paid.
+/// The same along a route that is known, without a search and a bound; `needed_in` is what it sells for exactly the amount, before fees.
 ///
 /// # Errors
 /// [`NoQuote`] where the route does not buy the amount.
-pub(crate) fn again(way: Way<'_>, amount: U256, buys: bool, (sold, route): (U256, &Route)) -> Result<Found, NoQuote> {
+pub(crate) fn again(
+    way: Way<'_>,
+    amount: U256,
+    buys: bool,
+    (needed_in, route): (U256, &Route),
+) -> Result<Found, NoQuote> {
     let prepared = &way.published.prepared;
     let is_enough = |route: &Route| way.arrives_alone(route) >= amount;
     let purchase = Purchase { trade: &way.question, amount: gross(&way, amount), is_enough: &is_enough };
-    let bought = Bought::along(prepared, &purchase, (sold, route)).ok_or(SolveError::InsufficientLiquidity)?;
     let form = if buys {
         let chain = buy_along(prepared.market(), &way.question.at, route, purchase.amount);
-        exactly(&way, &purchase, &bought, chain, amount)?.ok_or(SolveError::InsufficientLiquidity)?
+        exactly(&way, &purchase, &Err(Uncertified::NoBound), chain, amount)?.ok_or(SolveError::InsufficientLiquidity)?
     } else {
+        let sold = way.request.fee().map_or(needed_in, |fee| fee.after_input(needed_in));
+        let bought = Bought::along(prepared, &purchase, sold, route).ok_or(SolveError::InsufficientLiquidity)?;
         at_least(&way, &purchase, &bought, amount)?
     };
     Ok(found(&way, &purchase, form, amount, 0))
@@ -96,7 +104,7 @@ fn found(way: &Way<'_>, purchase: &Purchase<'_>, form: Form, amount: U256, pools
 fn exactly(
     way: &Way<'_>,
     purchase: &Purchase<'_>,
-    bought: &Bought,
+    bound: &Result<InputBound, Uncertified>,
     chain: Option<(U256, Route)>,
     amount: U256,
 ) -> Result<Option<Form>, NoQuote> {
@@ -109,7 +117,7 @@ fn exactly(
     let order = way.order(&[maximum], std::iter::once(amount));
     let Some(program) = encode_purchase(&way.published.head.market, &route, &order)? else { return Ok(None) };
     let cost = purchase.cost(prepared, sold, &route);
-    let certificate = bought.bound.clone().and_then(|bound| bound.certificate(sold, &route));
+    let certificate = bound.clone().and_then(|bound| bound.certificate(sold, &route));
     Ok(Some(Form { order, program, route, sold, needed_in: sold, cost, certificate }))
 }
 

@@ -81,8 +81,8 @@ pub(crate) fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<D
     Ok(draft)
 }
 
-/// Finishes a route that is known, without a search and a certificate. It was run for `sold`, fees paid; `buys` tells whether the program buys
-/// exactly.
+/// Finishes a route that is known, without a search and a certificate. Of a purchase, `needed_in` is what it sells for exactly the amount, and
+/// `buys` tells whether the program buys exactly.
 ///
 /// # Errors
 /// As [`solve`].
@@ -90,11 +90,11 @@ pub(crate) fn along(
     asked: Asked,
     aside: Aside,
     limits: SolveLimits,
-    (sold, route, buys): (U256, Route, bool),
+    (needed_in, route, buys): (U256, Route, bool),
 ) -> Result<Draft, Problem> {
     let (way, unknown_protocols) = way(&asked, &aside, limits);
     let found = match asked.request.exact_output() {
-        Some(amount) => purchase::again(way, amount, buys, (sold, &route)),
+        Some(amount) => purchase::again(way, amount, buys, (needed_in, &route)),
         None => sale::along(way, route),
     };
     let found = found.map_err(|error| refused(error, &asked))?;

@@ -45,8 +45,9 @@ pub(super) fn of_route(receipt: &Receipt, market: Market) -> Result<Again, Strin
     let at = market.block().next();
     let route = reprice::reprice(&market, &at, &receipt.plan.steps, &inputs, &asked.tokens.outputs)
         .map_err(|error| error.to_string())?;
-    let sold = inputs.first().map(|(_, amount)| *amount).unwrap_or_default();
-    let draft = solve::along(asked, aside, limits(receipt), (sold, route, receipt.plan.program.buys()));
+    let needed = receipt.quote["exact_output"]["needed_input"].as_str().and_then(|text| text.parse().ok());
+    let draft =
+        solve::along(asked, aside, limits(receipt), (needed.unwrap_or_default(), route, receipt.plan.program.buys()));
     written(receipt, draft.map_err(|problem| problem.detail)?)
 }
 

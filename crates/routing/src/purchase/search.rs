@@ -34,12 +34,17 @@ pub struct Bought {
 }
 
 impl Bought {
-    /// The purchase along the plan of a route that was run for an input, without a search and a bound.
-    pub fn along(prepared: &Prepared, purchase: &Purchase<'_>, (sold, known): (U256, &Route)) -> Option<Self> {
-        let plan = FixedPlan::of(prepared, purchase.trade, known)?;
-        let (amount_in, route) = plan.least_input(purchase, sold, known)?;
+    /// The purchase along the plan of a route, without a search and a bound: `None` unless the plan buys the amount for this input, and not for
+    /// one atomic unit less.
+    ///
+    /// A search is not repeated, since shares are rounded: there may be several such inputs, a few units apart.
+    pub fn along(prepared: &Prepared, purchase: &Purchase<'_>, amount_in: U256, route: &Route) -> Option<Self> {
+        let plan = FixedPlan::of(prepared, purchase.trade, route)?;
+        let buys = |amount_in| plan.run(amount_in).filter(|route| purchase.is_met_by(route));
+        let route = buys(amount_in)?;
+        let less = amount_in.checked_sub(U256::ONE)?;
         let bound = Err(Uncertified::NoBound);
-        Some(Self { route, amount_in, bound, witness: None, pools_visited: 0, solves: 0 })
+        buys(less).is_none().then_some(Self { route, amount_in, bound, witness: None, pools_visited: 0, solves: 0 })
     }
 
     /// Runs the route's plan for another input.

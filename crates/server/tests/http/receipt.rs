@@ -55,9 +55,11 @@ async fn a_receipt_is_worked_out_again_to_the_byte() {
         {"chain_id": 1, "address": "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "ratio_bps": 4000},
     ]);
     let bought = purchase(&USDC.to_string(), "100000000000000000", &braid_primitives::WETH.to_string());
+    // of few decimals: a wide range of inputs buys the same
+    let dollars = purchase("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "3000000000", &USDC.to_string());
     let mut with_fee = bought.clone();
     with_fee["partner_fee"] = full["partner_fee"].clone();
-    for body in [request(), large, full, basket, bought, with_fee] {
+    for body in [request(), large, full, basket, bought, dollars, with_fee] {
         let quote = service.quote(&body).await;
         let (receipt, file) = evidence(&service, &quote).await;
         assert_eq!(receipt["quote"], quote);
