@@ -98,7 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         let keys = SharedKeys::of(Replicas::connect(url).await?);
-        let scratch = std::env::temp_dir().join(format!("braid-keys-{}", std::process::id()));
+        // nobody else writes there, which cannot be said of a folder for everybody's temporary files
+        let scratch = args.data.data_dir.join(format!("shared-keys-{}", std::process::id()));
         braid_store::prepare_dir(&scratch)?;
         let done = keys.change(&scratch, |keys| act(args, keys, now_s)).await;
         let _ = std::fs::remove_dir_all(&scratch);

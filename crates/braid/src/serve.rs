@@ -334,13 +334,20 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {
 
 /// Keeps the copy of the shared keys up to date.
 async fn refresh_keys(keys: SharedKeys, dir: PathBuf) {
+    let mut told = None;
     let mut ticks = tokio::time::interval(KEYS_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if let Err(error) = keys.refresh(&dir).await {
-            tracing::warn!(%error, "the shared keys could not be copied");
+        // once, and not every second for as long as it lasts
+        let error = keys.refresh(&dir).await.err().map(|error| error.to_string());
+        if let Some(error) = error.as_ref().filter(|error| told.as_ref() != Some(*error)) {
+            tracing::warn!(
+                error,
+                "the shared keys could not be copied: the copy in the data directory counts until they can"
+            );
         }
+        told = error;
     }
 }
 

@@ -85,6 +85,12 @@ async fn two(redis: &Redis, config: &Config) -> [Service; 2] {
     services.try_into().ok().unwrap()
 }
 
+/// Settings under which a test may ask until something changes.
+fn without_limit() -> Config {
+    let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
+    Config { limits, ..Config::default() }
+}
+
 fn warned(quote: &Value) -> bool {
     quote["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "QUOTE_NOT_SHARED")
 }
@@ -138,6 +144,16 @@ async fn calls_are_counted_over_all_services() {
         let after: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=60).contains(&after), "{after}");
     }
+    // a call that the others' calls leave no room for is not counted here either
+    for _ in 0..10 {
+        assert_eq!(one.get("/v1/chains").send().await.unwrap().status(), 429);
+    }
+    let mut flush = Command::new("redis-cli");
+    let flush = flush.arg("-s").arg(redis.dir.path().join("redis.sock")).arg("flushall").output().unwrap();
+    assert!(flush.status.success());
+    for _ in 0..2 {
+        assert_eq!(one.get("/v1/chains").send().await.unwrap().status(), 200);
+    }
     // a key's calls are its own
     assert_eq!(one.client.get(format!("{}/v1/chains", one.base)).send().await.unwrap().status(), 200);
 }
@@ -145,7 +161,7 @@ async fn calls_are_counted_over_all_services() {
 #[tokio::test]
 async fn without_the_server_each_service_goes_on_alone_and_says_so() {
     let mut redis = Redis::start();
-    let [one, other] = two(&redis, &Config::default()).await;
+    let [one, other] = two(&redis, &without_limit()).await;
     let before = one.quote(&request()).await;
     redis.kill();
     let alone = one.quote(&request()).await;
@@ -171,7 +187,7 @@ async fn without_the_server_each_service_goes_on_alone_and_says_so() {
 #[tokio::test]
 async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
     let redis = Redis::start();
-    let [one, _] = two(&redis, &Config::default()).await;
+    let [one, _] = two(&redis, &without_limit()).await;
     redis.signal("-STOP");
     let begun = std::time::Instant::now();
     for _ in 0..20 {
@@ -186,7 +202,7 @@ async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
 #[tokio::test]
 async fn a_full_server_refuses_and_the_service_says_so() {
     let redis = Redis::start();
-    let [one, _] = two(&redis, &Config::default()).await;
+    let [one, _] = two(&redis, &without_limit()).await;
     let set = |value: &str| {
         let socket = redis.dir.path().join("redis.sock");
         let status =
@@ -233,6 +249,33 @@ async fn keys_are_shared_and_outlive_the_server() {
     assert!(opens(&one, old.reveal()), "a copy brings back what the server lost");
 }
 
+/// A service that was away while a key was revoked comes back first after the server lost its memory.
+#[tokio::test]
+async fn a_key_that_was_revoked_stays_so_whoever_tells_the_server_first() {
+    let mut redis = Redis::start();
+    let shared = SharedKeys::of(redis.connect().await);
+    let [one, away, scratch] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let make = |keys: &KeyStore| keys.create("desk", KeyTerms::default(), 1);
+    let (key, record) = shared.change(scratch.path(), make).await.unwrap().unwrap();
+    let (rotated, other) = shared.change(scratch.path(), make).await.unwrap().unwrap();
+    for dir in [&one, &away] {
+        assert!(shared.refresh(dir.path()).await.unwrap());
+    }
+    shared.change(scratch.path(), |keys: &KeyStore| keys.revoke(&record.id.0, 2)).await.unwrap().unwrap();
+    let (newer, _) =
+        shared.change(scratch.path(), |keys: &KeyStore| keys.rotate(&other.id.0, 0, 2)).await.unwrap().unwrap();
+    assert!(shared.refresh(one.path()).await.unwrap());
+    redis.kill();
+    redis.restart();
+    for dir in [&away, &one, &away] {
+        while !shared.refresh(dir.path()).await.unwrap() {}
+    }
+    for dir in [&one, &away] {
+        let opens = |key: &str| KeyStore::open(dir.path()).unwrap().check(key, 3).unwrap().is_some();
+        assert_eq!([key.reveal(), rotated.reveal(), newer.reveal()].map(opens), [false, false, true]);
+    }
+}
+
 #[tokio::test]
 async fn a_nonce_is_given_by_one_service_alone() {
     let redis = Redis::start();
@@ -250,6 +293,12 @@ async fn a_server_that_is_not_there_is_told_without_its_password() {
     let error = Replicas::connect(url).await.unwrap_err().to_string();
     assert!(error.contains("cannot be used") && !error.contains("secret"), "{error}");
     assert!(Replicas::connect("http://localhost").await.is_err());
+    // one that hangs up in the middle of TLS
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("rediss://:secret@{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || listener.incoming().for_each(drop));
+    let error = Replicas::connect(&url).await.unwrap_err().to_string();
+    assert!(error.contains("cannot be used") && !error.contains("secret"), "{error}");
     let _ = KEY;
 }
 

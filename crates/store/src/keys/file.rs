@@ -46,11 +46,7 @@ impl From<&Metadata> for Stamp {
 impl KeyFile {
     /// Reads the file; a missing one holds no keys.
     pub(super) fn read(path: &Path) -> Result<Self, StoreError> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(StoreError::Unreadable { path: path.into(), source }),
-        };
+        let Some(text) = text_of(path)? else { return Ok(Self::default()) };
         serde_json::from_str(&text)
             .map_err(|error| StoreError::DamagedKeys { path: path.into(), reason: error.to_string() })
     }
@@ -86,17 +82,50 @@ fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Replaces the file by another service's, as it is.
+/// What two files of one set of keys say together: nothing that either of them knows is forgotten. A key that one of them revoked is revoked,
+/// and of two secrets the newer counts. The order does not depend on which is which.
 ///
 /// # Errors
-/// When the text is no key file, or the file cannot be replaced.
-pub(crate) fn write_copy(path: &Path, text: &str) -> Result<(), StoreError> {
-    let read = serde_json::from_str::<KeyFile>(text);
-    read.map_err(|error| StoreError::DamagedKeys { path: path.into(), reason: error.to_string() })?;
+/// When a text is no key file.
+pub(crate) fn merged(path: &Path, texts: [&str; 2]) -> Result<String, StoreError> {
+    let damaged = |error: serde_json::Error| StoreError::DamagedKeys { path: path.into(), reason: error.to_string() };
+    let mut keys: Vec<KeyRecord> = Vec::new();
+    for text in texts.into_iter().filter(|text| !text.is_empty()) {
+        for record in serde_json::from_str::<KeyFile>(text).map_err(damaged)?.keys {
+            match keys.iter_mut().find(|known| known.id == record.id) {
+                Some(known) => known.learn(record),
+                None => keys.push(record),
+            }
+        }
+    }
+    if keys.is_empty() {
+        return Ok(String::new());
+    }
+    keys.sort_by(|a, b| (a.created_at_s, &a.id.0).cmp(&(b.created_at_s, &b.id.0)));
+    serde_json::to_string_pretty(&KeyFile { version: 1, keys }).map_err(damaged)
+}
+
+/// Replaces the file while no other process does the same, unless it says so already.
+///
+/// # Errors
+/// When it cannot be read or replaced.
+pub(crate) fn write_merged(path: &Path, text: &str) -> Result<(), StoreError> {
     let unwritable = |source| StoreError::Unwritable { path: path.into(), source };
     let lock = private(&path.with_extension("lock")).map_err(unwritable)?;
     lock.lock().map_err(unwritable)?;
-    replace(path, text.as_bytes()).map_err(unwritable)
+    // a key that was made meanwhile stays
+    let own = text_of(path)?.unwrap_or_default();
+    let all = merged(path, [text, &own])?;
+    if all == own { Ok(()) } else { replace(path, all.as_bytes()).map_err(unwritable) }
+}
+
+/// The file's text; `None` where there is no file.
+pub(crate) fn text_of(path: &Path) -> Result<Option<String>, StoreError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(StoreError::Unreadable { path: path.into(), source }),
+    }
 }
 
 /// Opens a file that only its owner may read.

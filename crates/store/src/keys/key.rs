@@ -128,6 +128,17 @@ impl KeyRecord {
         Self { id, name, hash, created_at_s, revoked_at_s: None, rotated_at_s: None, retiring: None, terms }
     }
 
+    /// Adds what another record of the same key knows: that it was revoked, and a newer secret.
+    pub(crate) fn learn(&mut self, other: Self) {
+        let revoked = [self.revoked_at_s, other.revoked_at_s].into_iter().flatten().min();
+        // of two secrets of one second the choice must not depend on the order
+        let newer = (other.rotated_at_s, other.hash.0) > (self.rotated_at_s, self.hash.0);
+        if newer {
+            *self = other;
+        }
+        self.revoked_at_s = revoked;
+    }
+
     /// Whether the key is good at a time, unix seconds.
     pub fn state(&self, now_s: u64) -> KeyState {
         match (self.revoked_at_s, self.terms.expires_at_s) {

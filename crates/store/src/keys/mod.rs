@@ -8,8 +8,8 @@ pub use key::{ApiKey, KeyHash, KeyId, KeyRecord, KeyState, KeyTerms, Retiring};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) use file::write_copy;
 use file::{KeyFile, Stamp};
+pub(crate) use file::{merged, text_of, write_merged};
 
 use crate::StoreError;
 

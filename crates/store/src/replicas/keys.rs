@@ -8,7 +8,7 @@ use redis::aio::ConnectionManager;
 use redis::{AsyncCommands as _, Script};
 
 use super::Replicas;
-use crate::keys::KEY_FILE;
+use crate::keys::{self, KEY_FILE};
 use crate::{KeyStore, StoreError};
 
 /// Longest wait for an answer: nobody's request waits for it.
@@ -40,27 +40,25 @@ impl SharedKeys {
         Self { replicas }
     }
 
-    /// Brings the copy of a data directory to what is shared. Where nothing is shared yet, or the server lost it, the copy is
-    /// shared instead. False where the server does not answer; the copy then stays.
+    /// Brings the copy of a data directory and what is shared to what both know together. So a server that lost its memory is told again, by
+    /// every service what it knows: a key that one of them saw revoked stays revoked. False where the server does not answer; the copy
+    /// then stays.
     ///
     /// # Errors
-    /// When the copy cannot be read or written.
+    /// When the copy cannot be read or written, or what is shared is no key file.
     pub async fn refresh(&self, dir: &Path) -> Result<bool, StoreError> {
         let Some(shared) = self.text().await else { return Ok(false) };
         let path = dir.join(KEY_FILE);
-        let own = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(StoreError::Unreadable { path, source }),
-        };
+        let own = keys::text_of(&path)?.unwrap_or_default();
         if shared == own {
             return Ok(true);
         }
-        if shared.is_empty() {
-            return Ok(self.replace("", &own).await == Some(true));
+        let all = keys::merged(&path, [&shared, &own])?;
+        if all != own {
+            keys::write_merged(&path, &all)?;
         }
-        crate::keys::write_copy(&path, &shared)?;
-        Ok(true)
+        // where others changed it meanwhile, the next look brings both together
+        Ok(all == shared || self.replace(&shared, &all).await.is_some())
     }
 
     /// Changes the shared keys as `change` changes those of a data directory, which is a temporary one. Tried again where others
@@ -76,13 +74,12 @@ impl SharedKeys {
         let path = scratch.join(KEY_FILE);
         loop {
             let Some(before) = self.text().await else { return Ok(None) };
-            if before.is_empty() {
-                let _ = std::fs::remove_file(&path);
-            } else {
-                crate::keys::write_copy(&path, &before)?;
+            let _ = std::fs::remove_file(&path);
+            if !before.is_empty() {
+                keys::write_merged(&path, &before)?;
             }
             let answer = change(&KeyStore::open(scratch)?)?;
-            let after = std::fs::read_to_string(&path).unwrap_or_default();
+            let after = keys::text_of(&path)?.unwrap_or_default();
             match self.replace(&before, &after).await {
                 Some(true) => return Ok(Some(answer)),
                 Some(false) => {}
