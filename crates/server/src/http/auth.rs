@@ -129,10 +129,13 @@ fn keyless_quotes(parts: &Parts, access: &Access) -> (Counted, Quota) {
 async fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Result<(), Problem> {
     let (mut standing, mut allowed) = access.counted.count(caller.clone(), quota, access.clock.elapsed_ms());
     if let Some(replicas) = access.replicas.as_ref().filter(|_| allowed) {
-        let name = access.counted.counted_as(caller).shared_name();
+        let name = access.counted.counted_as(caller.clone()).shared_name();
         let limits = CallLimits { per_min: quota.per_min, burst: quota.burst };
         if let Some(left) = replicas.count(&name, limits).await {
             (standing, allowed) = (standing.shared(left), left.allowed);
+            if !allowed {
+                access.counted.take_back(caller);
+            }
         }
     }
     if let Some(notes) = parts.extensions.get::<Notes>() {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use braid_quoting::{Code, Problem};
@@ -146,8 +146,7 @@ impl Default for Limits {
 impl Limits {
     /// Counts a call, by a clock that never goes back. The standing holds either way; `false` is a call too many, which is not counted.
     pub fn count(&self, caller: Counted, quota: Quota, now_ms: u64) -> (Standing, bool) {
-        let shard = usize::try_from(self.hasher.hash_one(&caller) % SHARDS as u64).unwrap_or(0);
-        let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shard(&caller);
         let windows = shard.windows(caller, now_ms);
         windows.minute = windows.minute.at(now_ms, WINDOW_MS);
         windows.second = windows.second.at(now_ms, BURST_MS);
@@ -169,12 +168,24 @@ impl Limits {
 }
 
 impl Limits {
+    /// Takes back a call that was counted, where it is refused after all.
+    pub fn take_back(&self, caller: Counted) {
+        let mut shard = self.shard(&caller);
+        let group = shard.group(caller);
+        if let Some(windows) = shard.callers.get_mut(&group) {
+            windows.minute.used = windows.minute.used.saturating_sub(1);
+            windows.second.used = windows.second.used.saturating_sub(1);
+        }
+    }
+
     /// As what a caller was counted last: itself, or all those that it is counted with.
     pub fn counted_as(&self, caller: Counted) -> Counted {
-        let shard = usize::try_from(self.hasher.hash_one(&caller) % SHARDS as u64).unwrap_or(0);
-        let shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        let all = std::iter::successors(Some(caller.clone()), |caller| caller.larger().map(|(larger, _)| larger));
-        all.into_iter().find(|caller| shard.callers.contains_key(caller)).unwrap_or(caller)
+        self.shard(&caller).group(caller)
+    }
+
+    fn shard(&self, caller: &Counted) -> MutexGuard<'_, Shard> {
+        let shard = usize::try_from(self.hasher.hash_one(caller) % SHARDS as u64).unwrap_or(0);
+        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -200,6 +211,12 @@ impl Origin {
 }
 
 impl Shard {
+    /// As what a caller is counted at present.
+    fn group(&self, caller: Counted) -> Counted {
+        let all = std::iter::successors(Some(caller.clone()), |caller| caller.larger().map(|(larger, _)| larger));
+        all.into_iter().find(|caller| self.callers.contains_key(caller)).unwrap_or(caller)
+    }
+
     /// The windows of a caller, or of all those that it is counted with.
     fn windows(&mut self, mut caller: Counted, now_ms: u64) -> &mut Windows {
         if self.callers.len() >= ADDRESSES_PER_SHARD && now_ms >= self.tidied_again_ms {
