@@ -1,17 +1,24 @@
 //! `GET /v1/quote/{quote_id}/receipt` and the market that it was made on.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use braid_quoting::receipt::MarketFile;
 use braid_quoting::{Problem, Receipts, StoredQuotes};
+use futures::stream;
 
 use crate::http::auth::MayBuild;
 use crate::http::problem::Refusal;
 use crate::problems::ReceiptProblems;
 use crate::swap::{data, named};
+
+/// Bytes of a market file that are handed on at once.
+const PIECE: usize = 64 << 10;
 
 /// Gives the receipt of a quote.
 ///
@@ -48,7 +55,14 @@ pub async fn market(
     let id = named(id)?;
     drop(stored.open(id).await?);
     let file = tokio::task::spawn_blocking(move || receipts.market(id)).await;
-    let file = file.map_err(Problem::internal)??;
+    let MarketFile { bytes, room } = file.map_err(Problem::internal)??;
+    let bytes = Bytes::from(bytes);
+    let pieces = (0..bytes.len()).step_by(PIECE).map(move |at| {
+        // the room is given back with the last piece
+        let _ = &room;
+        Ok::<_, Infallible>(bytes.slice(at..bytes.len().min(at + PIECE)))
+    });
+    let file = Body::from_stream(stream::iter(pieces));
     let name = format!("attachment; filename=\"{id}.market\"");
     Ok(([(header::CONTENT_TYPE, "application/octet-stream".to_owned()), (header::CONTENT_DISPOSITION, name)], file)
         .into_response())

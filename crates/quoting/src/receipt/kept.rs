@@ -7,6 +7,7 @@ use braid_ethereum::Head;
 use braid_primitives::B256;
 use moka::Expiry;
 use moka::sync::Cache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use super::document::Receipt;
@@ -16,6 +17,9 @@ use crate::stored::StoredQuote;
 
 /// Bytes of evidence that are kept, markets not counted: those are shared between the quotes of a block.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// Most market files in memory at once, those on their way to slow clients too.
+const MOST_FILES: usize = 4;
 
 /// Lets evidence go with its quote, and with it the quote's market.
 struct WithTheQuote;
@@ -32,13 +36,24 @@ pub struct Receipts {
     kept: Cache<Uuid, Arc<Evidence>>,
     /// The market that was named last, and its names. Held while one is worked out, which reads the whole market.
     named: Mutex<Option<(Arc<Head>, B256, B256)>>,
+    /// Market files that may be in memory at once.
+    files: Arc<Semaphore>,
+}
+
+/// The content of a market file. It takes some 30 MB on mainnet, so that there are few at once: keep it until the last byte is on its way.
+#[derive(Debug)]
+pub struct MarketFile {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Gives the room back.
+    pub room: OwnedSemaphorePermit,
 }
 
 impl Default for Receipts {
     fn default() -> Self {
         let cache = Cache::builder().max_capacity(MOST_BYTES).weigher(|_, evidence: &Arc<Evidence>| evidence.bytes());
         let cache = cache.expire_after(WithTheQuote);
-        Self { kept: cache.build(), named: Mutex::default() }
+        Self { kept: cache.build(), named: Mutex::default(), files: Arc::new(Semaphore::new(MOST_FILES)) }
     }
 }
 
@@ -63,10 +78,10 @@ impl Receipts {
     ///
     /// # Errors
     /// As [`Receipts::receipt`].
-    pub fn market(&self, id: Uuid) -> Result<Vec<u8>, Problem> {
+    pub fn market(&self, id: Uuid) -> Result<MarketFile, Problem> {
         let evidence = self.evidence(id)?;
-        let _turn = self.named.try_lock().map_err(|_| busy())?;
-        evidence.head.market.to_bytes().map_err(Problem::internal)
+        let room = Arc::clone(&self.files).try_acquire_owned().map_err(|_| busy())?;
+        Ok(MarketFile { bytes: evidence.head.market.to_bytes().map_err(Problem::internal)?, room })
     }
 
     fn evidence(&self, id: Uuid) -> Result<Arc<Evidence>, Problem> {

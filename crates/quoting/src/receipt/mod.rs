@@ -13,5 +13,5 @@ mod verify;
 
 pub use document::{FORMAT, Made, MarketPart, Receipt, Settings};
 pub use evidence::{Evidence, MeasuredGas};
-pub use kept::Receipts;
+pub use kept::{MarketFile, Receipts};
 pub use verify::{Finding, NoReceipt, Verdict, verify};

@@ -192,3 +192,23 @@ async fn a_receipt_ends_with_the_quote_and_does_not_outlive_the_process() {
     let (_, told) = problem(service.get("/v1/quote/nothing/receipt").send().await.unwrap()).await;
     assert_eq!(told["code"], "QUOTE_NOT_FOUND");
 }
+
+#[tokio::test]
+async fn few_market_files_are_in_memory_at_once() {
+    let service = Service::start().await;
+    let quote = service.quote(&request()).await;
+    let id = quote["quote_id"].as_str().unwrap();
+    let receipts = &service.app.receipts;
+    let mut held: Vec<_> = (0..4).map(|_| receipts.market(id.parse().unwrap()).unwrap()).collect();
+    let path = format!("/v1/quote/{id}/market");
+    let ask = async || service.get(&path).send().await.unwrap();
+    let (status, body) = problem(ask().await).await;
+    assert_eq!((status, &body["code"]), (503, &json!("OVERLOADED")));
+    let expected = held.pop().unwrap().bytes;
+    assert_eq!(ask().await.bytes().await.unwrap(), expected);
+    drop(held);
+    // answers give their room back: there are more than fit
+    for _ in 0..12 {
+        assert_eq!(ask().await.bytes().await.unwrap(), expected);
+    }
+}
