@@ -119,8 +119,10 @@ impl Quoter {
         if !unsettled.is_empty() {
             answer.warnings.extend(unsettled);
             quote.answer = to_raw_value(&answer).map_err(Problem::internal)?;
-            // Replaces the quote without the warning; where there is no room for a second one, that stays.
-            let _ = self.stored.keep(id, &quote);
+            // Replaces the quote without the warning, also where others have it; where there is no room for a second one, that stays.
+            if let Ok(record) = self.stored.keep(id, &quote) {
+                self.stored.is_shared(id, &record).await;
+            }
         }
         self.receipts.keep(id, Evidence::of(draft, body, left_out, self.solver.limits));
         Ok(quote.answer)

@@ -118,7 +118,7 @@ impl StoredQuotes {
     }
 
     /// Gives a quote to the other services; true also where there are none.
-    async fn is_shared(&self, id: Uuid, record: &QuoteRecord) -> bool {
+    pub(crate) async fn is_shared(&self, id: Uuid, record: &QuoteRecord) -> bool {
         let Some(replicas) = &self.replicas else { return true };
         replicas.share_quote(id, record, self.clock.now_ms()).await
     }
