@@ -25,7 +25,7 @@ pub(crate) struct ApiArgs {
 }
 
 /// A service, and the key that it knows us by.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Api {
     client: Client,
     base: Url,

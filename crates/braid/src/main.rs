@@ -154,6 +154,6 @@ fn main() -> ExitCode {
 /// Says why a command failed.
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed command leaves")]
 fn complain(error: eyre::Report) -> ExitCode {
-    eprintln!("braid: {error}");
+    eprintln!("braid: {}", source::plain_words(&error.to_string()));
     exit::code(&error)
 }

@@ -72,6 +72,11 @@ pub(crate) fn say_which(symbol: &str, taken: Address, others: usize) {
     eprintln!("{symbol} is {} here; {count}{tokens} this symbol too: name it by its address", taken.to_checksum(None));
 }
 
+/// A sentence that others had a hand in (a contract's reason, a service's warning), on one line of a terminal.
+pub(crate) fn plain_words(text: &str) -> String {
+    braid_quoting::picture::clean(text, 1_000)
+}
+
 /// Text that a token's maker chose, on one line of a terminal: control characters would move its cursor.
 pub(crate) fn plain(text: &str) -> String {
     braid_quoting::picture::clean(text, 40)

@@ -1,31 +1,16 @@
-//! Asking a service for a quote, in words, and showing what it says.
+//! Asking a service for a quote.
 
-use braid_primitives::{Address, U256};
-use braid_protocols::Product;
+use braid_primitives::Address;
 use braid_quoting::receipt::{Receipt, Verdict, verify};
-use braid_quoting::stored::Plan;
 use eyre::{Result, eyre};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::quote::Quote;
 use super::{Args, order};
 use crate::api::Api;
 use crate::exit::{Exit, Failed};
-use crate::out;
-use crate::quote::{tree, words};
-use crate::source::plain;
-use crate::tokens::{Named, Sides};
-use crate::units::format_units;
-
-/// A quote whose receipt agrees with what was asked.
-#[derive(Debug)]
-pub(super) struct Quote {
-    pub id: String,
-    pub answer: Value,
-    /// Order and program, from the receipt.
-    pub plan: Plan,
-    pub sold: Vec<(Named, U256)>,
-    pub bought: Vec<Named>,
-}
+use crate::quote::words;
+use crate::tokens::Sides;
 
 /// Asks for a quote and its receipt.
 pub(super) async fn quote(args: &Args, asked: &words::Asked, taker: Address, api: &Api) -> Result<Quote> {
@@ -50,82 +35,4 @@ pub(super) async fn quote(args: &Args, asked: &words::Asked, taker: Address, api
     let quote = Quote { id, answer, plan: receipt.plan, sold, bought };
     order::check(&quote, &receipt.quote, taker, args.recipient.unwrap_or(taker), args.slippage_bps)?;
     Ok(quote)
-}
-
-impl Quote {
-    /// Shows the route, what it pays and what it costs.
-    pub(super) fn print(&self) -> Result<()> {
-        let answer = &self.answer;
-        let outputs = answer["estimated_outputs"].as_array().map_or(&[][..], Vec::as_slice);
-        let amount = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
-        let paid = |key: &str| {
-            let rows = self.bought.iter().zip(outputs).map(|(token, row)| token.amount(amount(&row[key])));
-            rows.collect::<Vec<_>>().join(" + ")
-        };
-        let sold: Vec<String> = self.sold.iter().map(|(token, units)| token.amount(*units)).collect();
-        out::line(format_args!("{}  →  {}", sold.join(" + "), paid("expected_amount")))?;
-        out::line("")?;
-        let tokens = answer["path"]["tokens"].as_array().map_or(&[][..], Vec::as_slice);
-        let address = |value: &Value| value.as_str().and_then(|text| text.parse::<Address>().ok()).unwrap_or_default();
-        let in_words = |step: &Value| {
-            let known = tokens.iter().find(|token| token["address"] == step["token_out"]);
-            let places =
-                known.and_then(|token| token["decimals"].as_u64()).and_then(|places| u8::try_from(places).ok());
-            let symbol = known.and_then(|token| token["symbol"].as_str()).unwrap_or_default();
-            format!("{} {}", format_units(amount(&step["amount_out"]), places.unwrap_or_default()), plain(symbol))
-        };
-        let leg = |step: &Value| {
-            let id = step["protocol"].as_str().unwrap_or_default();
-            let product = Product::ALL.iter().find(|product| product.id() == id).map_or(id, |product| product.name());
-            tree::Leg {
-                token_in: address(&step["token_in"]),
-                token_out: address(&step["token_out"]),
-                amount_in: amount(&step["amount_in"]),
-                paid: in_words(step),
-                pool: format!("{product} {}", step["pool"].as_str().unwrap_or_default()),
-            }
-        };
-        let legs: Vec<_> = answer["path"]["steps"].as_array().into_iter().flatten().map(leg).collect();
-        let inputs: Vec<_> = self.sold.iter().zip(sold).map(|((token, _), amount)| (token.address, amount)).collect();
-        tree::lines(&inputs, &legs).iter().try_for_each(out::line)?;
-        out::line("")?;
-        out::line(format_args!("at least     {}", paid("minimum_amount")))?;
-        let costs = &answer["costs"];
-        let wei = amount(&costs["gas_cost_wei"]);
-        out::line(format_args!(
-            "gas          {} units, {} ETH ({})",
-            costs["total_gas_units"],
-            format_units(wei, 18),
-            plain(costs["gas_priority"].as_str().unwrap_or_default())
-        ))?;
-        match answer["certificate"]["gap_bps"].as_f64() {
-            Some(gap) => out::line(format_args!("certificate  at most {gap:.4} bps below the best"))?,
-            None => out::line("certificate  none")?,
-        }
-        for warning in answer["warnings"].as_array().into_iter().flatten() {
-            let (code, message) = (warning["code"].as_str(), warning["message"].as_str());
-            out::line(format_args!("warning      {}: {}", code.unwrap_or_default(), message.unwrap_or_default()))?;
-        }
-        Ok(())
-    }
-
-    /// Refuses what would revert even with every approval in place.
-    pub(super) fn check_simulation(&self) -> Result<()> {
-        let simulation = &self.answer["simulation"];
-        if let Some(short) = self.answer["issues"]["balance"].as_array().and_then(|issues| issues.first()) {
-            let text =
-                format!("the account holds {} of {}, {} are sold", short["actual"], short["token"], short["expected"]);
-            return Err(Failed::new(Exit::Reverted, text).into());
-        }
-        match simulation["status"].as_str() {
-            Some("success") => {
-                out::line(format_args!("simulation   {} with the approvals in place", out::good("goes through")))
-            }
-            Some("reverted") => {
-                let why = simulation["revert"]["message"].as_str().unwrap_or("no reason given");
-                Err(Failed::new(Exit::Reverted, format!("the swap would revert: {why}")).into())
-            }
-            _ => out::line("simulation   unavailable"),
-        }
-    }
 }

@@ -3,6 +3,7 @@
 
 mod ask;
 mod order;
+mod quote;
 mod send;
 
 use alloy::signers::SignerSync as _;
@@ -19,7 +20,7 @@ use crate::key::KeyArgs;
 use crate::local::Local;
 use crate::out;
 use crate::quote::words;
-use ask::Quote;
+use quote::Quote;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -5,7 +5,7 @@ use braid_primitives::{Address, U256};
 use eyre::{Result, eyre};
 use serde_json::Value;
 
-use super::ask::Quote;
+use super::quote::Quote;
 
 /// Checks that the order takes what is sold, pays the recipient, and accepts no less than the slippage allows of what the answer shows.
 pub(super) fn check(

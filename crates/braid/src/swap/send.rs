@@ -13,7 +13,7 @@ use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use eyre::{Result, eyre};
 use serde_json::Value;
 
-use super::ask::Quote;
+use super::quote::Quote;
 use crate::api::Api;
 use crate::chain::Chain;
 use crate::exit::{Exit, Failed};
