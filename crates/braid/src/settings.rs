@@ -44,12 +44,14 @@ fn check(args: &CheckArgs) -> Result<()> {
     let words: Vec<OsString> = words.collect();
     let (command, in_file) =
         config_file::apply(crate::Cli::command(), words.iter().cloned()).map_err(|why| eyre!(why))?;
-    let matches = command.clone().try_get_matches_from(&words).unwrap_or_else(|error| error.exit());
+    let matches = command.try_get_matches_from(&words).unwrap_or_else(|error| error.exit());
     let cli = crate::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if let crate::Command::Serve(args) = &cli.command {
         args.check()?;
     }
-    let serve = command.find_subcommand("serve").ok_or_else(|| eyre!("there is no command serve"))?;
+    // the command without the file has its options in the order of the help text
+    let plain = crate::Cli::command();
+    let serve = plain.find_subcommand("serve").ok_or_else(|| eyre!("there is no command serve"))?;
     let matches = matches.subcommand_matches("serve").ok_or_else(|| eyre!("there is no command serve"))?;
     let rows: Vec<[String; 3]> = settings(serve).map(|arg| row(arg, matches, &in_file)).collect();
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
