@@ -86,7 +86,7 @@ export function StatusView() {
         <section class="card" aria-labelledby="parts-title">
           <h2 id="parts-title">Parts and nodes</h2>
           <ul class="chips plain">
-            {Object.entries(ready.checks).map(([name, state]) => (
+            {Object.entries(ready.checks).filter(([, state]) => state !== "none").map(([name, state]) => (
               <li key={name} class={`badge ${state === "ok" ? "good" : "open"}`}>
                 {words(name)}: {words(state)}
               </li>
