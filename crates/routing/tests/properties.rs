@@ -9,24 +9,11 @@ use braid_market::Market;
 use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::{Pool, PoolState};
 use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, SimplePlan, Solution, solve};
-use common::{Sketch, block, chains, market, pool, request, run_chain, token};
+use common::{Sketch, TOKENS, block, chains, market, pool, request, run_chain, sketch, token};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-const TOKENS: usize = 4;
 const GWEI: u64 = 1_000_000_000;
-
-fn sketch() -> impl Strategy<Value = Sketch> {
-    let one =
-        (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
-    one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
-        coins: (a, (a + step) % TOKENS),
-        depth: 10_f64.powf(magnitude),
-        tilt: tilt.exp(),
-        concentrated,
-        fee,
-    })
-}
 
 fn sketches(most: usize) -> impl Strategy<Value = Vec<Sketch>> {
     prop::collection::vec(sketch(), 2..most)

@@ -9,24 +9,11 @@ use braid_market::{Market, Tokens};
 use braid_primitives::{TokenId, U256};
 use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_chain, buy, buy_along};
 use braid_routing::{Prepared, Request, Route, SolveError, Uncertified, solve};
-use common::{Sketch, market, request, token};
+use common::{Sketch, TOKENS, market, request, sketch, token};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-const TOKENS: usize = 4;
 const GWEI: u64 = 1_000_000_000;
-
-fn sketch() -> impl Strategy<Value = Sketch> {
-    let one =
-        (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
-    one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
-        coins: (a, (a + step) % TOKENS),
-        depth: 10_f64.powf(magnitude),
-        tilt: tilt.exp(),
-        concentrated,
-        fee,
-    })
-}
 
 /// A market as it was sketched.
 #[derive(Clone)]

@@ -7,6 +7,7 @@ use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, PoolId, Token, TokenId, U256, WETH};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2, uniswap_v3};
 use braid_routing::{Request, Route};
+use proptest::prelude::*;
 
 /// A pool of a small market: coins by position (0 is wrapped ether), and how deep and how far off the price it is.
 #[derive(Clone, Debug)]
@@ -16,6 +17,22 @@ pub(crate) struct Sketch {
     pub(crate) tilt: f64,
     pub(crate) concentrated: bool,
     pub(crate) fee: u32,
+}
+
+/// How many tokens a random market has.
+pub(crate) const TOKENS: usize = 4;
+
+/// A random pool between two of them.
+pub(crate) fn sketch() -> impl Strategy<Value = Sketch> {
+    let one =
+        (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
+    one.prop_map(|(a, step, magnitude, tilt, concentrated, fee)| Sketch {
+        coins: (a, (a + step) % TOKENS),
+        depth: 10_f64.powf(magnitude),
+        tilt: tilt.exp(),
+        concentrated,
+        fee,
+    })
 }
 
 pub(crate) fn block() -> Block {
