@@ -43,7 +43,7 @@ impl fmt::Debug for Replicas {
 
 /// Why the server cannot be used from the start. Says nothing of the URL, which may hold a password.
 #[derive(Debug, thiserror::Error)]
-#[error("the Redis server cannot be used: {0}")]
+#[error("the Redis server cannot be used ({0}): start it, name another one with --redis, or leave the option out")]
 pub struct NoRedis(String);
 
 impl From<RedisError> for NoRedis {
