@@ -11,11 +11,12 @@ use crate::prepare::{Arrow, index32};
 use crate::problem::Problem;
 use crate::tuning::Tuning;
 
-/// A token with so many pools still to come.
+/// A token with so many pools still to come, and the tracked tokens that a chain has met so far, itself included: a bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Node {
     pub(crate) left: usize,
     pub(crate) token: u32,
+    pub(crate) seen: usize,
 }
 
 /// Which nodes can lie on a route: by how many pools at least lead from the input to a token.
@@ -29,28 +30,31 @@ pub(crate) struct Layers<'a, 'p> {
     pub(crate) ahead: Vec<u16>,
 }
 
-/// What is known of a route: pools that it uses, pools that it does not use, and tokens after which so many pools still follow, at most.
-///
-/// A route without circles meets a token once: what arrives there, after however many pools, goes on by chains of which the longest has
-/// one certain length.
+/// What is known of a route: pools that it uses, pools that it does not use; and the tokens of which chains keep in mind whether they have
+/// met them, because they meet none twice.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) used: Vec<u32>,
     pub(crate) unused: Vec<u32>,
-    pub(crate) met: Vec<Node>,
+    pub(crate) tracked: Vec<u32>,
 }
 
 impl Answers {
-    /// Pools still to come after a token, where that is known.
-    fn left(&self, token: u32) -> Option<usize> {
-        self.met.iter().find(|node| node.token == token).map(|node| node.left)
+    /// The bit of a tracked token; none of any other.
+    pub(crate) fn bit(&self, token: u32) -> usize {
+        self.tracked.iter().position(|tracked| *tracked == token).map_or(0, |at| 1 << at)
+    }
+
+    /// How many sets of tracked tokens there are.
+    pub(crate) fn sets(&self) -> usize {
+        1 << self.tracked.len()
     }
 }
 
 /// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
 pub(crate) struct LayerBoard {
-    /// By pools still to come and token; zero where there is no way to the output.
-    price: Vec<Vec<f64>>,
+    /// By tracked tokens met, pools still to come, and token; zero where there is no way to the output.
+    price: Vec<Vec<Vec<f64>>>,
     given: Vec<Node>,
 }
 
@@ -75,58 +79,56 @@ impl Layers<'_, '_> {
             && problem.prepared.graph().is_inner(token)
     }
 
-    /// The node at which a flow is that arrives at a token between the ends with so many pools still to come, if it can be on a route.
-    pub(crate) fn arrives(&self, node: Node, answers: &Answers) -> Option<Node> {
-        let at = match answers.left(node.token) {
-            Some(left) if left > node.left => return None,
-            Some(left) => Node { left, ..node },
-            None => node,
-        };
-        self.is_inner(at).then_some(at)
+    /// The node at which a chain is that comes to a token between the ends, having met those of a set before; `None` where it cannot.
+    pub(crate) fn arrives(&self, left: usize, token: u32, before: usize, answers: &Answers) -> Option<Node> {
+        let bit = answers.bit(token);
+        let node = Node { left, token, seen: before | bit };
+        (before & bit == 0 && self.is_inner(node)).then_some(node)
     }
 
     /// Prices of all nodes from some.
     pub(crate) fn board(&self, given: &[(Node, f64)], answers: &Answers) -> LayerBoard {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
-        let mut price = vec![vec![0.0; self.alive.len()]; problem.hops + 1];
-        for layer in &mut price[..problem.hops] {
+        let mut price = vec![vec![vec![0.0; self.alive.len()]; problem.hops + 1]; answers.sets()];
+        for layer in price.iter_mut().flat_map(|layers| &mut layers[..problem.hops]) {
             layer[problem.target] = problem.price_out;
         }
         for (node, known) in given {
-            price[node.left][node.token as usize] = *known;
+            price[node.seen][node.left][node.token as usize] = *known;
         }
         let mut is_given = vec![false; self.alive.len()];
-        let mut reached: Vec<u32> = vec![target];
+        let mut reached: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
         for left in 1..problem.hops {
-            for (node, _) in given.iter().filter(|(node, _)| node.left == left) {
-                is_given[node.token as usize] = true;
-            }
-            let (below, above) = price.split_at_mut(left);
-            let (below, above) = (&below[left - 1], &mut above[0]);
-            let mut next: Vec<u32> = vec![target];
-            // What arrives before its time waits.
-            for node in answers.met.iter().filter(|node| node.left < left && below[node.token as usize] > 0.0) {
-                above[node.token as usize] = below[node.token as usize];
-                next.push(node.token);
-            }
-            for to in reached {
-                for arrow in graph.arrows(to as usize) {
-                    let (from, node) = (arrow.to as usize, Node { left, token: arrow.to });
-                    if is_given[from] || !self.is_open(arrow.pair, answers) || self.arrives(node, answers) != Some(node)
-                    {
-                        continue;
-                    }
-                    let known = above[from];
-                    self.raise(arrow, below[to as usize], &mut above[from]);
-                    if known <= 0.0 && above[from] > 0.0 {
-                        next.push(arrow.to);
+            let mut next: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
+            for seen in 0..answers.sets() {
+                let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
+                here().for_each(|node| is_given[node.token as usize] = true);
+                let mut above = std::mem::take(&mut price[seen][left]);
+                // A pool leads from here to what has met the same tokens, and at most its own besides.
+                for after in (0..answers.sets()).filter(|after| after & seen == seen) {
+                    let is_next = |to: &u32| answers.bit(*to) == after ^ seen;
+                    for &to in reached[after].iter().filter(|to| is_next(to)) {
+                        let price_out = price[after][left - 1][to as usize];
+                        for arrow in graph.arrows(to as usize) {
+                            let (from, bit) = (arrow.to as usize, answers.bit(arrow.to));
+                            let is_here = seen & bit == bit && self.is_inner(Node { left, token: arrow.to, seen });
+                            if is_given[from] || !is_here || !self.is_open(arrow.pair, answers) {
+                                continue;
+                            }
+                            let known = above[from];
+                            self.raise(arrow, price_out, &mut above[from]);
+                            if known <= 0.0 && above[from] > 0.0 {
+                                next[seen].push(arrow.to);
+                            }
+                        }
                     }
                 }
-            }
-            for (node, _) in given.iter().filter(|(node, _)| node.left == left) {
-                is_given[node.token as usize] = false;
-                next.push(node.token);
+                price[seen][left] = above;
+                for node in here() {
+                    is_given[node.token as usize] = false;
+                    next[seen].push(node.token);
+                }
             }
             reached = next;
         }
@@ -171,7 +173,8 @@ impl Layers<'_, '_> {
         terms.sort_unstable_by(|(a, _), (b, _)| {
             a.pair.cmp(&b.pair).then(b.earned.total_cmp(&a.earned)).then(a.to.cmp(&b.to))
         });
-        let mut bound = board.price(Node { left: problem.hops, token: index32(problem.source) }) * problem.amount;
+        let mut bound =
+            board.price(Node { left: problem.hops, token: index32(problem.source), seen: 0 }) * problem.amount;
         for pool in terms.chunk_by(|(a, _), (b, _)| a.pair == b.pair) {
             bound += pool[0].0.earned + pool.iter().map(|(_, noise)| *noise).fold(0.0, f64::max);
         }
@@ -188,14 +191,13 @@ impl Layers<'_, '_> {
         let mut most = 0.0_f64;
         for from in graph.ends(pair) {
             let Some(arrow) = graph.arrows(from as usize).iter().find(|arrow| arrow.pair == pair) else { continue };
-            for left in 1..=problem.hops {
-                let node = Node { left, token: from };
-                let is_source = from as usize == problem.source && left == problem.hops;
-                if is_source || self.arrives(node, answers) == Some(node) {
-                    let earned = self
-                        .term(board, answers, node, arrow, 0.0)
-                        .map_or(0.0, |(earning, noise)| earning.earned + noise);
-                    most = most.max(earned);
+            let nodes = (0..answers.sets()).flat_map(|seen| (1..=problem.hops).map(move |left| (left, seen)));
+            for (left, seen) in nodes {
+                let (node, bit) = (Node { left, token: from, seen }, answers.bit(from));
+                let is_source = from as usize == problem.source && left == problem.hops && seen == 0;
+                if is_source || (seen & bit == bit && self.is_inner(node)) {
+                    let earned = self.term(board, answers, node, arrow, 0.0);
+                    most = most.max(earned.map_or(0.0, |(earning, noise)| earning.earned + noise));
                 }
             }
         }
@@ -213,8 +215,11 @@ impl Layers<'_, '_> {
     ) -> Option<(Earning, f64)> {
         let problem = self.problem;
         let (here, there) = (from.token as usize, arrow.to as usize);
-        let to = Node { left: from.left - 1, token: arrow.to };
-        let to = if there == problem.target { to } else { self.arrives(to, answers)? };
+        let left = from.left - 1;
+        let to = match there == problem.target {
+            true => Node { left, token: arrow.to, seen: from.seen },
+            false => self.arrives(left, arrow.to, from.seen, answers)?,
+        };
         let (price_in, price_out) = (board.price(from), board.price(to));
         let root = (problem.gas_price * gas_share / price_out).sqrt();
         if price_out <= 0.0 || price_in >= price_out * arrow.spot_after_gas(root) {
@@ -230,6 +235,6 @@ impl Layers<'_, '_> {
 
 impl LayerBoard {
     pub(crate) fn price(&self, node: Node) -> f64 {
-        self.price[node.left][node.token as usize]
+        self.price[node.seen][node.left][node.token as usize]
     }
 }

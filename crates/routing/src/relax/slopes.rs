@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 
 use super::subproblem::{Member, Subproblem};
 
-/// Most copies of a pool: two directions with every number of pools still to come.
-const MOST_COPIES: usize = 16;
+/// Most copies of a pool that count: two directions, by pools still to come and by tokens met.
+const MOST_COPIES: usize = 64;
 
 /// Which form of the dual.
 #[derive(Clone, Copy, Debug)]
