@@ -31,7 +31,8 @@ use quote::Quote;
 Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
 Ends with 7 where the transaction would revert, or did.")]
 pub(crate) struct Args {
-    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address
+    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
+    /// Or TOKEN AMOUNT TOKEN: what pays, and exactly how much of what to buy
     #[arg(value_name = "AMOUNT TOKEN", required = true)]
     words: Vec<String>,
     /// The node that transactions are sent to
