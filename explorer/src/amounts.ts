@@ -47,6 +47,14 @@ export function brief(amount: bigint, decimals: number, significant = 6): string
   return tail ? `${grouped}.${tail}` : grouped;
 }
 
+/** Writes an amount as somebody would type it: cut (never rounded up) to about `significant` digits. */
+export function typed(amount: bigint, decimals: number, significant = 8): string {
+  const [whole = "0", part = ""] = exact(amount, decimals).split(".");
+  const leading = whole === "0" ? /^0*/.exec(part)![0].length : 0;
+  const tail = part.slice(0, whole === "0" ? leading + significant : Math.max(significant - whole.length, 0)).replace(/0+$/, "");
+  return tail ? `${whole}.${tail}` : whole;
+}
+
 /** Says what part one amount is of another, in whole basis points. */
 export function partBps(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * 10_000n + whole / 2n) / whole);
