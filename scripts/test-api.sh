@@ -49,6 +49,7 @@ ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 
 # a client meets the service's own document: the types are generated from what is served
 export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT"
 clients/js/build.sh "$base/openapi.json"
+export BRAID_BIN; BRAID_BIN=$(realpath "$target/debug/braid")
 (cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
 
 # the Rust client's examples, with an account of their own; each fails unless its swap succeeds, and what one says is what arrives
