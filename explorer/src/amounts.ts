@@ -35,6 +35,18 @@ export function exact(amount: bigint, decimals: number): string {
   return part ? `${whole}.${part}` : whole;
 }
 
+/** Writes all digits of an amount, thousands grouped, for reading. */
+export function grouped(amount: bigint, decimals: number): string {
+  const [whole = "0", part] = exact(amount, decimals).split(".");
+  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return part ? `${thousands}.${part}` : thousands;
+}
+
+/** Writes how much of one token a whole one of another is in a trade, cut to about six digits. */
+export function rate(given: bigint, givenDecimals: number, got: bigint, gotDecimals: number): string {
+  return given === 0n ? "" : brief((got * 10n ** BigInt(givenDecimals)) / given, gotDecimals);
+}
+
 /** Writes an amount for a glance: thousands grouped, cut (never rounded up) to about `significant` digits. */
 export function brief(amount: bigint, decimals: number, significant = 6): string {
   const [whole = "0", part = ""] = exact(amount, decimals).split(".");

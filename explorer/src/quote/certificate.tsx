@@ -1,5 +1,5 @@
 // The certificate in words: how much better any route over the same pools could be.
-import { atomic, ether, exact } from "../amounts";
+import { atomic, brief, ether, exact } from "../amounts";
 import type { Quote } from "../api/types";
 import { symbolOf } from "../text";
 
@@ -39,8 +39,8 @@ export function CertificateCard({ quote }: { quote: Quote }) {
         At most <strong>{gapText(gap_bps)}</strong> better exists in these {pools_covered.toLocaleString("en")} pools, net of gas.
       </p>
       {least_input && input && (
-        <p>
-          No route buys the amount for less than {exact(atomic(least_input) ?? 0n, input.decimals)} <bdi>{symbolOf({ symbol: input.symbol, address: input.token })}</bdi>.
+        <p title={exact(atomic(least_input) ?? 0n, input.decimals)}>
+          No route buys the amount for less than {brief(atomic(least_input) ?? 0n, input.decimals, 8)} <bdi>{symbolOf({ symbol: input.symbol, address: input.token })}</bdi>.
         </p>
       )}
       <p class="quiet">

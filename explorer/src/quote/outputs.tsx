@@ -1,5 +1,5 @@
 // What the quote pays: expected, at least, and how far from the reference prices; of an exact output, what it costs too.
-import { atomic, brief, dollars, exact, percent } from "../amounts";
+import { atomic, brief, dollars, exact, grouped, percent, rate } from "../amounts";
 import type { Quote } from "../api/types";
 import { symbolOf } from "../text";
 
@@ -20,17 +20,31 @@ function Paid({ quote }: { quote: Quote }) {
         <bdi>{symbol}</bdi>
       </p>
       <p class="quiet">
-        At most <span class="breaks">{exact(amount(input.maximum_amount), input.decimals)}</span> <bdi>{symbol}</bdi>
+        At most <span class="breaks">{grouped(amount(input.maximum_amount), input.decimals)}</span> <bdi>{symbol}</bdi>
         {bought === "exactly" ? <>: what the amount costs when the transaction runs. The rest never leaves you.</> : <>, all of which is sold: what it buys beyond the amount is yours.</>}
       </p>
     </section>
   );
 }
 
+/** What a whole token of the input gets, where there is one of each. */
+function Rate({ quote }: { quote: Quote }) {
+  const [input, output, ...more] = [...quote.estimated_inputs, ...quote.estimated_outputs];
+  if (!input || !output || more.length > 0 || quote.estimated_inputs.length !== 1) return null;
+  const [given, got] = [atomic(input.expected_amount) ?? 0n, atomic(output.expected_amount) ?? 0n];
+  return (
+    <>
+      {" "}
+      · 1 <bdi>{symbolOf({ symbol: input.symbol, address: input.token })}</bdi> = {rate(given, input.decimals, got, output.decimals)}{" "}
+      <bdi>{symbolOf({ symbol: output.symbol, address: output.token })}</bdi>
+    </>
+  );
+}
+
 export function Outputs({ quote }: { quote: Quote }) {
   const several = quote.estimated_outputs.length > 1;
   return (
-    <>
+    <div class="pair">
       <Paid quote={quote} />
       <section class="card" aria-labelledby="outputs-title">
         <h2 id="outputs-title">You get</h2>
@@ -48,7 +62,8 @@ export function Outputs({ quote }: { quote: Quote }) {
                   <bdi>{symbol}</bdi> {dollars(output.usd_value) && <span class="quiet">{dollars(output.usd_value)}</span>}
                 </p>
                 <p class="quiet">
-                  {quote.exact_output?.bought === "exactly" ? "Exactly" : "At least"} <span class="breaks">{exact(minimum, output.decimals)}</span> <bdi>{symbol}</bdi>
+                  {quote.exact_output?.bought === "exactly" ? "Exactly" : "At least"} <span class="breaks">{grouped(minimum, output.decimals)}</span> <bdi>{symbol}</bdi>
+                <Rate quote={quote} />
                   {output.price_impact_bps !== null && <> · price impact {percent(output.price_impact_bps)}</>}
                   {several && output.realized_ratio_bps !== null && <> · share {percent(output.realized_ratio_bps)} of {percent(output.ratio_bps)} asked</>}
                 </p>
@@ -64,6 +79,6 @@ export function Outputs({ quote }: { quote: Quote }) {
           </ul>
         )}
       </section>
-    </>
+    </div>
   );
 }

@@ -49,3 +49,14 @@ test("every width of a box is drawn, within the box", () => {
     for (const link of links) assert.ok(!/NaN/.test(link.path) && link.width > 0);
   }
 });
+
+test("a link that passes a layer is drawn beside what lies there", () => {
+  const steps = [step("s1", "A", "B", 50, 50), step("s2", "A", "C", 50, 50), step("s3", "B", "C", 50, 50)];
+  const { nodes, links } = drawn(graphOf(quote(["A"], steps, [output("C", 100)])), 800);
+  const passed = nodes.find(({ token }) => token === "B");
+  // the points of the direct link's path at B's layer
+  const points = links[1].path.match(/[\d.]+,[\d.]+/g).map((point) => point.split(",").map(Number));
+  const beside = points.filter(([along]) => along >= passed.along - 0.1 && along <= passed.along + 14.1).map(([, across]) => across);
+  assert.ok(beside.length >= 2, links[1].path);
+  for (const across of beside) assert.ok(across - links[1].width / 2 >= passed.across + passed.length - 0.2 || across + links[1].width / 2 <= passed.across + 0.2, `${across}`);
+});
