@@ -80,6 +80,25 @@ fn nodes_stand_inside_the_picture_and_apart() {
 }
 
 #[test]
+fn a_link_that_passes_a_layer_is_drawn_beside_what_is_there() {
+    let layout = Layout::of(&flow(&merging()));
+    let (direct, passed) = (&layout.links[1], &layout.nodes[1]);
+    let [first, second] = direct.parts.as_slice() else { panic!("{direct:?}") };
+    assert_eq!(first[1].1, second[0].1, "it passes the layer straight");
+    let (above, below) = (first[1].1 - direct.width / 2.0, first[1].1 + direct.width / 2.0);
+    assert!(below < passed.y || above > passed.y + passed.height, "{direct:?} {passed:?}");
+}
+
+#[test]
+fn products_have_their_own_names_and_a_colour_each_family() {
+    let picture = svg(&merging().to_string()).unwrap();
+    assert!(picture.contains(">Uniswap V3 · 50%<") && picture.contains("#c2257a"), "{picture}");
+    let mut unknown = merging();
+    unknown["path"]["steps"][0]["protocol"] = json!("of_tomorrow");
+    assert!(svg(&unknown.to_string()).unwrap().contains("of_tomorrow"));
+}
+
+#[test]
 fn the_same_answer_gives_the_same_bytes() {
     let text = merging().to_string();
     let picture = svg(&text).unwrap();

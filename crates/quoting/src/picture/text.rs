@@ -100,8 +100,3 @@ pub(super) fn percent(bps: u64) -> String {
     let text = format!("{}.{:02}", bps / 100, bps % 100);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
-
-/// Words of an id: `uniswap_v3` is `uniswap v3`.
-pub(super) fn words(id: &str) -> String {
-    clean(id, 40).replace('_', " ")
-}
