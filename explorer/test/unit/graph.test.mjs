@@ -9,7 +9,7 @@ after(close);
 
 const step = (id, token_in, token_out, amount_in, amount_out) => ({ id, after: [], protocol: "uniswap_v3", pool: id, token_in, token_out, amount_in: `${amount_in}`, amount_out: `${amount_out}`, share_bps: 1, fee_bps: null, gas_units: 1, price_impact_bps: null });
 const output = (token, expected_amount, value = "1") => ({ token, expected_amount: `${expected_amount}`, decimals: 0, reference_price: { value } });
-const quote = (inputs, steps, outputs) => ({ inputs: inputs.map((address) => ({ address })), estimated_outputs: outputs, path: { tokens: [], steps } });
+const quote = (inputs, steps, outputs) => ({ estimated_inputs: inputs.map((input) => ({ token: input[0], expected_amount: `${input[1] ?? 100}` })), estimated_outputs: outputs, path: { tokens: [], steps } });
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
 
 test("a split that merges has the widths of its amounts", () => {
@@ -29,6 +29,13 @@ test("outputs are weighed by their prices, one that is passed through too", () =
   near(links[0].value, 1);
   near(links[1].value, 0.5);
   assert.equal(nodes.find(({ token }) => token === "B").kind, "output");
+});
+
+test("an input that steps make too is not as wide before as after it joins", () => {
+  const steps = [step("s1", "A", "B", 10, 25), step("s2", "B", "C", 100, 100)];
+  const { links } = graphOf(quote(["A", ["B", 75]], steps, [output("C", 100)]));
+  near(links[0].value, 0.25);
+  near(links[1].value, 1);
 });
 
 test("a token that the route comes back to has a place for each visit", () => {

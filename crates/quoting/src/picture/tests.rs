@@ -57,6 +57,13 @@ fn outputs_are_weighed_by_their_prices() {
 }
 
 #[test]
+fn an_input_that_steps_make_too_is_not_as_wide_before_as_after_it_joins() {
+    let mut answer = answer(&[step(A, B, "100", "25"), step(B, C, "100", "100")], &[(C, "100", "1")]);
+    answer["estimated_inputs"] = json!([{"token": A, "expected_amount": "100"}, {"token": B, "expected_amount": "75"}]);
+    assert_eq!(flow(&answer).links.iter().map(|link| link.value).collect::<Vec<_>>(), [0.25, 1.0]);
+}
+
+#[test]
 fn a_token_that_the_route_comes_back_to_has_a_node_for_each_visit() {
     let steps = [step(A, B, "10", "10"), step(B, A, "5", "5"), step(A, C, "5", "5")];
     let flow = flow(&answer(&steps, &[(C, "5", "1")]));
