@@ -113,7 +113,8 @@ impl Braid {
         let pairs: Vec<_> = of.iter().map(|(token, spender)| json!({"token": token, "spender": spender})).collect();
         let body = json!({"chain_id": 1, "owner": owner, "allowances": pairs});
         let answer = self.data::<Allowances>(self.post("/v1/allowances").json(&body)).await?;
-        let known = |pair: &(Address, Address)| Some((*pair, *answer.allowances.get(&format!("{}:{}", pair.0, pair.1))?));
+        let known =
+            |pair: &(Address, Address)| Some((*pair, *answer.allowances.get(&format!("{}:{}", pair.0, pair.1))?));
         Ok(of.iter().filter_map(known).collect())
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use braid_market::Market;
 use braid_primitives::{PoolId, Token, TokenId, U256};
+use braid_quoting::picture;
 use braid_routing::purchase::{Bought, Purchase, buy};
 use braid_routing::{PoolFilter, Prepared, Request, Solution, SolveError, Step, solve};
 use eyre::{Result, eyre};
@@ -188,10 +189,10 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
     let route = &solution.route;
     let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));
     out::line(format_args!(
-        "block {}, {} gas units in {} steps, {} ETH",
+        "block {}, {} gas units in {}, {} ETH",
         market.block().number,
         route.gas_units(),
-        route.steps.len(),
+        picture::steps(route.steps.len()),
         format_units(cost_wei, 18)
     ))?;
     if let Some((_, Some(least_in))) = exact
@@ -202,7 +203,10 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
     match &solution.certificate {
         Ok(certificate) => {
             let covered = certificate.pools_covered;
-            out::line(format_args!("at most {:.4} bps below the best that {covered} pools allow", certificate.gap_bps))
+            out::line(format_args!(
+                "at most {} bps below the best that {covered} pools allow",
+                picture::gap_bps(certificate.gap_bps)
+            ))
         }
         Err(why) => out::line(format_args!("no certificate: {why}")),
     }

@@ -53,10 +53,10 @@ pub(crate) fn from_options(sell: &str, buy: &str) -> Result<Asked> {
         (Some((token, amount)), None) => {
             Ok(Asked::Sale { inputs: vec![(amount.into(), token.into())], outputs: vec![(buy.into(), whole())] })
         }
-        (None, Some((token, amount))) => {
-            Ok(Asked::Purchase { pay: sell.into(), buy: (amount.into(), token.into()) })
-        }
-        _ => Err(eyre!("give one of --sell and --buy an amount: `--sell USDC:1000 --buy WETH` or `--sell WETH --buy USDC:1000`")),
+        (None, Some((token, amount))) => Ok(Asked::Purchase { pay: sell.into(), buy: (amount.into(), token.into()) }),
+        _ => Err(eyre!(
+            "give one of --sell and --buy an amount: `--sell USDC:1000 --buy WETH` or `--sell WETH --buy USDC:1000`"
+        )),
     }
 }
 
@@ -77,7 +77,9 @@ fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
         .map(|word| word.split_once(':').map_or((word.as_str(), None), |(name, share)| (name, Some(share))))
         .collect();
     if let Some(word) = words.iter().find(|word| is_number(word)) {
-        return Err(eyre!("{word:?} has no token after it, or stands behind what to get. An exact amount is bought of one token, for one other: `ETH 3000 USDC`"));
+        return Err(eyre!(
+            "{word:?} has no token after it, or stands behind what to get. An exact amount is bought of one token, for one other: `ETH 3000 USDC`"
+        ));
     }
     if named.iter().all(|(_, share)| share.is_none()) {
         return Ok(named.iter().zip(even(named.len())).map(|((name, _), share)| ((*name).to_owned(), share)).collect());
@@ -114,7 +116,9 @@ mod tests {
         parse(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
-    fn sale(text: &str) -> (Vec<(String, String)>, Vec<(String, u16)>) {
+    type Sold = Vec<(String, String)>;
+
+    fn sale(text: &str) -> (Sold, Vec<(String, u16)>) {
         match read(text).unwrap() {
             Asked::Sale { inputs, outputs } => (inputs, outputs),
             Asked::Purchase { .. } => panic!("{text} is a purchase"),

@@ -95,9 +95,7 @@ mod tests {
 
     #[test]
     fn a_purchase_that_sells_more_than_the_slippage_allows_is_refused() {
-        let answer = |maximum: &str| {
-            serde_json::json!({"estimated_inputs": [{"maximum_amount": maximum}], "exact_output": {"needed_input": "10000"}})
-        };
+        let answer = |maximum: &str| serde_json::json!({"estimated_inputs": [{"maximum_amount": maximum}], "exact_output": {"needed_input": "10000"}});
         assert_eq!(most_sold(&answer("10050"), 50).unwrap(), U256::from(10_050));
         assert!(most_sold(&answer("10051"), 50).is_err());
         assert!(most_sold(&serde_json::json!({"exact_output": null}), 50).is_err());

@@ -2,6 +2,7 @@
 
 use braid_primitives::{Address, U256};
 use braid_protocols::Product;
+use braid_quoting::picture;
 use braid_quoting::stored::Plan;
 use eyre::Result;
 use serde_json::Value;
@@ -79,7 +80,7 @@ impl Quote {
             plain(costs["gas_priority"].as_str().unwrap_or_default())
         ))?;
         match answer["certificate"]["gap_bps"].as_f64() {
-            Some(gap) => out::line(format_args!("certificate  at most {gap:.4} bps below the best"))?,
+            Some(gap) => out::line(format_args!("certificate  at most {} bps below the best", picture::gap_bps(gap)))?,
             None => out::line("certificate  none")?,
         }
         for warning in answer["warnings"].as_array().into_iter().flatten() {

@@ -7,13 +7,12 @@ use braid_protocols::Product;
 
 use super::flow::Flow;
 use super::layout::{Layout, MARGIN, NODE, Part, Place, Ribbon, TOP, WIDTH};
-use super::text::{brief, clean, escaped, percent, short, symbol};
+use super::text::{brief, clean, escaped, gap_bps, percent, short, steps, symbol};
 use super::view::{Quote, Step};
 
 /// Colours of families of products, in the order of the list of products: those of the explorer. Each has 3 to 1 against white.
-const COLOURS: [&str; 10] = [
-    "#6b7280", "#c2257a", "#4f46e5", "#a1620a", "#15803d", "#475569", "#b91c1c", "#0369a1", "#1d4ed8", "#6d28d9",
-];
+const COLOURS: [&str; 10] =
+    ["#6b7280", "#c2257a", "#4f46e5", "#a1620a", "#15803d", "#475569", "#b91c1c", "#0369a1", "#1d4ed8", "#6d28d9"];
 /// The colour of a product that is not on the list.
 const OTHER: &str = "#57534e";
 
@@ -84,12 +83,11 @@ fn head(svg: &mut String, quote: &Quote, height: f64) -> std::fmt::Result {
         .map(|output| amount_of(quote, &output.token, output.expected_amount.0))
         .collect();
     let title = format!("{} → {}", given.join(" + "), got.join(" + "));
-    let steps = quote.path.steps.len();
-    let plural = if steps == 1 { "step" } else { "steps" };
+    let steps = steps(quote.path.steps.len());
     let certificate = quote.certificate.as_ref().map_or_else(String::new, |certificate| {
-        format!(", at most {} bps better exists in {} pools", gap(certificate.gap_bps), certificate.pools_covered)
+        format!(", at most {} bps better exists in {} pools", gap_bps(certificate.gap_bps), certificate.pools_covered)
     });
-    let subtitle = format!("{steps} {plural} on block {}{certificate}", quote.block.number);
+    let subtitle = format!("{steps} on block {}{certificate}", quote.block.number);
     let [title, subtitle] = [escaped(&title), escaped(&subtitle)];
     let size = if title.chars().count() > 88 { 13 } else { 19 };
     writeln!(
@@ -101,12 +99,6 @@ fn head(svg: &mut String, quote: &Quote, height: f64) -> std::fmt::Result {
     writeln!(svg, "<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>")?;
     writeln!(svg, "<text x=\"{MARGIN}\" y=\"32\" font-size=\"{size}\" font-weight=\"600\">{title}</text>")?;
     writeln!(svg, "<text x=\"{MARGIN}\" y=\"54\" fill=\"#4a5967\">{subtitle}</text>")
-}
-
-/// A gap, never shown smaller than it is.
-fn gap(bps: f64) -> String {
-    let shown = (bps * 1_000.0).ceil() / 1_000.0;
-    format!("{shown:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn draw_ribbon(svg: &mut String, quote: &Quote, step: &Step, ribbon: &Ribbon) -> std::fmt::Result {

@@ -147,6 +147,7 @@ fn amounts_are_cut_and_never_rounded_up() {
     assert_eq!(brief("5", 6), "0.000005");
     assert_eq!(brief("0", 18), "0");
     assert_eq!(brief(&U256::MAX.to_string(), 0), "1.157 × 10^77");
+    assert_eq!([0.0, 0.000_03, 1.5, 12.000_1].map(text::gap_bps), ["0", "0.001", "1.5", "12.001"]);
     assert_eq!(
         (text::percent(10_000), text::percent(3_333), text::percent(50)),
         ("100%".into(), "33.33%".into(), "0.5%".into())

@@ -100,3 +100,14 @@ pub(super) fn percent(bps: u64) -> String {
     let text = format!("{}.{:02}", bps / 100, bps % 100);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
+
+/// The gap of a certificate in basis points, to a thousandth and never shown smaller than it is.
+pub fn gap_bps(bps: f64) -> String {
+    let shown = (bps * 1_000.0).ceil() / 1_000.0;
+    format!("{shown:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// How many steps.
+pub fn steps(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "step" } else { "steps" })
+}
