@@ -20,9 +20,10 @@ use crate::units::{amount_of, format_units};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  braid quote --market now.market 1.5 ETH USDC                                   (sells 1.5 ETH)
-  braid quote --market now.market ETH 3000 USDC                                  (buys exactly 3,000 USDC, for as little ether as possible)
-  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares of the value in per cent)
+  braid quote --market now.market 1.5 ETH USDC                   (sells 1.5 ETH)
+  braid quote --market now.market ETH 3000 USDC                  (buys exactly 3,000 USDC with ETH)
+  braid quote --market now.market 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares in per cent)
+  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH USDC       (reads the market from a node first)
   braid quote --market now.market --json 1000 USDC WETH")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
@@ -30,10 +31,10 @@ pub(crate) struct Args {
     #[arg(value_name = "AMOUNT TOKEN", conflicts_with = "sell", required_unless_present = "sell")]
     words: Vec<String>,
     /// What to sell: symbol or address, and how many whole tokens, unless --buy says how many
-    #[arg(long, value_name = "TOKEN:AMOUNT", requires = "buy")]
+    #[arg(long, value_name = "TOKEN[:AMOUNT]", requires = "buy")]
     sell: Option<String>,
     /// What to buy: symbol or address, and how many whole tokens, unless --sell says how many
-    #[arg(long, value_name = "TOKEN", requires = "sell")]
+    #[arg(long, value_name = "TOKEN[:AMOUNT]", requires = "sell")]
     buy: Option<String>,
     #[command(flatten)]
     source: Source,
