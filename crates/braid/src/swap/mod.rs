@@ -26,6 +26,7 @@ use quote::Quote;
 #[command(after_help = "Examples:
   braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt              (shows what would happen)
   braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt --send       (does it)
+  braid swap ETH 3000 USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt             (buys exactly 3,000 USDC with ETH)
   braid swap 1000 USDC WETH:60 WBTC:40 --api http://127.0.0.1:8080 --rpc-url http://127.0.0.1:8545 --key-file keystore.json --permit2 --send
 
 Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
