@@ -34,6 +34,8 @@ type AmountProps = { label: string; text: string; about: boolean; flaw: string |
 
 /** An amount that is given, or what the quote makes of it, which is `about` right until the quote is sent. */
 function Amount({ label, text, about, flaw, id, set }: AmountProps) {
+  // what is typed replaces an estimate whole
+  const replace = about ? (event: { currentTarget: HTMLInputElement }) => event.currentTarget.select() : undefined;
   return (
     <input
       class={about ? "amount about" : "amount"}
@@ -47,6 +49,8 @@ function Amount({ label, text, about, flaw, id, set }: AmountProps) {
       aria-describedby={flaw ? id : undefined}
       title={about ? "From the quote. Type here to fix this amount instead." : undefined}
       value={text}
+      onFocus={replace}
+      onClick={replace}
       onInput={(event) => set(event.currentTarget.value)}
     />
   );
