@@ -49,6 +49,7 @@ ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 
 # a client meets the service's own document: the types are generated from what is served
 export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT"
 clients/js/build.sh "$base/openapi.json"
+export BRAID_BIN; BRAID_BIN=$(realpath "$target/debug/braid")
 (cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
 
 # the Rust client's examples, with an account of their own; each fails unless its swap succeeds, and what one says is what arrives
@@ -65,6 +66,11 @@ said=$(rust swap $usdc 1000000000 $weth)
 python3 -c 'import sys; after, before, said = sys.argv[1:]; got = int(after, 16) - int(before, 16)
 sys.exit(0 if said.split()[0] == str(got) else f"received {got}, the Rust client said {said}")' "$(holds $weth)" "$before" "$said"
 rust permit2 $usdc 500000000 $weth
+before=$(holds $weth)
+rust exact_output $usdc 100000000000000000 $weth "$work"
+"$target/debug/braid" verify "$work/receipt.json" --market "$work/quote.market"
+python3 -c 'import sys; after, before = sys.argv[1:]; got = int(after, 16) - int(before, 16)
+sys.exit(0 if got >= 10**17 else f"received {got}, the Rust client bought 10^17")' "$(holds $weth)" "$before"
 rust basket $ether:1000000000000000000 $usdc:1000000000 $weth=6000 $wbtc=4000
 
 checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance

@@ -35,6 +35,18 @@ export function exact(amount: bigint, decimals: number): string {
   return part ? `${whole}.${part}` : whole;
 }
 
+/** Writes all digits of an amount, thousands grouped, for reading. */
+export function grouped(amount: bigint, decimals: number): string {
+  const [whole = "0", part] = exact(amount, decimals).split(".");
+  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return part ? `${thousands}.${part}` : thousands;
+}
+
+/** Writes how much of one token a whole one of another is in a trade, cut to about six digits. */
+export function rate(given: bigint, givenDecimals: number, got: bigint, gotDecimals: number): string {
+  return given === 0n ? "" : brief((got * 10n ** BigInt(givenDecimals)) / given, gotDecimals);
+}
+
 /** Writes an amount for a glance: thousands grouped, cut (never rounded up) to about `significant` digits. */
 export function brief(amount: bigint, decimals: number, significant = 6): string {
   const [whole = "0", part = ""] = exact(amount, decimals).split(".");
@@ -45,6 +57,14 @@ export function brief(amount: bigint, decimals: number, significant = 6): string
   if (whole === "0" && leading > 12) return `${part[leading]}.${(part.slice(leading + 1, leading + 4) + "000").slice(0, 3)} × 10^−${leading + 1}`;
   const tail = part.slice(0, kept).replace(/0+$/, "");
   return tail ? `${grouped}.${tail}` : grouped;
+}
+
+/** Writes an amount as somebody would type it: cut (never rounded up) to about `significant` digits. */
+export function typed(amount: bigint, decimals: number, significant = 8): string {
+  const [whole = "0", part = ""] = exact(amount, decimals).split(".");
+  const leading = whole === "0" ? /^0*/.exec(part)![0].length : 0;
+  const tail = part.slice(0, whole === "0" ? leading + significant : Math.max(significant - whole.length, 0)).replace(/0+$/, "");
+  return tail ? `${whole}.${tail}` : whole;
 }
 
 /** Says what part one amount is of another, in whole basis points. */

@@ -41,6 +41,16 @@ export class Braid {
     return this.#data(`/v1/quote/${encodeURIComponent(quoteId)}`);
   }
 
+  /** The receipt of an open quote, word for word: written to a file, `braid verify` works it out again offline. */
+  async receipt(quoteId: string): Promise<Uint8Array> {
+    return bytes(await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/receipt`));
+  }
+
+  /** The market that an open quote was made on, as a file for `braid verify --market`. */
+  async market(quoteId: string): Promise<Uint8Array> {
+    return bytes(await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/market`));
+  }
+
   /** The route of a quote as an SVG picture. */
   async routePicture(quoteId: string): Promise<string> {
     return (await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/route.svg`)).text();
@@ -66,6 +76,12 @@ export class Braid {
   async balances(owner: Address, tokens: readonly Address[]): Promise<Record<string, bigint>> {
     const { balances } = await this.#data<{ balances: Record<string, string> }>("/v1/balances", { chain_id: 1, owner, tokens });
     return Object.fromEntries(Object.entries(balances).map(([token, amount]) => [token, BigInt(amount)]));
+  }
+
+  /** Allowances in atomic units, by EIP-55 addresses as `token:spender`. A token that did not answer is absent. */
+  async allowances(owner: Address, of: readonly { token: Address; spender: Address }[]): Promise<Record<string, bigint>> {
+    const { allowances } = await this.#data<{ allowances: Record<string, string> }>("/v1/allowances", { chain_id: 1, owner, allowances: of });
+    return Object.fromEntries(Object.entries(allowances).map(([pair, amount]) => [pair, BigInt(amount)]));
   }
 
   protocols(): Promise<Protocol[]> {
@@ -108,6 +124,10 @@ export class Braid {
   }
 }
 
+async function bytes(answer: Response): Promise<Uint8Array> {
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
 async function json<T>(answer: Response): Promise<T> {
   try {
     return await answer.json();
@@ -117,9 +137,13 @@ async function json<T>(answer: Response): Promise<T> {
 }
 
 function input(entry: Input): QuoteBody["inputs"][number] {
-  return "address" in entry ? entry : { chain_id: 1, address: entry[0], amount: String(entry[1]) };
+  if ("address" in entry) return entry;
+  const [address, amount] = entry;
+  return { chain_id: 1, address, ...(amount === undefined ? {} : { amount: String(amount) }) };
 }
 
 function output(entry: Output): QuoteBody["outputs"][number] {
-  return "address" in entry ? entry : { chain_id: 1, address: entry[0], ratio_bps: entry[1] };
+  if ("address" in entry) return entry;
+  const [address, bought] = entry;
+  return { chain_id: 1, address, ...(typeof bought === "bigint" ? { amount: String(bought) } : { ratio_bps: bought }) };
 }

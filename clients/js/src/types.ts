@@ -22,11 +22,11 @@ export type FieldError = Schemas["FieldError"];
 export type ProblemBody = Schemas["ProblemBody"];
 export type ProblemCode = Schemas["ProblemCode"];
 
-/** A token and what is sold of it, in atomic units. */
-export type Input = readonly [token: Address, amount: bigint] | QuoteBody["inputs"][number];
-/** A token and its share of the value bought, in basis points. */
-export type Output = readonly [token: Address, ratioBps: number] | QuoteBody["outputs"][number];
-/** What to swap: the API's own fields, with pairs allowed for inputs and outputs. */
+/** A token and what is sold of it, in atomic units; the token alone where an exact amount is bought. */
+export type Input = readonly [token: Address, amount: bigint] | readonly [token: Address] | QuoteBody["inputs"][number];
+/** A token and its share of the value bought, in basis points (a number), or exactly how much to buy, in atomic units (a bigint). */
+export type Output = readonly [token: Address, bought: number | bigint] | QuoteBody["outputs"][number];
+/** What to swap: the API's own fields, with lists allowed for inputs and outputs. */
 export type QuoteRequest = Omit<QuoteBody, "inputs" | "outputs"> & { inputs: readonly Input[]; outputs: readonly Output[] };
 /** What may be said of a build besides its quote. */
 export type BuildRequest = Omit<BuildBody, "quote_id">;

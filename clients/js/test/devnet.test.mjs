@@ -202,3 +202,27 @@ test("an agent swaps with the tools of the tool server and a wallet of its own",
     await agent.close();
   }
 });
+
+test("an agent asks `braid mcp` by the protocol's own client", { skip: process.env.BRAID_BIN ? false : "BRAID_BIN names no binary" }, async () => {
+  const env = { PATH: process.env.PATH, BRAID_API: base, BRAID_API_KEY: process.env.BRAID_KEY ?? "demo-key" };
+  const agent = new Client({ name: "test-agent", version: "1.0.0" });
+  await agent.connect(new StdioClientTransport({ command: process.env.BRAID_BIN, args: ["mcp"], env }));
+  try {
+    assert.equal(agent.getServerVersion().name, "braid");
+    const { tools } = await agent.listTools();
+    assert.deepEqual(tools.map(({ name }) => name), ["quote", "explain", "build", "prices", "tokens"]);
+    const ask = async (name, args) => {
+      const { structuredContent, isError } = await agent.callTool({ name, arguments: args });
+      return { isError, ...structuredContent };
+    };
+    const bought = await ask("quote", { sell: [{ token: "ETH" }], buy: ["3000 USDC"], taker });
+    assert.equal(bought.exact_output.amount, "3000000000");
+    const built = await ask("build", { quote_id: bought.quote_id });
+    assert.equal(built.simulation.status, "success");
+    const refused = await ask("quote", { sell: [{ amount: "1", token: "MOON" }], buy: ["USDC"], taker });
+    assert.ok(refused.isError && /MOON/.test(refused.error), JSON.stringify(refused));
+    await assert.rejects(agent.callTool({ name: "send", arguments: {} }), /-32602/);
+  } finally {
+    await agent.close();
+  }
+});

@@ -1,6 +1,9 @@
 // Runs the example programs against a demo (BRAID_API, BRAID_KEY, RPC_URL) and compares with what the chain says.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { erc20Abi } from "viem";
@@ -64,6 +67,22 @@ test("basket: two inputs become two outputs by their shares", async () => {
   assert.match(said, /WETH: \d+, (6999|7000|7001) of 7000 bps/);
   const [weth, wbtc] = ["WETH", "WBTC"].map((symbol) => BigInt(new RegExp(`${symbol}: (\\d+)`).exec(said)[1]));
   assert.deepEqual([(await holds(WETH)) - before[0], (await holds(WBTC)) - before[1]], [weth, wbtc]);
+  await follow();
+});
+
+test("exact output: exactly the amount arrives, for no more than the maximum, and the receipt agrees with itself", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "braid-receipt-"));
+  const before = [await holds(USDC), await holds(WETH)];
+  const said = await run("exact-output", USDC, "100000000000000000", WETH, folder);
+  const [, maximum, bought] = /at most (\d+) \((exactly|at_least)\)/.exec(said) ?? assert.fail(said);
+  const [sold, received] = [before[0] - (await holds(USDC)), (await holds(WETH)) - before[1]];
+  assert.ok(sold > 0n && sold <= BigInt(maximum), `${sold} of ${maximum}`);
+  assert.ok(bought === "exactly" ? received === 10n ** 17n : received >= 10n ** 17n, `${received} ${bought}`);
+  const { data } = JSON.parse(await readFile(join(folder, "receipt.json"), "utf8"));
+  assert.equal(data.format, "braid-receipt/1");
+  assert.equal(data.quote.exact_output.amount, "100000000000000000");
+  assert.ok((await readFile(join(folder, "quote.market"))).length > 1_000);
+  await rm(folder, { recursive: true });
   await follow();
 });
 

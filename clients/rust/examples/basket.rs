@@ -33,7 +33,8 @@ async fn main() -> eyre::Result<()> {
     request.gas_priority = None;
     let quote = braid.quote(&request).await?;
     for output in &quote.estimated_outputs {
-        println!("{}: {}, {:?} bps of the value", output.symbol, output.expected_amount, output.realized_ratio_bps);
+        let share_bps = output.realized_ratio_bps.unwrap_or_default();
+        println!("{}: {}, {share_bps} bps of the value", output.symbol, output.expected_amount);
     }
     let signature = wallet::authorize(&braid, &provider, &signer, &quote).await?;
     let built = braid.build(&BuildRequest::new(&quote.quote_id).signed(signature)).await?;

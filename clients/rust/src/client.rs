@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use alloy_primitives::{Address, U256};
-use reqwest::{RequestBuilder, StatusCode, Url};
+use alloy_primitives::{Address, Bytes, U256};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::{BuildRequest, Built, Error, Network, Prices, Problem, Quote, QuoteRequest, Ready, Token};
+use crate::{BuildRequest, Built, Error, Family, Network, Prices, Problem, Quote, QuoteRequest, Ready, Token};
 
 /// A service answers within 15 seconds.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,6 +31,11 @@ struct Data<T> {
 #[derive(serde::Deserialize)]
 struct Balances {
     balances: BTreeMap<Address, U256>,
+}
+
+#[derive(serde::Deserialize)]
+struct Allowances {
+    allowances: BTreeMap<String, U256>,
 }
 
 #[derive(serde::Deserialize)]
@@ -61,6 +66,21 @@ impl Braid {
         self.data(self.get(&format!("/v1/quote/{quote_id}"), &[])).await
     }
 
+    /// Gives the receipt of an open quote, word for word: written to a file, `braid verify` works it out again offline.
+    pub async fn receipt(&self, quote_id: &str) -> Result<Bytes, Error> {
+        self.bytes(&format!("/v1/quote/{quote_id}/receipt")).await
+    }
+
+    /// Gives the market that an open quote was made on, as a file for `braid verify --market`.
+    pub async fn market(&self, quote_id: &str) -> Result<Bytes, Error> {
+        self.bytes(&format!("/v1/quote/{quote_id}/market")).await
+    }
+
+    /// Gives the route of a quote as an SVG picture.
+    pub async fn route_picture(&self, quote_id: &str) -> Result<Bytes, Error> {
+        self.bytes(&format!("/v1/quote/{quote_id}/route.svg")).await
+    }
+
     /// Turns a quote into an unsigned transaction. Can be repeated.
     pub async fn build(&self, request: &BuildRequest) -> Result<Built, Error> {
         self.data(self.post("/v1/build").json(request)).await
@@ -82,6 +102,25 @@ impl Braid {
     pub async fn balances(&self, owner: Address, tokens: &[Address]) -> Result<BTreeMap<Address, U256>, Error> {
         let body = json!({"chain_id": 1, "owner": owner, "tokens": tokens});
         Ok(self.data::<Balances>(self.post("/v1/balances").json(&body)).await?.balances)
+    }
+
+    /// Gives allowances in atomic units, by token and spender. A token that did not answer is absent.
+    pub async fn allowances(
+        &self,
+        owner: Address,
+        of: &[(Address, Address)],
+    ) -> Result<BTreeMap<(Address, Address), U256>, Error> {
+        let pairs: Vec<_> = of.iter().map(|(token, spender)| json!({"token": token, "spender": spender})).collect();
+        let body = json!({"chain_id": 1, "owner": owner, "allowances": pairs});
+        let answer = self.data::<Allowances>(self.post("/v1/allowances").json(&body)).await?;
+        let known =
+            |pair: &(Address, Address)| Some((*pair, *answer.allowances.get(&format!("{}:{}", pair.0, pair.1))?));
+        Ok(of.iter().filter_map(known).collect())
+    }
+
+    /// Gives the protocols, their products, and how many pools each has.
+    pub async fn protocols(&self) -> Result<Vec<Family>, Error> {
+        self.data(self.get("/v1/protocols", &[("chain_id", "1")])).await
     }
 
     /// Gives the newest block and the fees of each gas tier.
@@ -127,20 +166,34 @@ impl Braid {
         Ok(self.ask::<Data<T>>(request, StatusCode::OK).await?.data)
     }
 
-    /// Sends a request; `also_good` is a status besides 2xx that comes with an answer.
+    /// Gives the body of an answer as it came.
+    async fn bytes(&self, path: &str) -> Result<Bytes, Error> {
+        let answer = self.answer(self.get(path, &[]), StatusCode::OK).await?;
+        Ok(answer.bytes().await.map_err(Error::NoAnswer)?.into())
+    }
+
     async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder, also_good: StatusCode) -> Result<T, Error> {
+        let answer = self.answer(request, also_good).await?;
+        let status = answer.status().as_u16();
+        let body = answer.bytes().await.map_err(Error::NoAnswer)?;
+        serde_json::from_slice(&body).map_err(|_| Error::NotBraid { status })
+    }
+
+    /// Sends a request; `also_good` is a status besides 2xx that comes with an answer.
+    async fn answer(&self, request: RequestBuilder, also_good: StatusCode) -> Result<Response, Error> {
         let answer = request.send().await.map_err(Error::NoAnswer)?;
         let status = answer.status();
         let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let (kind, retry_after_s) = (header("content-type"), header("retry-after").and_then(|text| text.parse().ok()));
-        let body = answer.bytes().await.map_err(Error::NoAnswer)?;
         if kind.is_some_and(|kind| kind.starts_with("application/problem+json")) {
+            let body = answer.bytes().await.map_err(Error::NoAnswer)?;
             let problem =
                 serde_json::from_slice::<Problem>(&body).map_err(|_| Error::NotBraid { status: status.as_u16() })?;
             return Err(Error::Problem(Box::new(Problem { retry_after_s, ..problem })));
         }
-        let good = status.is_success() || status == also_good;
-        let parsed = serde_json::from_slice(&body).ok().filter(|_| good);
-        parsed.ok_or(Error::NotBraid { status: status.as_u16() })
+        if status.is_success() || status == also_good {
+            return Ok(answer);
+        }
+        Err(Error::NotBraid { status: status.as_u16() })
     }
 }

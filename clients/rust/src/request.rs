@@ -4,12 +4,15 @@ use alloy_primitives::{Address, Bytes, U256};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// What to swap. The fields that are `None` take the service's defaults.
+///
+/// A sale sells amounts, [`sell`](Self::sell) and [`buy`](Self::buy); a purchase buys an exact amount, [`pay_with`](Self::pay_with) and
+/// [`buy_exactly`](Self::buy_exactly).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct QuoteRequest {
     /// Tokens to sell, one to six.
     pub inputs: Vec<Input>,
-    /// Tokens to buy, one to six; their shares sum to 10,000.
+    /// Tokens to buy, one to six; their shares sum to 10,000. Of a purchase, one with its amount.
     pub outputs: Vec<Output>,
     /// Who holds the inputs and sends the transaction.
     pub taker: Address,
@@ -34,35 +37,50 @@ pub struct QuoteRequest {
     /// The only protocols or products to use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub include_protocols: Vec<String>,
+    /// Pools to leave out, as [`Step::pool`](crate::Step::pool) names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude_pools: Vec<String>,
+    /// How many seconds the quote is good for, 10 to 900: 120 by default. The minimum stands for as long, while the market moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<u16>,
     /// Whether to simulate the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulate: Option<bool>,
+    /// Whether to read the taker's balances and allowances; approvals that are in place are then left out. Unsaid, they are read and all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check_allowances: Option<bool>,
     /// Whether to make typed data for Permit2: yes by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_permit2: Option<bool>,
     /// Whether to give dollar values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_usd_pricing: Option<bool>,
+    /// Whether to explain the route: [`Quote::explanation`](crate::Quote::explanation).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<bool>,
     /// A fee for the integrator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner_fee: Option<PartnerFee>,
 }
 
-/// What is sold of a token.
+/// What is sold of a token; of a purchase, the token that pays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Input {
     chain_id: u64,
     address: Address,
-    #[serde(serialize_with = "decimal")]
-    amount: U256,
+    #[serde(serialize_with = "decimal", skip_serializing_if = "Option::is_none")]
+    amount: Option<U256>,
 }
 
-/// A token to buy, and its share of the value.
+/// A token to buy, and its share of the value or its exact amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Output {
     chain_id: u64,
     address: Address,
-    ratio_bps: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio_bps: Option<u16>,
+    #[serde(serialize_with = "decimal", skip_serializing_if = "Option::is_none")]
+    amount: Option<U256>,
 }
 
 /// How eager the sender is to be included.
@@ -105,9 +123,13 @@ impl QuoteRequest {
             max_steps: None,
             exclude_protocols: Vec::new(),
             include_protocols: Vec::new(),
+            exclude_pools: Vec::new(),
+            ttl_s: None,
             simulate: None,
+            check_allowances: None,
             include_permit2: None,
             include_usd_pricing: None,
+            explain: None,
             partner_fee: None,
         }
     }
@@ -115,14 +137,28 @@ impl QuoteRequest {
     /// Sells an amount of a token, in atomic units.
     #[must_use]
     pub fn sell(mut self, token: Address, amount: U256) -> Self {
-        self.inputs.push(Input { chain_id: 1, address: token, amount });
+        self.inputs.push(Input { chain_id: 1, address: token, amount: Some(amount) });
         self
     }
 
     /// Buys a token for a share of the value, in basis points: 10,000 where it is the only one.
     #[must_use]
     pub fn buy(mut self, token: Address, ratio_bps: u16) -> Self {
-        self.outputs.push(Output { chain_id: 1, address: token, ratio_bps });
+        self.outputs.push(Output { chain_id: 1, address: token, ratio_bps: Some(ratio_bps), amount: None });
+        self
+    }
+
+    /// Buys exactly an amount of a token, in atomic units, for as little as possible of [`pay_with`](Self::pay_with).
+    #[must_use]
+    pub fn buy_exactly(mut self, token: Address, amount: U256) -> Self {
+        self.outputs.push(Output { chain_id: 1, address: token, ratio_bps: None, amount: Some(amount) });
+        self
+    }
+
+    /// Pays a purchase with a token.
+    #[must_use]
+    pub fn pay_with(mut self, token: Address) -> Self {
+        self.inputs.push(Input { chain_id: 1, address: token, amount: None });
         self
     }
 }
@@ -163,6 +199,9 @@ impl BuildRequest {
     }
 }
 
-fn decimal<S: Serializer>(amount: &U256, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(amount)
+fn decimal<S: Serializer>(amount: &Option<U256>, serializer: S) -> Result<S::Ok, S::Error> {
+    match amount {
+        Some(amount) => serializer.collect_str(amount),
+        None => serializer.serialize_none(),
+    }
 }

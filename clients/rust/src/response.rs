@@ -20,6 +20,17 @@ macro_rules! answers {
     )+};
 }
 
+/// How a purchase is bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Bought {
+    /// Exactly the amount arrives. What it costs when the transaction runs is sold, and the rest of the maximum never leaves the taker.
+    Exactly,
+    /// The maximum is sold. What it buys beyond the amount arrives too.
+    AtLeast,
+}
+
 answers! {
     /// A quote.
     Quote {
@@ -27,8 +38,14 @@ answers! {
         quote_id: String,
         /// Until when it can be built, RFC 3339.
         expires_at: String,
+        /// How long it can be built, milliseconds.
+        ttl_ms: u64,
         /// The block that it is of.
         block: Block,
+        /// What leaves the taker.
+        estimated_inputs: Vec<EstimatedInput>,
+        /// How an exact amount is bought; `None` of a sale.
+        exact_output: Option<ExactOutput>,
         /// What arrives.
         estimated_outputs: Vec<EstimatedOutput>,
         /// What the whole trade moves prices by, in basis points.
@@ -51,6 +68,30 @@ answers! {
         simulation: Option<Simulation>,
         /// What a caller should know.
         warnings: Vec<Warning>,
+        /// Why the route is the best, where it was asked for.
+        explanation: Option<Value>,
+    }
+    /// An input of a quote.
+    EstimatedInput {
+        /// The token.
+        token: Address,
+        /// Its symbol.
+        symbol: String,
+        /// Its decimals.
+        decimals: u8,
+        /// What is sold on this block's state.
+        expected_amount: U256,
+        /// The most that is ever sold.
+        maximum_amount: U256,
+    }
+    /// How an exact amount is bought.
+    ExactOutput {
+        /// The amount that was asked for.
+        amount: U256,
+        /// Whether more may arrive.
+        bought: Bought,
+        /// The least that the route sells for exactly the amount, fees included.
+        needed_input: U256,
     }
     /// A block.
     Block {
@@ -100,6 +141,8 @@ answers! {
         max_gas_cost_wei: U256,
         /// Expected cost in dollars, where it was asked for.
         gas_cost_usd: Option<f64>,
+        /// Gas and the partner's fee in dollars, where it was asked for.
+        total_cost_usd: Option<f64>,
     }
     /// A route.
     Path {
@@ -137,6 +180,10 @@ answers! {
         amount_out: U256,
         /// The part of what is there of the token, in basis points.
         share_bps: u16,
+        /// Gas units.
+        gas_units: u64,
+        /// What it moves the pool's price by, in basis points.
+        price_impact_bps: Option<i64>,
     }
     /// What a spender must be allowed to take.
     Approval {
@@ -146,6 +193,8 @@ answers! {
         spender: Address,
         /// How much.
         amount: U256,
+        /// What it may take now; `None` where it was not read.
+        current_allowance: Option<U256>,
         /// Whether the allowance is enough; `None` where it was not read.
         satisfied: Option<bool>,
         /// What to send, in this order.
@@ -212,6 +261,8 @@ answers! {
         gap_bps: f64,
         /// Pools that the bound covers.
         pools_covered: u32,
+        /// Of a purchase: no route buys the amount for less than this of the input.
+        least_input: Option<U256>,
     }
     /// What a simulation saw.
     Simulation {
@@ -263,7 +314,9 @@ answers! {
         authorization: String,
         /// The last second at which the transaction may run, unix seconds.
         deadline: u64,
-        /// Worked out again on the newest market.
+        /// What leaves the taker, worked out again on the newest market.
+        estimated_inputs: Vec<BuiltInput>,
+        /// The same of what arrives.
         estimated_outputs: Vec<BuiltOutput>,
         /// What must be approved before sending.
         approvals: Vec<Approval>,
@@ -293,6 +346,15 @@ answers! {
         /// Wei.
         max_priority_fee_per_gas: u128,
     }
+    /// An input of a build.
+    BuiltInput {
+        /// The token.
+        token: Address,
+        /// What is sold on the newest market.
+        expected_amount: U256,
+        /// The most that is ever sold: that of the quote.
+        maximum_amount: U256,
+    }
     /// An output of a build.
     BuiltOutput {
         /// The token.
@@ -316,6 +378,22 @@ answers! {
         pool_count: u64,
         /// Such as `stablecoin`.
         tags: Vec<String>,
+    }
+    /// A family of protocols.
+    Family {
+        /// Its name, which leaves out or names all of its products.
+        name: String,
+        /// Its products.
+        products: Vec<Product>,
+    }
+    /// A product.
+    Product {
+        /// What `exclude_protocols` takes.
+        id: String,
+        /// Its name.
+        product: String,
+        /// Pools in the market.
+        pools: u64,
     }
     /// Prices. A token without a price is absent.
     Prices {

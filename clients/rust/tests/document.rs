@@ -1,10 +1,13 @@
 //! The types read what the OpenAPI document shows, and know every code that it lists.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use braid_swap::{Built, Code, Network, Prices, Problem, Quote};
+use std::collections::BTreeSet;
+
+use alloy_primitives::{Address, U256};
+use braid_swap::{Built, Code, ETHER, Family, GasTier, Network, PartnerFee, Prices, Problem, Quote, QuoteRequest};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn document() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -23,10 +26,49 @@ fn answers_of_the_document_are_read() {
     assert!(quote.estimated_outputs[0].expected_amount > quote.estimated_outputs[0].minimum_amount);
     let built: Built = example(&document, "/v1/build", "post");
     assert_eq!(built.calls.last().unwrap().data, built.transaction.data);
+    assert_eq!(quote.estimated_inputs[0].token, built.estimated_inputs[0].token);
+    let families: Vec<Family> = example(&document, "/v1/protocols", "get");
+    assert!(families.iter().any(|family| !family.products.is_empty()));
     let network: Network = example(&document, "/v1/network", "get");
     assert_eq!(network.gas_prices.len(), 4);
     let prices: Prices = example(&document, "/v1/prices", "get");
     assert_eq!(prices.prices.len(), prices.prices_eth.len());
+}
+
+fn keys(object: &Value) -> BTreeSet<&String> {
+    object.as_object().unwrap().keys().collect()
+}
+
+#[test]
+fn every_field_of_a_request_can_be_said() {
+    let (document, one) = (document(), Address::with_last_byte(1));
+    let mut request = QuoteRequest::new(one).sell(one, U256::from(7)).buy(ETHER, 10_000);
+    request.recipient = Some(one);
+    request.slippage_tolerance_bps = Some(50);
+    request.gas_priority = Some(GasTier::Fast);
+    request.max_hops = Some(3);
+    request.max_steps = Some(9);
+    request.exclude_protocols = vec!["curve".into()];
+    request.include_protocols = vec!["uniswap".into()];
+    request.exclude_pools = vec![one.to_string()];
+    request.ttl_s = Some(300);
+    request.simulate = Some(true);
+    request.check_allowances = Some(true);
+    request.include_permit2 = Some(false);
+    request.include_usd_pricing = Some(true);
+    request.explain = Some(true);
+    let (partner_fee_bps, partner_recipient) = (25, one);
+    request.partner_fee = Some(PartnerFee { partner_fee_bps, partner_recipient, partner_fee_on_output: false });
+    let said = serde_json::to_value(&request).unwrap();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(keys(&said), keys(&schemas["QuoteBody"]["properties"]));
+    assert_eq!(keys(&said["inputs"][0]), keys(&schemas["InputBody"]["properties"]));
+    assert_eq!(said["outputs"][0], json!({"chain_id": 1, "address": ETHER, "ratio_bps": 10_000}));
+
+    let purchase = QuoteRequest::new(one).pay_with(one).buy_exactly(ETHER, U256::from(7));
+    let said = serde_json::to_value(&purchase).unwrap();
+    assert_eq!(said["inputs"][0], json!({"chain_id": 1, "address": one}));
+    assert_eq!(said["outputs"][0], json!({"chain_id": 1, "address": ETHER, "amount": "7"}));
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools read: nothing is signed or sent.
-//!
-//! A session of tools alone is four methods of JSON-RPC, a message a line. The kit for Rust (rmcp 3.11) would bring a dozen crates for them.
 
-use std::io::BufRead as _;
+use std::sync::Arc;
 
 use eyre::{Result, eyre};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ApiArgs};
-use crate::out;
 use crate::quote::words;
 use crate::tokens::{Sides, token};
 
@@ -22,27 +25,19 @@ pub(crate) struct Args {
     api: ApiArgs,
 }
 
-/// `braid mcp`: one message of JSON-RPC a line, answered in turn, until the other side closes its end.
+/// `braid mcp`: answers until the other side closes its end.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let api = Api::of(&args.api)?.ok_or_else(|| eyre!("name a running service: --api URL"))?;
-    let server = Server { api };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    for line in std::io::stdin().lock().lines() {
-        if let Some(answer) = runtime.block_on(server.answer(&line?)) {
-            out::line(answer)?;
+    runtime.block_on(async {
+        match (Server { api }).serve(rmcp::transport::stdio()).await {
+            Ok(session) => session.waiting().await.map(drop).map_err(Into::into),
+            // closed before anything was asked
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-    }
-    Ok(())
+    })
 }
-
-/// Versions of the protocol that these messages are the same in, the newest first.
-const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
-
-/// Codes of JSON-RPC 2.0.
-const PARSE_ERROR: i64 = -32_700;
-const INVALID_REQUEST: i64 = -32_600;
-const METHOD_NOT_FOUND: i64 = -32_601;
-const INVALID_PARAMS: i64 = -32_602;
 
 /// What an assistant is told at the beginning.
 const INSTRUCTIONS: &str = "Braid finds routes for swaps on Ethereum mainnet. Amounts are whole tokens as decimal text; tokens are symbols or \
@@ -53,56 +48,55 @@ struct Server {
     api: Api,
 }
 
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("braid", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let given = Value::Object(call.arguments.unwrap_or_default());
+        let answer = match call.name.as_ref() {
+            "quote" => self.quote(&given, false).await,
+            "explain" => self.quote(&given, true).await,
+            "build" => self.build(&given).await,
+            "prices" => self.prices(&given).await,
+            "tokens" => self.tokens(&given).await,
+            _ => return Err(ErrorData::invalid_params("there is no tool of this name; tools/list names them", None)),
+        };
+        // an assistant reads what the service refuses; it is no fault of the protocol
+        Ok(match answer {
+            Ok(answer) => CallToolResult::structured(answer),
+            Err(error) => CallToolResult::structured_error(json!({"error": error.to_string()})),
+        }
+        .into())
+    }
+}
+
 impl Server {
-    /// The answer to a message; `None` to a notification, which has no id.
-    async fn answer(&self, line: &str) -> Option<Value> {
-        let Ok(message) = serde_json::from_str::<Value>(line) else {
-            return Some(failure(Value::Null, PARSE_ERROR, "the line is no JSON"));
-        };
-        let id = message.get("id")?.clone();
-        let Some(method) = message["method"].as_str() else {
-            return Some(failure(id, INVALID_REQUEST, "the message has no method"));
-        };
-        let params = &message["params"];
-        let result = match method {
-            "initialize" => initialized(params),
-            "ping" => json!({}),
-            "tools/list" => json!({"tools": tools()}),
-            "tools/call" => match self.call(params["name"].as_str().unwrap_or_default(), &params["arguments"]).await {
-                Some(result) => result,
-                None => {
-                    return Some(failure(id, INVALID_PARAMS, "there is no tool of this name; tools/list names them"));
-                }
-            },
-            _ => return Some(failure(id, METHOD_NOT_FOUND, "this server has tools alone")),
-        };
-        Some(json!({"jsonrpc": "2.0", "id": id, "result": result}))
-    }
-
-    /// What a tool answers; `None` where there is none of that name.
-    async fn call(&self, name: &str, given: &Value) -> Option<Value> {
-        let answer = match name {
-            "quote" => self.quote(given, false).await,
-            "explain" => self.quote(given, true).await,
-            "build" => self.build(given).await,
-            "prices" => self.prices(given).await,
-            "tokens" => self.tokens(given).await,
-            _ => return None,
-        };
-        // what the service refuses is the assistant's to read, not a fault of the protocol
-        let is_error = answer.is_err();
-        let said = answer.unwrap_or_else(|error| json!({"error": error.to_string()}));
-        let text = said.to_string();
-        Some(json!({"content": [{"type": "text", "text": text}], "structuredContent": said, "isError": is_error}))
-    }
-
     async fn quote(&self, given: &Value, explain: bool) -> Result<Value> {
         let mut said = Vec::new();
         for entry in given["sell"].as_array().into_iter().flatten() {
-            said.extend([text(&entry["amount"], "sell[].amount")?, text(&entry["token"], "sell[].token")?]);
+            if !entry["amount"].is_null() {
+                said.push(text(&entry["amount"], "sell[].amount")?);
+            }
+            said.push(text(&entry["token"], "sell[].token")?);
         }
-        for name in given["buy"].as_array().into_iter().flatten() {
-            said.push(text(name, "buy[]")?);
+        for entry in given["buy"].as_array().into_iter().flatten() {
+            said.extend(text(entry, "buy[]")?.split_whitespace().map(str::to_owned));
         }
         let mut request = Sides::of(&self.api, &words::parse(&said)?).await?.request();
         for (key, name) in [
@@ -157,27 +151,12 @@ fn text(value: &Value, name: &str) -> Result<String> {
     value.as_str().map(str::to_owned).ok_or_else(|| eyre!("{name} must be text"))
 }
 
-fn initialized(params: &Value) -> Value {
-    let asked = params["protocolVersion"].as_str().unwrap_or_default();
-    let version = VERSIONS.into_iter().find(|version| *version == asked).unwrap_or(VERSIONS[0]);
-    json!({
-        "protocolVersion": version,
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": "braid", "version": env!("CARGO_PKG_VERSION")},
-        "instructions": INSTRUCTIONS,
-    })
-}
-
-fn failure(id: Value, code: i64, message: &str) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
-}
-
-fn tools() -> Vec<Value> {
+fn tools() -> Vec<Tool> {
     let swap = json!({
         "sell": {"type": "array", "minItems": 1, "maxItems": 6, "description": "What to sell.", "items": {"type": "object",
-            "properties": {"amount": {"type": "string", "description": "Whole tokens, decimal: 1.5"}, "token": {"type": "string", "description": "Symbol or address"}},
-            "required": ["amount", "token"], "additionalProperties": false}},
-        "buy": {"type": "array", "minItems": 1, "maxItems": 6, "items": {"type": "string"}, "description": "What to get: symbols or addresses; of several, each with its share of the value in per cent: USDC:60"},
+            "properties": {"amount": {"type": "string", "description": "Whole tokens, decimal: 1.5. Left out where buy names an exact amount"}, "token": {"type": "string", "description": "Symbol or address"}},
+            "required": ["token"], "additionalProperties": false}},
+        "buy": {"type": "array", "minItems": 1, "maxItems": 6, "items": {"type": "string"}, "description": "What to get: symbols or addresses; of several, each with its share of the value in per cent: USDC:60. To buy an exact amount of one token: 3000 USDC"},
         "taker": {"type": "string", "description": "The account that holds what is sold and sends the transaction."},
         "recipient": {"type": "string", "description": "Who receives what is bought. Default: the taker."},
         "slippage_bps": {"type": "integer", "minimum": 0, "maximum": 5000, "description": "Largest acceptable slippage in basis points. Default 100."},
@@ -188,7 +167,7 @@ fn tools() -> Vec<Value> {
     vec![
         tool(
             "quote",
-            "Find the best route for a swap: amounts, minimums, route, costs, certificate, approvals.",
+            "Find the best route for a swap, or the least that buys an exact amount: amounts, minimums, route, costs, certificate, approvals.",
             &swap,
             &["sell", "buy", "taker"],
         ),
@@ -225,11 +204,10 @@ fn tools() -> Vec<Value> {
     ]
 }
 
-fn tool(name: &str, about: &str, properties: &Value, required: &[&str]) -> Value {
-    json!({
-        "name": name,
-        "description": about,
-        "inputSchema": {"type": "object", "properties": properties, "required": required, "additionalProperties": false},
-        "annotations": {"readOnlyHint": true, "destructiveHint": false, "openWorldHint": true},
-    })
+fn tool(name: &'static str, about: &'static str, properties: &Value, required: &[&str]) -> Tool {
+    let schema =
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let schema = schema.as_object().cloned().unwrap_or_default();
+    let reads = ToolAnnotations::new().read_only(true).destructive(false).open_world(true);
+    Tool::new(name, about, Arc::new(schema)).with_annotations(reads)
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::api::Api;
 use crate::quote::words;
 use crate::source::{plain, say_which};
-use crate::units::{format_units, parse_units};
+use crate::units::{amount_of, format_units};
 
 /// A token that was named.
 #[derive(Clone, Debug)]
@@ -26,42 +26,64 @@ impl Named {
 /// What is sold and bought.
 #[derive(Debug)]
 pub(crate) struct Sides {
-    pub sold: Vec<(Named, U256)>,
-    pub bought: Vec<Named>,
-    shares_bps: Vec<u16>,
+    pub inputs: Vec<Named>,
+    pub outputs: Vec<Named>,
+    pub terms: Terms,
+}
+
+/// Which side's amounts are given.
+#[derive(Debug)]
+pub(crate) enum Terms {
+    /// So much of each input is sold, for outputs of these shares in basis points.
+    Sale { amounts: Vec<U256>, shares_bps: Vec<u16> },
+    /// So much of the output is bought.
+    Purchase { amount: U256 },
 }
 
 impl Sides {
     /// Finds what words name.
     pub(crate) async fn of(api: &Api, asked: &words::Asked) -> Result<Self> {
-        let mut sold = Vec::new();
-        for (amount, name) in &asked.inputs {
-            let token = token(api, name).await?;
-            let units = parse_units(amount, token.decimals).filter(|units| !units.is_zero());
-            let units = units.ok_or_else(|| {
-                eyre!(
-                    "{amount:?} is no amount of {}: a decimal number with at most {} places",
-                    token.symbol,
-                    token.decimals
-                )
-            })?;
-            sold.push((token, units));
-        }
-        let mut bought = Vec::new();
-        for (name, _) in &asked.outputs {
-            bought.push(token(api, name).await?);
-        }
-        Ok(Self { sold, bought, shares_bps: asked.outputs.iter().map(|(_, bps)| *bps).collect() })
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let terms = match asked {
+            words::Asked::Sale { inputs: sold, outputs: bought } => {
+                let mut amounts = Vec::new();
+                for (amount, name) in sold {
+                    let token = token(api, name).await?;
+                    amounts.push(amount_of(amount, &token.symbol, token.decimals)?);
+                    inputs.push(token);
+                }
+                for (name, _) in bought {
+                    outputs.push(token(api, name).await?);
+                }
+                Terms::Sale { amounts, shares_bps: bought.iter().map(|(_, bps)| *bps).collect() }
+            }
+            words::Asked::Purchase { pay, buy: (amount, name) } => {
+                inputs.push(token(api, pay).await?);
+                let bought = token(api, name).await?;
+                let amount = amount_of(amount, &bought.symbol, bought.decimals)?;
+                outputs.push(bought);
+                Terms::Purchase { amount }
+            }
+        };
+        Ok(Self { inputs, outputs, terms })
     }
 
     /// The inputs and outputs of a request.
     pub(crate) fn request(&self) -> Value {
-        let sold = |(token, units): &(Named, U256)| json!({"chain_id": 1, "address": token.address, "amount": units.to_string()});
-        let bought = |(token, bps): (&Named, &u16)| json!({"chain_id": 1, "address": token.address, "ratio_bps": bps});
-        json!({
-            "inputs": self.sold.iter().map(sold).collect::<Vec<_>>(),
-            "outputs": self.bought.iter().zip(&self.shares_bps).map(bought).collect::<Vec<_>>(),
-        })
+        let entries = |tokens: &[Named]| -> Vec<Value> {
+            tokens.iter().map(|token| json!({"chain_id": 1, "address": token.address})).collect()
+        };
+        let (mut inputs, mut outputs) = (entries(&self.inputs), entries(&self.outputs));
+        match &self.terms {
+            Terms::Sale { amounts, shares_bps } => {
+                inputs.iter_mut().zip(amounts).for_each(|(entry, amount)| entry["amount"] = json!(amount.to_string()));
+                outputs.iter_mut().zip(shares_bps).for_each(|(entry, bps)| entry["ratio_bps"] = json!(bps));
+            }
+            Terms::Purchase { amount } => {
+                outputs.iter_mut().for_each(|entry| entry["amount"] = json!(amount.to_string()));
+            }
+        }
+        json!({"inputs": inputs, "outputs": outputs})
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whole tokens and atomic units, without floating point.
 
 use braid_primitives::U256;
+use eyre::{Result, eyre};
 
 /// Atomic units of a decimal number of whole tokens; `None` when it is no such number or has too many places.
 pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
@@ -11,6 +12,12 @@ pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
         return None;
     }
     U256::from_str_radix(&format!("{whole}{fraction:0<places$}"), 10).ok()
+}
+
+/// Atomic units of an amount of a token that is more than nothing.
+pub(crate) fn amount_of(text: &str, symbol: &str, decimals: u8) -> Result<U256> {
+    let units = parse_units(text, decimals).filter(|units| !units.is_zero());
+    units.ok_or_else(|| eyre!("{text:?} is no amount of {symbol}: a decimal number with at most {decimals} places"))
 }
 
 /// A decimal number of whole tokens, without trailing zeros.

@@ -103,6 +103,25 @@ fn a_quote_for_a_machine_adds_up_and_is_that_of_the_old_form() {
 }
 
 #[test]
+fn an_exact_output_is_bought_for_the_least_input() {
+    let number = |value: &Value| value.as_str().unwrap().parse::<u128>().unwrap();
+    let bought = json(&["quote", "--json", "ETH", "250000", "USDC"]);
+    let (amount, sold) = (250_000_000_000, number(&bought["inputs"][0]["amount"]));
+    assert_eq!(number(&bought["exact_output"]["amount"]), amount);
+    assert!(number(&bought["estimated_outputs"][0]["expected_amount"]) >= amount, "{bought:#}");
+    assert!(number(&bought["certificate"]["least_input"]) <= sold, "{bought:#}");
+    // the sale of so much pays the amount, and that of a thousandth less does not
+    let paid = |wei: u128| {
+        let ether = format!("{}.{:018}", wei / 10_u128.pow(18), wei % 10_u128.pow(18));
+        number(&json(&["quote", "--json", &ether, "ETH", "USDC"])["estimated_outputs"][0]["expected_amount"])
+    };
+    assert!(paid(sold + sold / 100_000) >= amount && paid(sold - sold / 1_000) < amount);
+    assert_eq!(json(&["quote", "--json", "--sell", "ETH", "--buy", "USDC:250000"]), bought);
+    let text = said(&["quote", "ETH", "250000", "USDC"]);
+    assert!(text.contains("ETH  →  250000") && text.contains("no route buys it for less than "), "{text}");
+}
+
+#[test]
 fn a_basket_has_the_shares_that_were_asked_for() {
     let quote = json(&["quote", "--json", "10", "ETH", "2000", "USDC", "DAI:60", &format!("{ODD}:40")]);
     let outputs = quote["estimated_outputs"].as_array().unwrap();
@@ -116,7 +135,9 @@ fn a_basket_has_the_shares_that_were_asked_for() {
 #[test]
 fn what_cannot_be_asked_is_told_in_one_sentence() {
     for (args, words) in [
-        (&["quote", "ETH", "USDC"][..], "braid quote 1.5 ETH USDC"),
+        (&["quote", "ETH", "USDC"][..], "`ETH 3000 USDC` buys"),
+        (&["quote", "ETH", "1.0000001", "USDC"], "at most 6 places"),
+        (&["quote", "ETH", "3", "ETH"], "named twice"),
         (&["quote", "1", "ETH", "MOON"], "no token \"MOON\""),
         (&["quote", "1", "ETH", "ETH"], "named twice"),
         (&["quote", "1.0000001", "USDC", "ETH"], "at most 6 places"),

@@ -81,6 +81,15 @@ async fn what_is_shown_is_what_arrives() {
     let shown = line(&text, "received").split(' ').next().unwrap().to_owned();
     assert_eq!(units(&shown, 6), gained);
 
+    // exactly an amount, for no more than was said
+    let held = chain.balance_of(usdc, accounts::TAKER).await.unwrap();
+    let text = said(&ran(by_variable(&["swap", "ETH", "3000", "USDC", "--rpc-url", &url, "--send"])).await);
+    let of = |word: &str, places| units(line(&text, word).split(' ').next().unwrap(), places);
+    assert_eq!(of("at least", 6), units("3000", 6), "{text}");
+    assert!(of("sold", 18) > U256::ZERO && of("sold", 18) <= of("at most", 18), "{text}");
+    let gained = chain.balance_of(usdc, accounts::TAKER).await.unwrap() - held;
+    assert!(gained >= units("3000", 6) && gained == of("received", 6), "{text}");
+
     // a token, by an exact approval and a key in a file
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("key.txt");
@@ -271,6 +280,9 @@ async fn an_assistant_reads_by_the_model_context_protocol() {
     let mut ask = |method: &str, params: Value| -> Value {
         id += 1;
         writeln!(to, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).unwrap();
+        if method == "initialize" {
+            writeln!(to, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+        }
         let answer: Value = serde_json::from_str(&from.next().unwrap().unwrap()).unwrap();
         assert_eq!(answer["id"], id, "{answer:#}");
         answer
@@ -304,6 +316,9 @@ async fn an_assistant_reads_by_the_model_context_protocol() {
     assert!(!failed && built["simulation"]["status"] == "success", "{built:#}");
     let (failed, explained) = call("explain", swap);
     assert!(!failed && explained["explanation"].is_object(), "{explained:#}");
+    let exact = json!({"sell": [{"token": "ETH"}], "buy": ["3000 USDC"], "taker": accounts::TAKER});
+    let (failed, bought) = call("quote", exact);
+    assert!(!failed && bought["exact_output"]["amount"] == "3000000000", "{bought:#}");
     let (failed, prices) = call("prices", json!({"tokens": ["USDC", "ETH"]}));
     assert!(!failed && (prices["prices"][0]["usd"].as_f64().unwrap() - 1.0).abs() < 0.05, "{prices:#}");
     let (failed, tokens) = call("tokens", json!({"search": "usdc", "limit": 1}));

@@ -1,12 +1,13 @@
 // What to sell, what to get, and how.
 import { useEffect, useState } from "preact/hooks";
-import { brief, exact, percent } from "../amounts";
+import { atomic, brief, exact, percent, typed } from "../amounts";
 import { ETHER, type Token } from "../api/types";
 import { Disc, TokenPicker } from "../parts/token-picker";
+import { live, type Live } from "../quote/live";
 import { useStore } from "../store";
 import { symbolOf } from "../text";
 import { account, readBalances } from "../wallet/account";
-import { evenly, form, MOST_TOKENS, withShare, type Flaws, type Form, type Input, type Output } from "./request";
+import { evenly, exactlyOf, form, MOST_TOKENS, turned, withShare, type Flaws, type Form, type Input, type Output } from "./request";
 import { Settings } from "./settings";
 
 const change = (patch: (now: Form) => Partial<Form>) => form.set((now) => ({ ...now, ...patch(now) }));
@@ -29,31 +30,47 @@ function TokenButton({ token, label, open }: { token: Token | null; label: strin
 
 type Picking = { side: "inputs" | "outputs"; index: number };
 
-function InputRow({ index, input, flaw, count, pick }: { index: number; input: Input; flaw: string | null; count: number; pick: () => void }) {
+type AmountProps = { label: string; text: string; about: boolean; flaw: string | null; id: string; set: (text: string) => void };
+
+/** An amount that is given, or what the quote makes of it, which is `about` right until the quote is sent. */
+function Amount({ label, text, about, flaw, id, set }: AmountProps) {
+  // what is typed replaces an estimate whole
+  const replace = about ? (event: { currentTarget: HTMLInputElement }) => event.currentTarget.select() : undefined;
+  return (
+    <input
+      class={about ? "amount about" : "amount"}
+      inputMode="decimal"
+      autocomplete="off"
+      spellcheck={false}
+      maxLength={120}
+      placeholder="0"
+      aria-label={label}
+      aria-invalid={flaw ? true : undefined}
+      aria-describedby={flaw ? id : undefined}
+      title={about ? "From the quote. Type here to fix this amount instead." : undefined}
+      value={text}
+      onFocus={replace}
+      onClick={replace}
+      onInput={(event) => set(event.currentTarget.value)}
+    />
+  );
+}
+
+type RowProps<T> = { index: number; flaw: string | null; count: number; pick: () => void; about: string | null } & T;
+
+function InputRow({ index, input, flaw, count, pick, about }: RowProps<{ input: Input }>) {
   const { balances, address } = useStore(account);
   const { token, text } = input;
   const held = token ? balances[token.address] : undefined;
-  const set = (next: string) => change(({ inputs }) => ({ inputs: inputs.map((one, at) => (at === index ? { ...one, text: next } : one)) }));
+  const set = (next: string) => change(({ inputs }) => ({ inputs: inputs.map((one, at) => (at === index ? { ...one, text: next } : one)), exactly: null }));
   const remove = () => change(({ inputs }) => ({ inputs: inputs.filter((_, at) => at !== index) }));
   const isEther = token?.address === ETHER;
-  const shown = flaw && text !== "" ? flaw : null;
+  const shown = flaw && (about ?? text) !== "" ? flaw : null;
   const number = count > 1 ? ` ${index + 1}` : "";
   return (
     <div class="row">
       <div class="row-main">
-        <input
-          class="amount"
-          inputMode="decimal"
-          autocomplete="off"
-          spellcheck={false}
-          maxLength={120}
-          placeholder="0"
-          aria-label={`Amount to sell${number}`}
-          aria-invalid={shown ? true : undefined}
-          aria-describedby={shown ? `input-flaw-${index}` : undefined}
-          value={text}
-          onInput={(event) => set(event.currentTarget.value)}
-        />
+        <Amount label={`Amount to sell${number}`} text={about ?? text} about={about !== null} flaw={shown} id={`input-flaw-${index}`} set={set} />
         <TokenButton token={token} label={`Token to sell${number}`} open={pick} />
         {count > 1 && (
           <button type="button" class="icon" aria-label={`Remove input ${index + 1}`} onClick={remove}>
@@ -80,14 +97,18 @@ function InputRow({ index, input, flaw, count, pick }: { index: number; input: I
   );
 }
 
-function OutputRow({ index, output, flaw, count, pick }: { index: number; output: Output; flaw: string | null; count: number; pick: () => void }) {
+function OutputRow({ index, output, flaw, count, pick, about, exactly }: RowProps<{ output: Output; exactly: string | null }>) {
   const { token, bps } = output;
   const share = (next: number) => change(({ outputs }) => ({ outputs: withShare(outputs, index, next) }));
   const remove = () => change(({ outputs }) => ({ outputs: evenlyKept(outputs.filter((_, at) => at !== index)) }));
   const name = token ? symbolOf(token) : `output ${index + 1}`;
+  const shown = flaw && token && exactly !== "" ? flaw : null;
   return (
     <div class="row">
       <div class="row-main">
+        {count === 1 && about !== null && (
+          <Amount label="Amount to get" text={exactly ?? about} about={exactly === null} flaw={shown} id="output-flaw" set={(exactly) => change(() => ({ exactly }))} />
+        )}
         <TokenButton token={token} label={count > 1 ? `Token to get ${index + 1}` : "Token to get"} open={pick} />
         {count > 1 && (
           <button type="button" class="icon" aria-label={`Remove output ${index + 1}`} onClick={remove}>
@@ -122,7 +143,11 @@ function OutputRow({ index, output, flaw, count, pick }: { index: number; output
           </label>
         </div>
       )}
-      {flaw && token && <p class="flaw">{flaw}</p>}
+      {shown && (
+        <p class="flaw" id="output-flaw">
+          {shown}
+        </p>
+      )}
     </div>
   );
 }
@@ -134,13 +159,12 @@ function evenlyKept(outputs: Output[]): Output[] {
   return withShare(outputs, 0, Math.round((outputs[0]!.bps * 10_000) / sum));
 }
 
-/** Turns the swap around: what was got is sold. Amounts of another token mean nothing, so one input keeps its text. */
-function turned({ inputs, outputs }: Form): Partial<Form> {
-  const text = inputs[0]?.text ?? "";
-  return {
-    inputs: outputs.map(({ token }, at) => ({ token, text: at === 0 ? text : "" })),
-    outputs: evenly(inputs.map(({ token }) => ({ token, bps: 0 }))),
-  };
+/** What the quote says of the side that is not given; nothing where it is of another swap. */
+function estimates({ inputs, outputs }: Form, { quote }: Live): { sold: string; bought: string } {
+  const [sold, bought] = [quote?.estimated_inputs[0], quote?.estimated_outputs[0]];
+  if (!sold || !bought || sold.token !== inputs[0]?.token?.address || bought.token !== outputs[0]?.token?.address) return { sold: "", bought: "" };
+  const text = (amount: string, decimals: number) => typed(atomic(amount) ?? 0n, decimals);
+  return { sold: text(sold.expected_amount, sold.decimals), bought: text(bought.expected_amount, bought.decimals) };
 }
 
 export function SwapForm({ flaws }: { flaws: Flaws | null }) {
@@ -148,6 +172,15 @@ export function SwapForm({ flaws }: { flaws: Flaws | null }) {
   const { address } = useStore(account);
   const [picking, setPicking] = useState<Picking | null>(null);
   const { inputs, outputs } = now;
+  const exactly = exactlyOf(now);
+  const single = inputs.length === 1 && outputs.length === 1;
+  const known = estimates(now, useStore(live));
+  /** Adds a token: what is sold is then given, whatever was given before. */
+  const add = (patch: (now: Form) => Partial<Form>) =>
+    change((now) => {
+      const given = exactly === null ? now : { ...now, inputs: now.inputs.map((one) => ({ ...one, text: known.sold })) };
+      return { inputs: given.inputs, exactly: null, ...patch(given) };
+    });
   const tokens = [...inputs, ...outputs].map(({ token }) => token?.address);
 
   useEffect(() => {
@@ -170,10 +203,10 @@ export function SwapForm({ flaws }: { flaws: Flaws | null }) {
       <fieldset>
         <legend>You sell</legend>
         {inputs.map((input, index) => (
-          <InputRow key={index} index={index} input={input} flaw={flaws?.inputs[index] ?? null} count={inputs.length} pick={() => setPicking({ side: "inputs", index })} />
+          <InputRow key={index} index={index} input={input} flaw={flaws?.inputs[index] ?? null} count={inputs.length} pick={() => setPicking({ side: "inputs", index })} about={exactly === null ? null : known.sold} />
         ))}
         {inputs.length < MOST_TOKENS && (
-          <button type="button" class="link" onClick={() => change(({ inputs }) => ({ inputs: [...inputs, { token: null, text: "" }] }))}>
+          <button type="button" class="link" onClick={() => add(({ inputs }) => ({ inputs: [...inputs, { token: null, text: "" }] }))}>
             + Sell another token
           </button>
         )}
@@ -186,10 +219,10 @@ export function SwapForm({ flaws }: { flaws: Flaws | null }) {
       <fieldset>
         <legend>You get</legend>
         {outputs.map((output, index) => (
-          <OutputRow key={index} index={index} output={output} flaw={flaws?.outputs[index] ?? null} count={outputs.length} pick={() => setPicking({ side: "outputs", index })} />
+          <OutputRow key={index} index={index} output={output} flaw={flaws?.outputs[index] ?? null} count={outputs.length} pick={() => setPicking({ side: "outputs", index })} about={single ? known.bought : null} exactly={exactly} />
         ))}
         {outputs.length < MOST_TOKENS && (
-          <button type="button" class="link" onClick={() => change(({ outputs }) => ({ outputs: evenly([...outputs, { token: null, bps: 0 }]) }))}>
+          <button type="button" class="link" onClick={() => add(({ outputs }) => ({ outputs: evenly([...outputs, { token: null, bps: 0 }]) }))}>
             + Get another token
           </button>
         )}

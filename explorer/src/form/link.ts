@@ -1,18 +1,23 @@
-// The form in the page's address, so that a swap can be sent as a link: `#sell=TOKEN:AMOUNT,…&buy=TOKEN:BPS,…`.
+// The form in the page's address, so that a swap can be sent as a link: `#sell=TOKEN:AMOUNT,…&buy=TOKEN:BPS,…`, and `&exactly=AMOUNT` where
+// that much is bought.
 import { isAddress } from "viem";
 import { api } from "../api/client";
 import type { Token } from "../api/types";
 import { exact, parseAmount } from "../amounts";
-import { evenly, form, MOST_TOKENS, type Form } from "./request";
+import { evenly, exactlyOf, form, MOST_TOKENS, type Form } from "./request";
 
 /** Writes a form as the page's address. */
-export function linkOf({ inputs, outputs }: Form): string {
-  const sell = inputs.filter(({ token }) => token).map(({ token, text }) => {
-    const parsed = parseAmount(text, token!.decimals);
-    return `${token!.address}:${"amount" in parsed ? exact(parsed.amount, token!.decimals) : ""}`;
-  });
+export function linkOf(form: Form): string {
+  const { inputs, outputs } = form;
+  const exactly = exactlyOf(form);
+  const amount = (token: Token, text: string) => {
+    const parsed = parseAmount(text, token.decimals);
+    return "amount" in parsed ? exact(parsed.amount, token.decimals) : "";
+  };
+  const sell = inputs.filter(({ token }) => token).map(({ token, text }) => `${token!.address}:${exactly === null ? amount(token!, text) : ""}`);
   const buy = outputs.filter(({ token }) => token).map(({ token, bps }) => `${token!.address}:${bps}`);
-  return `#sell=${sell.join(",")}&buy=${buy.join(",")}`;
+  const bought = outputs[0]?.token && exactly !== null ? `&exactly=${amount(outputs[0].token, exactly)}` : "";
+  return `#sell=${sell.join(",")}&buy=${buy.join(",")}${bought}`;
 }
 
 type Pair = { address: string; rest: string };
@@ -46,6 +51,7 @@ export async function readLink(hash: string): Promise<void> {
       ...now,
       inputs: inputs.length ? inputs : now.inputs,
       outputs: outputs.length ? (whole ? outputs : evenly(outputs)) : now.outputs,
+      exactly: asked.get("exactly")?.slice(0, 100) ?? null,
     };
   });
 }

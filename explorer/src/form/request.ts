@@ -10,6 +10,8 @@ export type Output = { token: Token | null; bps: number };
 export type Form = {
   inputs: Input[];
   outputs: Output[];
+  /** Exactly how much to get, where that is given instead of what is sold. Means something with one input and one output alone. */
+  exactly: string | null;
   slippageBps: number;
   tier: Tier;
   maxHops: number;
@@ -31,6 +33,7 @@ const USDC: Token = { address: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", sym
 export const form = store<Form>({
   inputs: [{ token: ETH, text: "1" }],
   outputs: [{ token: USDC, bps: 10_000 }],
+  exactly: null,
   slippageBps: 50,
   tier: "standard",
   maxHops: 4,
@@ -61,32 +64,62 @@ function outputFlaw(index: number, outputs: Output[], inputs: Input[]): string |
   return bps < 1 ? "Give this output a share." : null;
 }
 
-function inputFlaw(index: number, inputs: Input[]): string | null {
+function inputFlaw(index: number, inputs: Input[], sells: boolean): string | null {
   const { token, text } = inputs[index]!;
   if (!token) return "Choose a token.";
   if (inputs.findIndex((other) => other.token?.address === token.address) < index) return `${token.symbol} is listed twice.`;
+  return sells ? amountFlaw(token, text) : null;
+}
+
+function amountFlaw(token: Token | null, text: string | null): string | null {
+  if (!token || text === null) return null;
   const parsed = parseAmount(text, token.decimals);
   return "problem" in parsed ? parsed.problem : null;
 }
 
+/** Says exactly how much to get, where the form does. */
+export function exactlyOf({ inputs, outputs, exactly }: Form): string | null {
+  return inputs.length === 1 && outputs.length === 1 ? exactly : null;
+}
+
+/** Turns the swap around. Of one token for one other the amount stays with its token; otherwise the first input keeps its text. */
+export function turned(form: Form): Pick<Form, "inputs" | "outputs" | "exactly"> {
+  const { inputs, outputs } = form;
+  const [text, exactly] = [inputs[0]?.text ?? "", exactlyOf(form)];
+  const single = inputs.length === 1 && outputs.length === 1;
+  return {
+    inputs: outputs.map(({ token }, at) => ({ token, text: at === 0 ? (exactly ?? (single ? "" : text)) : "" })),
+    outputs: evenly(inputs.map(({ token }) => ({ token, bps: 0 }))),
+    exactly: single && exactly === null ? text : null,
+  };
+}
+
 /** Makes the body of a form, or says all that is wrong with it. */
 export function asked(form: Form, wallet: string | null): Asked {
+  const exactly = exactlyOf(form);
   const flaws: Flaws = {
-    inputs: form.inputs.map((_, index) => inputFlaw(index, form.inputs)),
-    outputs: form.outputs.map((_, index) => outputFlaw(index, form.outputs, form.inputs)),
+    inputs: form.inputs.map((_, index) => inputFlaw(index, form.inputs, exactly === null)),
+    outputs: form.outputs.map((_, index) => outputFlaw(index, form.outputs, form.inputs) ?? amountFlaw(form.outputs[index]!.token, exactly)),
     recipient: addressProblem(form.recipient.trim()),
     account: wallet ? null : addressProblem(form.account.trim()),
   };
   if ([...flaws.inputs, ...flaws.outputs, flaws.recipient, flaws.account].some(Boolean)) return { body: null, flaws };
-  const inputs = form.inputs.map(({ token, text }) => {
+  const entry = (token: Token | null) => ({ chain_id: 1, address: token!.address });
+  const amount = (token: Token | null, text: string) => {
     const parsed = parseAmount(text, token!.decimals);
-    return { chain_id: 1, address: token!.address, amount: "amount" in parsed ? parsed.amount.toString() : "0" };
-  });
+    return { amount: "amount" in parsed ? parsed.amount.toString() : "0" };
+  };
+  const sides =
+    exactly === null
+      ? {
+          inputs: form.inputs.map(({ token, text }) => ({ ...entry(token), ...amount(token, text) })),
+          outputs: form.outputs.map(({ token, bps }) => ({ ...entry(token), ratio_bps: bps })),
+        }
+      : { inputs: form.inputs.map(({ token }) => entry(token)), outputs: form.outputs.map(({ token }) => ({ ...entry(token), ...amount(token, exactly) })) };
   const recipient = form.recipient.trim();
   const taker = getAddress(wallet ?? (form.account.trim() || NOBODY));
   const body: QuoteBody = {
-    inputs,
-    outputs: form.outputs.map(({ token, bps }) => ({ chain_id: 1, address: token!.address, ratio_bps: bps })),
+    ...sides,
     taker,
     slippage_tolerance_bps: form.slippageBps,
     max_hops: form.maxHops,

@@ -1,17 +1,19 @@
 // What the taker must allow before the swap.
-import { atomic, exact } from "../amounts";
+import { atomic, grouped } from "../amounts";
 import type { Approval, Quote } from "../api/types";
+import { NOBODY } from "../form/request";
 import { short, symbolOf } from "../text";
 
 function Row({ quote, approval }: { quote: Quote; approval: Approval }) {
   const token = quote.path.tokens.find(({ address }) => address === approval.token);
   const amount = atomic(approval.amount) ?? 0n;
-  const state = approval.satisfied === null ? "not read" : approval.satisfied ? "in place" : "missing";
+  const nobody = quote.taker === NOBODY;
+  const state = nobody ? "needed" : approval.satisfied === null ? "not read" : approval.satisfied ? "in place" : "missing";
   return (
     <li>
       <span class={`badge ${approval.satisfied ? "good" : "open"}`}>{state}</span>{" "}
       <code title={approval.spender}>{short(approval.spender)}</code> may take{" "}
-      <span class="breaks">{token ? exact(amount, token.decimals) : amount.toString()}</span> <bdi>{token ? symbolOf(token) : short(approval.token)}</bdi>
+      <span class="breaks">{token ? grouped(amount, token.decimals) : amount.toString()}</span> <bdi>{token ? symbolOf(token) : short(approval.token)}</bdi>
       {approval.requires_zero_reset && !approval.satisfied && approval.transactions.length > 1 && <>, through zero: this token asks for two transactions</>}
     </li>
   );
@@ -40,9 +42,9 @@ export function Approvals({ quote }: { quote: Quote }) {
           </ul>
         </>
       )}
-      {issues.balance.map(({ token, actual, expected }) => {
+      {quote.taker !== NOBODY && issues.balance.map(({ token, actual, expected }) => {
         const known = quote.path.tokens.find(({ address }) => address === token);
-        const text = (amount: string) => (known ? exact(atomic(amount) ?? 0n, known.decimals) : amount);
+        const text = (amount: string) => (known ? grouped(atomic(amount) ?? 0n, known.decimals) : amount);
         return (
           <p class="flaw" key={token}>
             The account holds {text(actual)} of {text(expected)} <bdi>{known ? symbolOf(known) : short(token)}</bdi>.

@@ -1,6 +1,7 @@
 // The certificate in words: how much better any route over the same pools could be.
-import { atomic, ether } from "../amounts";
+import { atomic, brief, ether, exact } from "../amounts";
 import type { Quote } from "../api/types";
+import { symbolOf } from "../text";
 
 /** Writes a gap so that it is never shown smaller than it is. */
 export function gapText(bps: number): string {
@@ -22,7 +23,8 @@ export function CertificateCard({ quote }: { quote: Quote }) {
       </section>
     );
   }
-  const { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } = certificate;
+  const { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded, least_input } = certificate;
+  const input = quote.estimated_inputs[0];
   const [bound, achieved] = [atomic(upper_bound_value_wei) ?? 0n, atomic(achieved_value_wei) ?? 0n];
   const better = bound > achieved ? bound - achieved : 0n;
   const left = [
@@ -36,6 +38,11 @@ export function CertificateCard({ quote }: { quote: Quote }) {
       <p class="certificate">
         At most <strong>{gapText(gap_bps)}</strong> better exists in these {pools_covered.toLocaleString("en")} pools, net of gas.
       </p>
+      {least_input && input && (
+        <p title={exact(atomic(least_input) ?? 0n, input.decimals)}>
+          No route buys the amount for less than {brief(atomic(least_input) ?? 0n, input.decimals, 8)} <bdi>{symbolOf({ symbol: input.symbol, address: input.token })}</bdi>.
+        </p>
+      )}
       <p class="quiet">
         No route over them, of at most {excluded.max_hops} steps in a chain, can be worth more than {ether(bound)}. This one is worth {ether(achieved)}:
         at most {ether(better)} is missed.{left.length > 0 && <> Not covered: {left.join(", ")}.</>}

@@ -53,7 +53,11 @@ export function Costs({ quote }: { quote: Quote }) {
                     {name}
                   </button>
                 </th>
-                <td>{cost ? `${ether(cost.wei)}${dollarsPerWei === null ? "" : ` · ${dollars(Number(cost.wei) * dollarsPerWei)}`}` : "…"}</td>
+                <td>
+                  {!cost && "…"}
+                  {cost && dollarsPerWei !== null && <>{dollars(Number(cost.wei) * dollarsPerWei)} </>}
+                  {cost && <span class="second">{ether(cost.wei)}</span>}
+                </td>
                 <td>{cost ? gwei(cost.most) : "…"}</td>
               </tr>
             );

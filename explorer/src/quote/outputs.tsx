@@ -1,42 +1,84 @@
-// What the quote pays: expected, at least, and how far from the reference prices.
-import { atomic, brief, dollars, exact, percent } from "../amounts";
+// What the quote pays: expected, at least, and how far from the reference prices; of an exact output, what it costs too.
+import { atomic, brief, dollars, exact, grouped, percent, rate } from "../amounts";
 import type { Quote } from "../api/types";
 import { symbolOf } from "../text";
+
+/** What an exact output costs, and at most. */
+function Paid({ quote }: { quote: Quote }) {
+  const [input, output] = [quote.estimated_inputs[0], quote.estimated_outputs[0]];
+  if (!quote.exact_output || !input || !output) return null;
+  const amount = (text: string) => atomic(text) ?? 0n;
+  const symbol = symbolOf({ symbol: input.symbol, address: input.token });
+  const { bought } = quote.exact_output;
+  return (
+    <section class="card" aria-labelledby="paid-title">
+      <h2 id="paid-title">You pay</h2>
+      <p class="output-main">
+        <span class="output-amount" title={`${exact(amount(input.expected_amount), input.decimals)} ${symbol}`}>
+          {brief(amount(input.expected_amount), input.decimals, 8)}
+        </span>{" "}
+        <bdi>{symbol}</bdi>
+      </p>
+      <p class="quiet">
+        At most <span class="breaks">{grouped(amount(input.maximum_amount), input.decimals)}</span> <bdi>{symbol}</bdi>
+        {bought === "exactly" ? <>: what the amount costs when the transaction runs. The rest never leaves you.</> : <>, all of which is sold: what it buys beyond the amount is yours.</>}
+      </p>
+    </section>
+  );
+}
+
+/** What a whole token of the input gets, where there is one of each. */
+function Rate({ quote }: { quote: Quote }) {
+  const [input, output, ...more] = [...quote.estimated_inputs, ...quote.estimated_outputs];
+  if (!input || !output || more.length > 0 || quote.estimated_inputs.length !== 1) return null;
+  const [given, got] = [atomic(input.expected_amount) ?? 0n, atomic(output.expected_amount) ?? 0n];
+  return (
+    <>
+      {" "}
+      · 1 <bdi>{symbolOf({ symbol: input.symbol, address: input.token })}</bdi> = {rate(given, input.decimals, got, output.decimals)}{" "}
+      <bdi>{symbolOf({ symbol: output.symbol, address: output.token })}</bdi>
+    </>
+  );
+}
 
 export function Outputs({ quote }: { quote: Quote }) {
   const several = quote.estimated_outputs.length > 1;
   return (
-    <section class="card" aria-labelledby="outputs-title">
-      <h2 id="outputs-title">You get</h2>
-      <ul class="outputs">
-        {quote.estimated_outputs.map((output) => {
-          const expected = atomic(output.expected_amount) ?? 0n;
-          const minimum = atomic(output.minimum_amount) ?? 0n;
-          const symbol = symbolOf({ symbol: output.symbol, address: output.token });
-          return (
-            <li key={output.token}>
-              <p class="output-main">
-                <span class="output-amount" data-amount={output.expected_amount} title={`${exact(expected, output.decimals)} ${symbol}`}>
-                  {brief(expected, output.decimals, 8)}
-                </span>{" "}
-                <bdi>{symbol}</bdi> {dollars(output.usd_value) && <span class="quiet">{dollars(output.usd_value)}</span>}
-              </p>
-              <p class="quiet">
-                At least <span class="breaks">{exact(minimum, output.decimals)}</span> <bdi>{symbol}</bdi>
-                {output.price_impact_bps !== null && <> · price impact {percent(output.price_impact_bps)}</>}
-                {several && output.realized_ratio_bps !== null && <> · share {percent(output.realized_ratio_bps)} of {percent(output.ratio_bps)} asked</>}
-              </p>
-            </li>
-          );
-        })}
-      </ul>
-      {quote.warnings.length > 0 && (
-        <ul class="warnings" aria-label="Warnings">
-          {quote.warnings.map(({ code, message }) => (
-            <li key={code + message}>{message}</li>
-          ))}
+    <div class="pair">
+      <Paid quote={quote} />
+      <section class="card" aria-labelledby="outputs-title">
+        <h2 id="outputs-title">You get</h2>
+        <ul class="outputs">
+          {quote.estimated_outputs.map((output) => {
+            const expected = atomic(output.expected_amount) ?? 0n;
+            const minimum = atomic(output.minimum_amount) ?? 0n;
+            const symbol = symbolOf({ symbol: output.symbol, address: output.token });
+            return (
+              <li key={output.token}>
+                <p class="output-main">
+                  <span class="output-amount" data-amount={output.expected_amount} title={`${exact(expected, output.decimals)} ${symbol}`}>
+                    {brief(expected, output.decimals, 8)}
+                  </span>{" "}
+                  <bdi>{symbol}</bdi> {dollars(output.usd_value) && <span class="quiet">{dollars(output.usd_value)}</span>}
+                </p>
+                <p class="quiet">
+                  {quote.exact_output?.bought === "exactly" ? "Exactly" : "At least"} <span class="breaks">{grouped(minimum, output.decimals)}</span> <bdi>{symbol}</bdi>
+                <Rate quote={quote} />
+                  {output.price_impact_bps !== null && <> · price impact {percent(output.price_impact_bps)}</>}
+                  {several && output.realized_ratio_bps !== null && <> · share {percent(output.realized_ratio_bps)} of {percent(output.ratio_bps)} asked</>}
+                </p>
+              </li>
+            );
+          })}
         </ul>
-      )}
-    </section>
+        {quote.warnings.length > 0 && (
+          <ul class="warnings" aria-label="Warnings">
+            {quote.warnings.map(({ code, message }) => (
+              <li key={code + message}>{message}</li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </div>
   );
 }

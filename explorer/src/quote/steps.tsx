@@ -1,7 +1,8 @@
 // The simulation, step by step: what each step takes and pays, and how the whole ended.
 import { atomic, percent } from "../amounts";
 import type { Quote, Simulation } from "../api/types";
-import { familyOf } from "../families";
+import { NOBODY } from "../form/request";
+import { familyOf, protocolName } from "../families";
 import { amountOf } from "../route/picture";
 import { clean, short, words } from "../text";
 
@@ -20,9 +21,10 @@ function outcome(quote: Quote): string {
   if (simulation.status === "reverted") return `The simulation${where} reverted: ${clean(simulation.revert?.message, 300) || "no reason is known"}.`;
   const paid = new Map(simulation.outputs.map(({ token, amount }) => [token, atomic(amount)]));
   const same = quote.estimated_outputs.every(({ token, expected_amount }) => paid.get(token) === atomic(expected_amount));
-  const granted = simulation.overrides.length ? ` The account lacked its ${simulation.overrides.map((name) => words(name)).join(" and ")}, which the simulation granted.` : "";
+  const what = simulation.overrides.map((name) => words(name)).join(" and ");
+  const lacked = quote.taker === NOBODY ? ` No wallet is connected: the simulation granted the ${what}.` : ` The account lacked its ${what}, which the simulation granted.`;
   const verdict = same ? "paid what is quoted, to the wei" : "paid other amounts than quoted";
-  return `The EVM ran this transaction${where}, used ${(simulation.gas_used ?? 0).toLocaleString("en")} gas and ${verdict}.${granted}`;
+  return `The EVM ran this transaction${where}, used ${(simulation.gas_used ?? 0).toLocaleString("en")} gas and ${verdict}.${what && lacked}`;
 }
 
 export function Steps({ quote }: { quote: Quote }) {
@@ -57,7 +59,7 @@ export function Steps({ quote }: { quote: Quote }) {
                     {step.id.replace(/^s/, "")}
                   </th>
                   <td>
-                    <span class={`dot family-${familyOf(step.protocol)}`} /> {words(step.protocol)} <code class="quiet">{short(step.pool)}</code>
+                    <span class={`dot family-${familyOf(step.protocol)}`} /> {protocolName(step.protocol)} <code class="quiet">{short(step.pool)}</code>
                   </td>
                   <td title={amountOf(quote, step.token_in, step.amount_in, true)}>{amountOf(quote, step.token_in, step.amount_in)}</td>
                   <td title={amountOf(quote, step.token_out, step.amount_out, true)}>{amountOf(quote, step.token_out, step.amount_out)}</td>

@@ -62,6 +62,8 @@ export function graphOf(quote: Quote): Graph {
   const lastVisit = new Map(places.map(({ to }) => [tokenOf(to), to]));
   const indices = steps.map((_, at) => at);
 
+  // what the taker brings joins what steps make of the same token
+  const brought = new Map(quote.estimated_inputs.map(({ token, expected_amount }) => [`${token}#0`, amount(expected_amount)]));
   const isFinal = (id: string) => lastVisit.get(tokenOf(id)) === id;
   const known = new Map<string, number>();
   const nodeValue = (id: string): number => {
@@ -74,14 +76,13 @@ export function graphOf(quote: Quote): Graph {
   };
   const linkValue = (at: number): number => {
     const { to } = places[at]!;
-    const arriving = indices.reduce((sum, other) => (places[other]!.to === to ? sum + amount(steps[other]!.amount_out) : sum), 0);
+    const arriving = indices.reduce((sum, other) => (places[other]!.to === to ? sum + amount(steps[other]!.amount_out) : sum), brought.get(to) ?? 0);
     return arriving > 0 ? (nodeValue(to) * amount(steps[at]!.amount_out)) / arriving : 0;
   };
 
-  const inputs = new Set(quote.inputs.map(({ address }) => `${address}#0`));
   const kindOf = (id: string): Node["kind"] => {
     if (final.has(tokenOf(id)) && isFinal(id)) return "output";
-    return inputs.has(id) ? "input" : "between";
+    return brought.has(id) ? "input" : "between";
   };
   const ids = [...new Set(places.flatMap(({ from, to }) => [from, to]))];
   return {

@@ -1,5 +1,5 @@
 // Where nodes and links are drawn. `along` is the way of the route, `across` is where amounts show as widths.
-import { sankey, sankeyJustify, type SankeyLink, type SankeyNode } from "d3-sankey";
+import { sankey, type SankeyLink, type SankeyNode } from "d3-sankey";
 import type { Graph, Link, Node } from "./graph";
 
 export type PlacedNode = Node & { along: number; across: number; length: number };
@@ -11,60 +11,85 @@ export const NODE = 14;
 /** Below this share a link is drawn as thin as a line can be seen. */
 export const THINNEST = 1.5;
 
-type N = SankeyNode<Node, Link>;
-type L = SankeyLink<Node, Link>;
+/** A node, or a place on the way of a link that passes a layer. */
+type Stop = { id: string; depth: number };
+type Part = { link: number; from: string; to: string };
+type N = SankeyNode<Stop, Part>;
+type L = SankeyLink<Stop, Part>;
+
+/** Splits links that pass layers at each of them, so that they are drawn beside what lies there and not behind it. */
+function split(nodes: Node[], links: Link[]): { stops: Stop[]; parts: Part[] } {
+  const depths = layersOf(nodes, links);
+  const stops: Stop[] = nodes.map(({ id }) => ({ id, depth: depths.get(id)! }));
+  const parts = links.flatMap(({ from, to }, link) => {
+    const [first, last] = [depths.get(from)!, depths.get(to)!];
+    const passed = Array.from({ length: Math.max(last - first - 1, 0) }, (_, at) => ({ id: `${link}@${first + 1 + at}`, depth: first + 1 + at }));
+    stops.push(...passed);
+    const ids = [from, ...passed.map(({ id }) => id), to];
+    return ids.slice(1).map((id, at) => ({ link, from: ids[at]!, to: id }));
+  });
+  return { stops, parts };
+}
 
 /** Draws a graph into a box of a width; narrow boxes are drawn downwards. */
 export function drawn({ nodes, links }: Graph, boxWidth: number): Drawing {
   const vertical = boxWidth < 560;
-  const layers = new Map<string, number>();
-  for (const link of links) layers.set(link.from, (layers.get(link.from) ?? 0) + 1);
-  const busiest = Math.max(1, ...layers.values());
-  const depth = Math.max(2, longest(graphKeys(nodes), links));
-  const across = vertical ? boxWidth - 16 : Math.min(420, 150 + 22 * Math.max(busiest, nodes.length / 2));
+  const { stops, parts } = split(nodes, links);
+  const depth = Math.max(2, 1 + Math.max(...stops.map((stop) => stop.depth)));
+  const busiest = Math.max(...Array.from({ length: depth }, (_, layer) => stops.filter((stop) => stop.depth === layer).length));
+  const leaving = Math.max(...stops.map(({ id }) => parts.filter((part) => part.from === id).length));
+  const across = vertical ? boxWidth - 16 : Math.min(520, 150 + 46 * Math.max(busiest - 1, leaving / 2));
   const along = vertical ? Math.max(300, depth * 130) : boxWidth - 2;
   const margin = vertical ? { start: 26, end: 26 } : { start: 4, end: 4 };
 
-  const layout = sankey<Node, Link>()
-    .nodeId((node) => node.id)
+  const layout = sankey<Stop, Part>()
+    .nodeId((stop) => stop.id)
     .nodeWidth(NODE)
     .nodePadding(vertical ? 26 : 30)
-    .nodeAlign(sankeyJustify)
+    .nodeAlign((stop) => (stop as N).depth!)
     .iterations(32)
     .extent([[margin.start, 24], [along - margin.end, across - 8]]);
-  const { nodes: placedNodes, links: placedLinks } = layout({
-    nodes: nodes.map((node) => ({ ...node })),
-    links: links.map((link) => ({ ...link, source: link.from, target: link.to, value: Math.max(link.value, 1e-6) }) as unknown as L),
+  const placed = layout({
+    nodes: stops.map((stop) => ({ ...stop })),
+    links: parts.map((part) => ({ ...part, source: part.from, target: part.to, value: Math.max(links[part.link]!.value, 1e-6) }) as unknown as L),
   });
 
   const point = (a: number, c: number) => (vertical ? `${c.toFixed(1)},${a.toFixed(1)}` : `${a.toFixed(1)},${c.toFixed(1)}`);
+  const curve = (part: L) => {
+    const [a0, a1] = [(part.source as N).x1!, (part.target as N).x0!];
+    const bend = (a0 + a1) / 2;
+    return `${point(a0, part.y0!)}C${point(bend, part.y0!)} ${point(bend, part.y1!)} ${point(a1, part.y1!)}`;
+  };
   return {
     width: vertical ? boxWidth : along,
     height: vertical ? along : across,
     vertical,
-    nodes: placedNodes.map((node: N) => ({ ...node, along: node.x0!, across: node.y0!, length: node.y1! - node.y0! })),
-    links: placedLinks.map((link: L, index) => {
-      const [source, target] = [link.source as N, link.target as N];
-      const [a0, a1, c0, c1] = [source.x1!, target.x0!, link.y0!, link.y1!];
-      const bend = (a0 + a1) / 2;
+    nodes: nodes.map((node, at) => {
+      const { x0, y0, y1 } = placed.nodes[at]!;
+      return { ...node, along: x0!, across: y0!, length: y1! - y0! };
+    }),
+    links: links.map((link, index) => {
+      const own = placed.links.filter((part) => (part as unknown as Part).link === index);
+      const [first] = own as [L];
+      const [a0, a1, width] = [(first.source as N).x1!, (first.target as N).x0!, first.width ?? 0];
       return {
-        ...(link as unknown as Link),
+        ...link,
         index,
-        path: `M${point(a0, c0)}C${point(bend, c0)} ${point(bend, c1)} ${point(a1, c1)}`,
-        width: Math.max(link.width ?? 0, THINNEST),
+        path: `M${own.map(curve).join("L")}`,
+        width: Math.max(width, THINNEST),
         // ribbons lie beside each other where they leave a token: there no label covers another
-        label: vertical ? { x: c0, y: a0 + 16, room: link.width ?? 0 } : { x: a0 + 8, y: c0, room: a1 - a0 - 16 },
+        label: vertical ? { x: first.y0!, y: a0 + 16, room: width } : { x: a0 + 8, y: first.y0!, room: a1 - a0 - 16 },
       };
     }),
   };
 }
 
-const graphKeys = (nodes: Node[]) => nodes.map(({ id }) => id);
-
-/** Counts the nodes of the longest way. */
-function longest(ids: string[], links: Link[]): number {
-  const depth = new Map(ids.map((id) => [id, 1]));
+/** Gives each node its layer: one after the last node that leads to it; outputs that lead nowhere are in the last. */
+function layersOf(nodes: Node[], links: Link[]): Map<string, number> {
+  const depths = new Map(nodes.map(({ id }) => [id, 0]));
   // links are in the order of execution: whatever feeds a link comes before it
-  for (const { from, to } of links) depth.set(to, Math.max(depth.get(to) ?? 1, (depth.get(from) ?? 1) + 1));
-  return Math.max(1, ...depth.values());
+  for (const { from, to } of links) depths.set(to, Math.max(depths.get(to)!, depths.get(from)! + 1));
+  const last = Math.max(...depths.values());
+  for (const { id } of nodes) if (!links.some(({ from }) => from === id)) depths.set(id, last);
+  return depths;
 }

@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { atomic, brief, exact, percent } from "../amounts";
 import type { PathStep, Quote } from "../api/types";
-import { short, symbolOf, words } from "../text";
-import { familyOf } from "../families";
-import { graphOf } from "./graph";
+import { short, symbolOf } from "../text";
+import { familyOf, protocolName } from "../families";
+import { graphOf, type Link } from "./graph";
 import { drawn, NODE, THINNEST, type Drawing, type PlacedLink, type PlacedNode } from "./layout";
 
 function tokensOf(quote: Quote) {
@@ -24,13 +24,10 @@ function sentence(quote: Quote, step: PathStep): string {
   const number = step.id.replace(/^s/, "");
   const given = amountOf(quote, step.token_in, step.amount_in);
   const got = amountOf(quote, step.token_out, step.amount_out);
-  return `Step ${number}: ${percent(step.share_bps)} of it, ${given} to ${got}, ${words(step.protocol)}, pool ${short(step.pool)}`;
+  return `Step ${number}: ${percent(step.share_bps)} of it, ${given} to ${got}, ${protocolName(step.protocol)}, pool ${short(step.pool)}`;
 }
 
-function Detail({ quote, step }: { quote: Quote; step: PathStep | null }) {
-  if (!step) {
-    return <p class="route-detail quiet">Point at a ribbon, or move to it with the Tab key, to see its pool, share, price impact and gas.</p>;
-  }
+function Detail({ quote, step }: { quote: Quote; step: PathStep }) {
   const rows: [string, string][] = [
     ["Share", percent(step.share_bps)],
     ["In", amountOf(quote, step.token_in, step.amount_in, true)],
@@ -42,7 +39,7 @@ function Detail({ quote, step }: { quote: Quote; step: PathStep | null }) {
   return (
     <div class="route-detail">
       <p>
-        <strong>Step {step.id.replace(/^s/, "")}</strong> <span class={`dot family-${familyOf(step.protocol)}`} /> {words(step.protocol)}{" "}
+        <strong>Step {step.id.replace(/^s/, "")}</strong> <span class={`dot family-${familyOf(step.protocol)}`} /> {protocolName(step.protocol)}{" "}
         <code class="breaks">{step.pool}</code>
       </p>
       <dl class="facts">
@@ -63,13 +60,11 @@ const LETTER = 7.2;
 /** What parts neighbours of one colour. */
 const GAP = 1;
 
-type RibbonProps = { quote: Quote; link: PlacedLink; vertical: boolean; chosen: boolean; choose: (id: string | null) => void };
+type RibbonProps = { quote: Quote; link: PlacedLink; chosen: boolean; choose: (id: string | null) => void };
 
-function Ribbon({ quote, link, vertical, chosen, choose }: RibbonProps) {
-  const { step, path, width, label } = link;
+function Ribbon({ quote, link, chosen, choose }: RibbonProps) {
+  const { step, path, width } = link;
   const family = familyOf(step.protocol);
-  const texts = [`${words(step.protocol)} · ${percent(step.share_bps)}`, words(step.protocol), percent(step.share_bps)];
-  const text = vertical || width > 15 ? texts.find((text) => text.length * LETTER < label.room) : undefined;
   return (
     <g
       class={`ribbon family-${family}${chosen ? " chosen" : ""}`}
@@ -82,12 +77,21 @@ function Ribbon({ quote, link, vertical, chosen, choose }: RibbonProps) {
     >
       <path class="hit" d={path} stroke-width={Math.max(width, 14)} />
       <path class="flow" d={path} stroke-width={Math.max(width - GAP, THINNEST)} />
-      {text && (
-        <text x={label.x} y={label.y} dy="0.35em" text-anchor={vertical ? "middle" : "start"}>
-          {text}
-        </text>
-      )}
     </g>
+  );
+}
+
+/** Names a ribbon where there is room; drawn after all ribbons, so that none covers it. */
+function RibbonLabel({ link, vertical }: { link: PlacedLink; vertical: boolean }) {
+  const { step, width, label } = link;
+  const name = protocolName(step.protocol);
+  const texts = [`${name} · ${percent(step.share_bps)}`, name, percent(step.share_bps)];
+  const text = vertical || width > 15 ? texts.find((text) => text.length * LETTER < label.room) : undefined;
+  if (!text) return null;
+  return (
+    <text x={label.x} y={label.y} dy="0.35em" text-anchor={vertical ? "middle" : "start"} aria-hidden="true">
+      {text}
+    </text>
   );
 }
 
@@ -99,7 +103,7 @@ function Place({ quote, node, drawing }: { quote: Quote; node: PlacedNode; drawi
   const box = vertical
     ? { x: node.across, y: node.along, width: Math.max(node.length, 2), height: NODE }
     : { x: node.along, y: node.across, width: NODE, height: Math.max(node.length, 2) };
-  const late = node.along > (vertical ? drawing.height : drawing.width) * 0.75;
+  const late = vertical ? node.along > drawing.height - 60 : node.along > drawing.width * 0.75;
   const label = vertical
     ? { x: Math.min(Math.max(middle, 24), drawing.width - 24), y: late ? node.along + NODE + 15 : node.along - 7, anchor: "middle" as const }
     : { x: late ? node.along + NODE : node.along, y: node.across - 7, anchor: late ? ("end" as const) : ("start" as const) };
@@ -131,7 +135,10 @@ export function Picture({ quote }: { quote: Quote }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const graph = useMemo(() => graphOf(quote), [quote]);
   const drawing = useMemo(() => (width > 0 ? drawn(graph, width) : null), [graph, width]);
-  const step = quote.path.steps.find(({ id }) => id === chosen) ?? null;
+  // until one is chosen: the trade that carries most
+  const trades = graph.links.filter(({ step }) => step.protocol !== "wrapped_ether");
+  const widest = (trades.length ? trades : graph.links).reduce<Link | undefined>((most, link) => (most && most.value >= link.value ? most : link), undefined);
+  const step = quote.path.steps.find(({ id }) => id === chosen) ?? widest?.step;
   const families = [...new Set(quote.path.steps.map(({ protocol }) => familyOf(protocol)))];
   return (
     <div class="route" onKeyDown={(event) => event.key === "Escape" && setChosen(null)}>
@@ -145,7 +152,10 @@ export function Picture({ quote }: { quote: Quote }) {
             aria-label={`The route: ${quote.path.steps.length} steps. Widths are shares of the value.`}
           >
             {drawing.links.map((link) => (
-              <Ribbon key={link.step.id} quote={quote} link={link} vertical={drawing.vertical} chosen={link.step.id === chosen} choose={setChosen} />
+              <Ribbon key={link.step.id} quote={quote} link={link} chosen={link.step.id === chosen} choose={setChosen} />
+            ))}
+            {drawing.links.map((link) => (
+              <RibbonLabel key={link.step.id} link={link} vertical={drawing.vertical} />
             ))}
             {drawing.nodes.map((node) => (
               <Place key={node.id} quote={quote} node={node} drawing={drawing} />
@@ -156,11 +166,12 @@ export function Picture({ quote }: { quote: Quote }) {
       <ul class="legend" aria-label="Protocols of the route">
         {families.map((family) => (
           <li key={family}>
-            <span class={`dot family-${family}`} /> {words(family)}
+            <span class={`dot family-${family}`} /> {protocolName(family)}
           </li>
         ))}
       </ul>
-      <Detail quote={quote} step={step} />
+      {step && <Detail quote={quote} step={step} />}
+      <p class="quiet">Point at a ribbon, or move to it with the Tab key, to read its step.</p>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, timings } from "../api/client";
 import type { Health } from "../api/types";
+import { protocolName } from "../families";
 import { useFamilies } from "../form/settings";
 import { freshness, lookNow, service } from "../service";
 import { useStore } from "../store";
@@ -63,11 +64,11 @@ export function StatusView() {
         {ready && (
           <dl class="facts">
             <Fact name="Block">{ready.block ? ready.block.number.toLocaleString("en") : "none yet"}</Fact>
-            <Fact name="Its age">{age === null ? "–" : span(Math.max(age, 0))}</Fact>
+            <Fact name="Age">{age === null ? "–" : span(Math.max(age, 0))}</Fact>
             <Fact name="Pools">{ready.pools.toLocaleString("en")}</Fact>
-            <Fact name="Not used">{ready.quarantined.toLocaleString("en")}</Fact>
+            <Fact name="Excluded">{ready.quarantined.toLocaleString("en")}</Fact>
             <Fact name="Version">{health ? `${health.version}${health.commit ? ` (${health.commit.slice(0, 8)})` : ""}` : "–"}</Fact>
-            <Fact name="Up for">{health ? span(health.uptime_s) : "–"}</Fact>
+            <Fact name="Uptime">{health ? span(health.uptime_s) : "–"}</Fact>
           </dl>
         )}
         {ready?.catching_up && (
@@ -84,7 +85,7 @@ export function StatusView() {
 
       {ready && (
         <section class="card" aria-labelledby="parts-title">
-          <h2 id="parts-title">Parts and nodes</h2>
+          <h2 id="parts-title">Checks and nodes</h2>
           <ul class="chips plain">
             {Object.entries(ready.checks).filter(([, state]) => state !== "none").map(([name, state]) => (
               <li key={name} class={`badge ${state === "ok" ? "good" : "open"}`}>
@@ -127,7 +128,7 @@ export function StatusView() {
               <li key={name}>
                 <details>
                   <summary>
-                    <span class={`dot family-${name}`} /> {words(name)} <strong>{pools.toLocaleString("en")}</strong>
+                    <span class={`dot family-${name}`} /> {protocolName(name)} <strong>{pools.toLocaleString("en")}</strong>
                   </summary>
                   <ul>
                     {products.map(({ id, product, pools }) => (
@@ -165,7 +166,7 @@ export function StatusView() {
       </section>
 
       <section class="card" aria-labelledby="latency-title">
-        <h2 id="latency-title">What this page waited for</h2>
+        <h2 id="latency-title">Latency, as this page sees it</h2>
         <table>
           <thead>
             <tr>

@@ -69,7 +69,7 @@ function Age({ state, now }: { state: Live; now: number }) {
   const { ready, ...rest } = useStore(service);
   const { quote, asking, pausedUntilMs } = state;
   if (!quote) return null;
-  const left = Math.ceil(leftMs(state, now) / 1_000);
+  const left = Math.ceil(Math.min(leftMs(state, now), quote.ttl_ms) / 1_000);
   const behind = ready?.block ? ready.block.number - quote.block.number : 0;
   const how = freshness({ ready, ...rest });
   const old = left <= 0 || how === "gone" || how === "stale";

@@ -31,42 +31,50 @@ function useBundles(): boolean {
 
 function Results({ done }: { done: Swap }) {
   const tokens = new Map(done.quote.estimated_outputs.map((output) => [output.token, output]));
+  const input = done.quote.estimated_inputs[0];
   if (!done.paid) return null;
   return (
-    <table class="paid">
-      <caption>Received against quoted</caption>
-      <thead>
-        <tr>
-          <th scope="col">Token</th>
-          <th scope="col">Quoted</th>
-          <th scope="col">Received</th>
-        </tr>
-      </thead>
-      <tbody>
-        {done.paid.map(({ token, quoted, received }) => {
-          const { symbol = "", decimals = 18 } = tokens.get(token) ?? {};
-          const difference = received === null ? null : received - quoted;
-          return (
-            <tr key={token}>
-              <th scope="row">
-                <bdi>{symbolOf({ symbol, address: token })}</bdi>
-              </th>
-              <td class="breaks" data-quoted={quoted.toString()}>
-                {exact(quoted, decimals)}
-              </td>
-              <td class="breaks" data-received={received?.toString() ?? ""}>
-                {received === null ? "could not be read" : exact(received, decimals)}
-                {difference !== null && (
-                  <span class={`badge ${difference < 0n ? "open" : "good"}`}>
-                    {difference === 0n ? "equal to the wei" : `${difference > 0n ? "+" : "−"}${brief(difference < 0n ? -difference : difference, decimals)}`}
-                  </span>
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <>
+      {done.sold !== null && input && (
+        <p data-sold={done.sold.toString()}>
+          Sold {exact(done.sold, input.decimals)} <bdi>{symbolOf({ symbol: input.symbol, address: input.token })}</bdi>, quoted {exact(BigInt(input.expected_amount), input.decimals)}.
+        </p>
+      )}
+      <table class="paid">
+        <caption>Received against quoted</caption>
+        <thead>
+          <tr>
+            <th scope="col">Token</th>
+            <th scope="col">Quoted</th>
+            <th scope="col">Received</th>
+          </tr>
+        </thead>
+        <tbody>
+          {done.paid.map(({ token, quoted, received }) => {
+            const { symbol = "", decimals = 18 } = tokens.get(token) ?? {};
+            const difference = received === null ? null : received - quoted;
+            return (
+              <tr key={token}>
+                <th scope="row">
+                  <bdi>{symbolOf({ symbol, address: token })}</bdi>
+                </th>
+                <td class="breaks" data-quoted={quoted.toString()}>
+                  {exact(quoted, decimals)}
+                </td>
+                <td class="breaks" data-received={received?.toString() ?? ""}>
+                  {received === null ? "could not be read" : exact(received, decimals)}
+                  {difference !== null && (
+                    <span class={`badge ${difference < 0n ? "open" : "good"}`}>
+                      {difference === 0n ? "equal to the wei" : `${difference > 0n ? "+" : "−"}${brief(difference < 0n ? -difference : difference, decimals)}`}
+                    </span>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </>
   );
 }
 

@@ -26,6 +26,8 @@ export type Swap = {
   hash: Hex | null;
   gasUsed: bigint | null;
   paid: Paid[] | null;
+  /** Of an exact output: what it cost. */
+  sold: bigint | null;
 };
 
 export const swap = store<Swap | null>(null);
@@ -159,21 +161,32 @@ async function held(client: Client, token: string, owner: Address, blockNumber: 
   return client.readContract({ address: token as Address, abi: erc20Abi, functionName: "balanceOf", args: [owner], blockNumber });
 }
 
-/** Reads what arrived: the recipient's balance at the receipt's block, less that of the block before. */
-async function paidOf(client: Client, quote: Quote, build: Build, receipt: TransactionReceipt): Promise<Paid[]> {
-  const owner = quote.recipient as Address;
-  const spent = receipt.from.toLowerCase() === owner.toLowerCase() ? receipt.gasUsed * receipt.effectiveGasPrice : 0n;
+/** Reads what an account gained in a receipt's block, gas aside: its balance there, less that of the block before. */
+async function gained(client: Client, token: string, owner: Address, receipt: TransactionReceipt): Promise<bigint | null> {
+  try {
+    const after = await held(client, token, owner, receipt.blockNumber);
+    const before = await held(client, token, owner, receipt.blockNumber - 1n);
+    const pays = token.toLowerCase() === ETHER.toLowerCase() && receipt.from.toLowerCase() === owner.toLowerCase();
+    return after - before + (pays ? receipt.gasUsed * receipt.effectiveGasPrice : 0n);
+  } catch {
+    return null;
+  }
+}
+
+/** Reads what arrived. */
+function paidOf(client: Client, quote: Quote, build: Build, receipt: TransactionReceipt): Promise<Paid[]> {
   return Promise.all(build.estimated_outputs.map(async ({ token, expected_amount, minimum_amount }) => {
-    const said = { token, quoted: atomic(expected_amount) ?? 0n, minimum: atomic(minimum_amount) ?? 0n };
-    try {
-      const after = await held(client, token, owner, receipt.blockNumber);
-      const before = await held(client, token, owner, receipt.blockNumber - 1n);
-      const gas = token.toLowerCase() === ETHER.toLowerCase() ? spent : 0n;
-      return { ...said, received: after - before + gas };
-    } catch {
-      return { ...said, received: null };
-    }
+    const received = await gained(client, token, quote.recipient as Address, receipt);
+    return { token, quoted: atomic(expected_amount) ?? 0n, minimum: atomic(minimum_amount) ?? 0n, received };
   }));
+}
+
+/** Reads what an exact output cost. */
+async function soldOf(client: Client, quote: Quote, receipt: TransactionReceipt): Promise<bigint | null> {
+  const [input] = quote.estimated_inputs;
+  if (!quote.exact_output || !input) return null;
+  const change = await gained(client, input.token, quote.taker as Address, receipt);
+  return change === null ? null : -change;
 }
 
 async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{ build: Build; receipt: TransactionReceipt }> {
@@ -199,13 +212,13 @@ async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{
 /** Brings a quote to the chain. */
 export async function start(quote: Quote, way: Way): Promise<void> {
   hold(true);
-  swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, oneByOne: false, hash: null, gasUsed: null, paid: null });
+  swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, oneByOne: false, hash: null, gasUsed: null, paid: null, sold: null });
   try {
     const client = clientOf(account.get());
     const { build, receipt } = await go(new Walk(), client, quote, way);
     swap.set((now) => now && { ...now, hash: receipt.transactionHash, gasUsed: receipt.gasUsed });
-    const paid = await paidOf(client, quote, build, receipt);
-    swap.set((now) => now && { ...now, paid });
+    const [paid, sold] = await Promise.all([paidOf(client, quote, build, receipt), soldOf(client, quote, receipt)]);
+    swap.set((now) => now && { ...now, paid, sold });
   } catch (error) {
     const problem = error instanceof Problem ? error.message : said(error);
     swap.set((now) => now && { ...now, problem, oneByOne: way === "bundle" && bundleRefused(error) });

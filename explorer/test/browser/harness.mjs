@@ -130,7 +130,7 @@ export async function connect(page) {
 /** Leaves only pools whose price does not move with time, so that the chain pays to the wei whenever the block comes. */
 export async function timeless(page) {
   await page.locator(".settings > summary").click();
-  for (const name of ["balancer", "curve", "erc4626", "fluid", "lido", "morpho"]) {
+  for (const name of ["Balancer", "Curve", "ERC-4626", "Fluid", "Lido", "Morpho"]) {
     await page.getByRole("checkbox", { name, exact: true }).uncheck();
   }
 }

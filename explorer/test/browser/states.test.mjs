@@ -181,7 +181,8 @@ test("an answer of 256-bit amounts is drawn", async () => {
     });
   const { page, faults, close } = await open(browser, { before, viewport: { width: 360, height: 800 } });
   await quoted(page);
-  await page.waitForSelector(".ribbon");
+  await page.waitForSelector(".route .place");
+  assert.ok((await page.locator(".ribbon").count()) > 0);
   assert.equal(await page.locator(".output-amount").getAttribute("data-amount"), most);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
   assert.deepEqual(faults, []);

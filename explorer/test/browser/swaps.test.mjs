@@ -63,6 +63,30 @@ test("USDC becomes ether by an approval and a swap, to the wei", async () => {
   await close();
 });
 
+test("exactly 3,000 USDC are bought with ether, for no more than the page said", async () => {
+  const opened = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: wallet() });
+  const { page, faults, close } = opened;
+  await quoted(page);
+  await timeless(page);
+  await connect(page);
+  const [sell, get] = ["Amount to sell", "Amount to get"].map((name) => page.getByRole("textbox", { name }));
+  // what the quote pays stands in the other field until somebody types there
+  await page.waitForFunction(() => /^\d+/.test(document.querySelector('[aria-label="Amount to get"]').value));
+  await get.click();
+  await page.keyboard.type("3000");
+  await page.getByRole("heading", { name: "You pay" }).waitFor();
+  await page.waitForFunction(() => /^\d/.test(document.querySelector('[aria-label="Amount to sell"]').value));
+  assert.match(await sell.getAttribute("class"), /about/);
+  assert.match(page.url(), /&exactly=3000$/);
+  await (await ready(page)).click();
+  const { got } = await finished(page, "USDC");
+  const sold = BigInt(await page.locator("[data-sold]").getAttribute("data-sold"));
+  assert.ok(got >= 3_000_000_000n, `${got} USDC`);
+  assert.ok(sold > 0n, `${sold} wei`);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("USDC becomes WBTC by a signature, to the wei", async () => {
   const { page, faults, own, close } = await swap(["USDC", "1000"], "WBTC", { way: "By signature" });
   const { said, got } = await finished(page, "WBTC");

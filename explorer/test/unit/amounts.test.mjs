@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
-const { atomic, brief, dollars, exact, MOST, parseAmount, partBps, percent } = await load("/src/amounts.ts");
+const { atomic, brief, dollars, exact, MOST, parseAmount, partBps, percent, typed } = await load("/src/amounts.ts");
 const { gapText } = await load("/src/quote/certificate.tsx");
 after(close);
 
@@ -38,6 +38,9 @@ test("short text is cut, never rounded up", () => {
   assert.equal(brief(12345n, 18, 3), "1.234 × 10^−14");
   assert.equal(brief(5n, 6), "0.000005");
   assert.equal(brief(0n, 18), "0");
+  assert.equal(typed(1234567891234567891n, 18), "1.2345678");
+  assert.equal(typed(123456789123n, 2), "1234567891");
+  assert.equal(typed(123456n, 18), "0.000000000000123456");
   assert.equal(brief(MOST, 0), "1.157 × 10^77");
 });
 

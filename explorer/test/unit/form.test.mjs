@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
-const { asked, addressProblem, evenly, form, NOBODY, withShare } = await load("/src/form/request.ts");
+const { asked, addressProblem, evenly, form, NOBODY, turned, withShare } = await load("/src/form/request.ts");
+const { linkOf } = await load("/src/form/link.ts");
 after(close);
 
 const outputs = (...shares) => shares.map((bps) => ({ token: null, bps }));
@@ -31,6 +32,28 @@ test("the first form asks for nobody in particular, and for the wallet once ther
   const wallet = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
   assert.equal(asked(form.get(), wallet).body.taker, wallet);
   assert.equal(asked(form.get(), wallet).body.include_permit2, true);
+});
+
+test("an exact output is asked without an input's amount, and only of one token for one other", () => {
+  const now = { ...form.get(), exactly: "3000.5" };
+  const { body } = asked(now, null);
+  assert.deepEqual(body.inputs, [{ chain_id: 1, address: now.inputs[0].token.address }]);
+  assert.deepEqual(body.outputs, [{ chain_id: 1, address: now.outputs[0].token.address, amount: "3000500000" }]);
+  assert.match(linkOf(now), /#sell=0x[^:]+:&buy=0x[^:]+:10000&exactly=3000\.5$/);
+  assert.deepEqual(asked({ ...now, exactly: "" }, null).flaws.outputs, ["Enter an amount."]);
+  assert.deepEqual(asked({ ...now, exactly: "0.1234567" }, null).flaws.outputs, ["This token has 6 decimals."]);
+  const dai = { token: { ...now.outputs[0].token, address: "0x6B175474E89094C44Da98b954EedeAC495271d0F", symbol: "DAI" }, bps: 5_000 };
+  const basket = asked({ ...now, outputs: [{ ...now.outputs[0], bps: 5_000 }, dai] }, null).body;
+  assert.equal(basket.inputs[0].amount, "1000000000000000000");
+  assert.equal(basket.outputs[0].ratio_bps, 5_000);
+});
+
+test("a swap that is turned around keeps the amount with its token", () => {
+  const sale = form.get();
+  const bought = turned(sale);
+  assert.deepEqual([bought.inputs[0].token.symbol, bought.outputs[0].token.symbol, bought.exactly], ["USDC", "ETH", "1"]);
+  const back = turned({ ...sale, ...bought });
+  assert.deepEqual([back.inputs[0].token.symbol, back.inputs[0].text, back.exactly], ["ETH", "1", null]);
 });
 
 test("every wrong field is told at once", () => {

@@ -9,7 +9,7 @@ after(close);
 
 const step = (id, token_in, token_out, amount_in, amount_out) => ({ id, after: [], protocol: "uniswap_v3", pool: id, token_in, token_out, amount_in: `${amount_in}`, amount_out: `${amount_out}`, share_bps: 1, fee_bps: null, gas_units: 1, price_impact_bps: null });
 const output = (token, expected_amount, value = "1") => ({ token, expected_amount: `${expected_amount}`, decimals: 0, reference_price: { value } });
-const quote = (inputs, steps, outputs) => ({ inputs: inputs.map((address) => ({ address })), estimated_outputs: outputs, path: { tokens: [], steps } });
+const quote = (inputs, steps, outputs) => ({ estimated_inputs: inputs.map((input) => ({ token: input[0], expected_amount: `${input[1] ?? 100}` })), estimated_outputs: outputs, path: { tokens: [], steps } });
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
 
 test("a split that merges has the widths of its amounts", () => {
@@ -31,6 +31,13 @@ test("outputs are weighed by their prices, one that is passed through too", () =
   assert.equal(nodes.find(({ token }) => token === "B").kind, "output");
 });
 
+test("an input that steps make too is not as wide before as after it joins", () => {
+  const steps = [step("s1", "A", "B", 10, 25), step("s2", "B", "C", 100, 100)];
+  const { links } = graphOf(quote(["A", ["B", 75]], steps, [output("C", 100)]));
+  near(links[0].value, 0.25);
+  near(links[1].value, 1);
+});
+
 test("a token that the route comes back to has a place for each visit", () => {
   const steps = [step("s1", "A", "B", 10, 10), step("s2", "B", "A", 5, 5), step("s3", "A", "C", 5, 5)];
   const { nodes, links } = graphOf(quote(["A"], steps, [output("C", 5)]));
@@ -48,4 +55,15 @@ test("every width of a box is drawn, within the box", () => {
     for (const node of nodes) assert.ok(node.across >= 0 && node.across + node.length <= (vertical ? width : height) + 1e-6);
     for (const link of links) assert.ok(!/NaN/.test(link.path) && link.width > 0);
   }
+});
+
+test("a link that passes a layer is drawn beside what lies there", () => {
+  const steps = [step("s1", "A", "B", 50, 50), step("s2", "A", "C", 50, 50), step("s3", "B", "C", 50, 50)];
+  const { nodes, links } = drawn(graphOf(quote(["A"], steps, [output("C", 100)])), 800);
+  const passed = nodes.find(({ token }) => token === "B");
+  // the points of the direct link's path at B's layer
+  const points = links[1].path.match(/[\d.]+,[\d.]+/g).map((point) => point.split(",").map(Number));
+  const beside = points.filter(([along]) => along >= passed.along - 0.1 && along <= passed.along + 14.1).map(([, across]) => across);
+  assert.ok(beside.length >= 2, links[1].path);
+  for (const across of beside) assert.ok(across - links[1].width / 2 >= passed.across + passed.length - 0.2 || across + links[1].width / 2 <= passed.across + 0.2, `${across}`);
 });

@@ -12,7 +12,7 @@ pub(super) fn text(quoted: &Quoted<'_>) -> Result<String> {
 }
 
 fn value(quoted: &Quoted<'_>) -> Value {
-    let Quoted { market, request, solution } = quoted;
+    let Quoted { market, request, solution, exact } = quoted;
     let block = market.block();
     let route = &solution.route;
     let address = |id: TokenId| market.tokens().get(id).map(|token| token.address.to_checksum(None));
@@ -40,6 +40,7 @@ fn value(quoted: &Quoted<'_>) -> Value {
         "block": {"number": block.number, "hash": block.hash, "timestamp": block.timestamp},
         "inputs": request.inputs.iter().map(|(id, amount)| side(*id, "amount", *amount)).collect::<Vec<_>>(),
         "estimated_outputs": quoted.received().map(|(id, amount)| side(id, "expected_amount", amount)).collect::<Vec<_>>(),
+        "exact_output": exact.map(|(amount, _)| json!({"amount": amount.to_string()})),
         "gas_units": route.gas_units(),
         "gas_price_wei": request.gas_price_wei,
         "steps": steps.collect::<Vec<_>>(),
@@ -48,6 +49,7 @@ fn value(quoted: &Quoted<'_>) -> Value {
             "achieved_value_wei": certificate.achieved_value_wei.to_string(),
             "gap_bps": certificate.gap_bps,
             "pools_covered": certificate.pools_covered,
+            "least_input": exact.and_then(|(_, least_in)| least_in).map(|amount| amount.to_string()),
         })),
     })
 }

@@ -8,28 +8,33 @@ use std::sync::Arc;
 
 use braid_market::Market;
 use braid_primitives::{PoolId, Token, TokenId, U256};
+use braid_quoting::picture;
+use braid_routing::purchase::{Bought, Purchase, buy};
 use braid_routing::{PoolFilter, Prepared, Request, Solution, SolveError, Step, solve};
 use eyre::{Result, eyre};
 
 use crate::exit::{Exit, Failed};
 use crate::out;
 use crate::source::{Source, find, plain};
-use crate::units::{format_units, parse_units};
+use crate::units::{amount_of, format_units};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  braid quote --market now.market 1.5 ETH USDC
-  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares of the value in per cent)
+  braid quote --market now.market 1.5 ETH USDC                   (sells 1.5 ETH)
+  braid quote --market now.market ETH 3000 USDC                  (buys exactly 3,000 USDC with ETH)
+  braid quote --market now.market 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares in per cent)
+  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH USDC       (reads the market from a node first)
   braid quote --market now.market --json 1000 USDC WETH")]
 pub(crate) struct Args {
-    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address
+    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
+    /// Or TOKEN AMOUNT TOKEN: what pays, and exactly how much of what to buy
     #[arg(value_name = "AMOUNT TOKEN", conflicts_with = "sell", required_unless_present = "sell")]
     words: Vec<String>,
-    /// What to sell: symbol or address, and how many whole tokens
-    #[arg(long, value_name = "TOKEN:AMOUNT", requires = "buy")]
+    /// What to sell: symbol or address, and how many whole tokens, unless --buy says how many
+    #[arg(long, value_name = "TOKEN[:AMOUNT]", requires = "buy")]
     sell: Option<String>,
-    /// What to buy: symbol or address
-    #[arg(long, value_name = "TOKEN", requires = "sell")]
+    /// What to buy: symbol or address, and how many whole tokens, unless --sell says how many
+    #[arg(long, value_name = "TOKEN[:AMOUNT]", requires = "sell")]
     buy: Option<String>,
     #[command(flatten)]
     source: Source,
@@ -49,6 +54,8 @@ struct Quoted<'a> {
     market: &'a Market,
     request: &'a Request,
     solution: &'a Solution,
+    /// Of a purchase: the amount to buy, and the least that any route sells for it, where that is known.
+    exact: Option<(U256, Option<U256>)>,
 }
 
 /// `braid quote`.
@@ -61,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let gas_price_wei = args
         .gas_price_gwei
         .map_or_else(|| market.block().next_base_fee_per_gas_wei(), |gwei| gwei.saturating_mul(1_000_000_000));
-    let (inputs, outputs) = found(&market, &asked)?;
+    let Sides { inputs, outputs, exact } = found(&market, &asked)?;
     let request = Request {
         inputs,
         outputs,
@@ -72,8 +79,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         at: market.block().next(),
     };
     let prepared = Prepared::new(Arc::clone(&market));
-    let solution = solve(&prepared, &request).map_err(no_quote)?;
-    let quoted = Quoted { market: &market, request: &request, solution: &solution };
+    let (request, solution, exact) = match exact {
+        None => {
+            let solution = solve(&prepared, &request).map_err(no_quote)?;
+            (request, solution, None)
+        }
+        Some(amount) => {
+            let purchase = Purchase { trade: &request, amount, is_enough: &|_| true };
+            let Bought { route, amount_in, bound, pools_visited, .. } = buy(&prepared, &purchase).map_err(no_quote)?;
+            let known = bound.and_then(|bound| bound.certificate(amount_in, &route));
+            let least_in = known.as_ref().ok().map(|known| known.least_amount_in);
+            let certificate = known.map(|known| known.certificate);
+            (purchase.sale_of(amount_in), Solution { route, certificate, pools_visited }, Some((amount, least_in)))
+        }
+    };
+    let quoted = Quoted { market: &market, request: &request, solution: &solution, exact };
     if args.json { out::line(json::text(&quoted)?) } else { print(&quoted) }
 }
 
@@ -81,36 +101,45 @@ fn no_quote(error: SolveError) -> Failed {
     Failed::new(Exit::NoRoute, format!("no quote: {error}"))
 }
 
-type Sides = (Vec<(TokenId, U256)>, Vec<(TokenId, u16)>);
+/// What words name in a market: of a purchase the inputs have no amount yet.
+struct Sides {
+    inputs: Vec<(TokenId, U256)>,
+    outputs: Vec<(TokenId, u16)>,
+    /// The amount to buy.
+    exact: Option<U256>,
+}
 
 /// The tokens and amounts that words name, in a market.
 fn found(market: &Market, asked: &words::Asked) -> Result<Sides> {
     let mut seen: Vec<TokenId> = Vec::new();
-    let mut once = |id: TokenId, token: &Token| {
+    let mut once = |name: &str| {
+        let (id, token) = find(market, name)?;
         if seen.contains(&id) {
             return Err(eyre!("{} is named twice", plain(&token.symbol)));
         }
         seen.push(id);
-        Ok(id)
+        Ok((id, token))
     };
-    let mut inputs = Vec::new();
-    for (amount, name) in &asked.inputs {
-        let (id, token) = find(market, name)?;
-        let units = parse_units(amount, token.decimals).filter(|units| !units.is_zero()).ok_or_else(|| {
-            eyre!(
-                "{amount:?} is no amount of {}: a decimal number with at most {} places",
-                plain(&token.symbol),
-                token.decimals
-            )
-        })?;
-        inputs.push((once(id, token)?, units));
+    let units = |amount: &str, token: &Token| amount_of(amount, &plain(&token.symbol), token.decimals);
+    let (mut inputs, mut outputs, mut exact) = (Vec::new(), Vec::new(), None);
+    match asked {
+        words::Asked::Sale { inputs: sold, outputs: bought } => {
+            for (amount, name) in sold {
+                let (id, token) = once(name)?;
+                inputs.push((id, units(amount, token)?));
+            }
+            for (name, share_bps) in bought {
+                outputs.push((once(name)?.0, *share_bps));
+            }
+        }
+        words::Asked::Purchase { pay, buy: (amount, name) } => {
+            inputs.push((once(pay)?.0, U256::ZERO));
+            let (id, token) = once(name)?;
+            exact = Some(units(amount, token)?);
+            outputs.push((id, words::whole()));
+        }
     }
-    let mut outputs = Vec::new();
-    for (name, share_bps) in &asked.outputs {
-        let (id, token) = find(market, name)?;
-        outputs.push((once(id, token)?, *share_bps));
-    }
-    Ok((inputs, outputs))
+    Ok(Sides { inputs, outputs, exact })
 }
 
 /// Leaves out pools of which only their own answers told what they are: nothing checks them here.
@@ -141,7 +170,7 @@ impl Quoted<'_> {
 }
 
 fn print(quoted: &Quoted<'_>) -> Result<()> {
-    let Quoted { market, request, solution } = quoted;
+    let Quoted { market, request, solution, exact } = quoted;
     let sold: Vec<String> = request.inputs.iter().map(|(id, amount)| quoted.amount(*id, *amount)).collect();
     let bought: Vec<String> = quoted.received().map(|(id, amount)| quoted.amount(id, amount)).collect();
     out::line(format_args!("{}  →  {}", sold.join(" + "), bought.join(" + ")))?;
@@ -161,16 +190,24 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
     let route = &solution.route;
     let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));
     out::line(format_args!(
-        "block {}, {} gas units in {} steps, {} ETH",
+        "block {}, {} gas units in {}, {} ETH",
         market.block().number,
         route.gas_units(),
-        route.steps.len(),
+        picture::steps(route.steps.len()),
         format_units(cost_wei, 18)
     ))?;
+    if let Some((_, Some(least_in))) = exact
+        && let Some((id, _)) = request.inputs.first()
+    {
+        out::line(format_args!("no route buys it for less than {}", quoted.amount(*id, *least_in)))?;
+    }
     match &solution.certificate {
         Ok(certificate) => {
             let covered = certificate.pools_covered;
-            out::line(format_args!("at most {:.4} bps below the best that {covered} pools allow", certificate.gap_bps))
+            out::line(format_args!(
+                "at most {} bps below the best that {covered} pools allow",
+                picture::gap_bps(certificate.gap_bps)
+            ))
         }
         Err(why) => out::line(format_args!("no certificate: {why}")),
     }

@@ -1,19 +1,36 @@
-//! What `braid quote 1.5 ETH 2000 DAI USDC:60 WBTC:40` means.
+//! What `braid quote 1.5 ETH 2000 DAI USDC:60 WBTC:40` and `braid quote ETH 3000 USDC` mean.
 
 use braid_primitives::BPS;
 use eyre::{Result, eyre};
 
 /// What is asked, in the caller's words.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
-    /// Amounts in whole tokens, and tokens.
-    pub inputs: Vec<(String, String)>,
-    /// Tokens and their shares in basis points.
-    pub outputs: Vec<(String, u16)>,
+pub(crate) enum Asked {
+    /// Amounts are sold.
+    Sale {
+        /// Amounts in whole tokens, and tokens.
+        inputs: Vec<(String, String)>,
+        /// Tokens and their shares in basis points.
+        outputs: Vec<(String, u16)>,
+    },
+    /// An amount is bought, for as little as possible of another token.
+    Purchase {
+        /// The token that pays.
+        pay: String,
+        /// The amount to buy, in whole tokens, and its token.
+        buy: (String, String),
+    },
 }
 
-/// Reads amounts with tokens and then tokens, with a share each or none.
+/// Reads amounts with tokens and then tokens, with a share each or none; or a token, an amount and what it is of: an exact output.
 pub(crate) fn parse(words: &[String]) -> Result<Asked> {
+    if let [pay, amount, token] = words
+        && !is_number(pay)
+        && is_number(amount)
+        && !is_number(token)
+    {
+        return Ok(Asked::Purchase { pay: pay.clone(), buy: (amount.clone(), token.clone()) });
+    }
     let mut inputs = Vec::new();
     let mut rest = words;
     while let [amount, token, others @ ..] = rest
@@ -23,25 +40,35 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked> {
         rest = others;
     }
     if inputs.is_empty() || rest.is_empty() {
-        return Err(eyre!("say what to sell and what to get, for instance: braid quote 1.5 ETH USDC"));
+        return Err(eyre!(
+            "say what to sell and what to get: `1.5 ETH USDC` sells 1.5 ETH, `ETH 3000 USDC` buys 3000 USDC with ETH"
+        ));
     }
-    Ok(Asked { inputs, outputs: outputs(rest)? })
+    Ok(Asked::Sale { inputs, outputs: outputs(rest)? })
 }
 
-/// Reads `--sell TOKEN:AMOUNT --buy TOKEN`.
+/// Reads `--sell TOKEN:AMOUNT --buy TOKEN` or `--sell TOKEN --buy TOKEN:AMOUNT`.
 pub(crate) fn from_options(sell: &str, buy: &str) -> Result<Asked> {
-    let (token, amount) =
-        sell.split_once(':').ok_or_else(|| eyre!("--sell is TOKEN:AMOUNT, for instance USDC:1000"))?;
-    Ok(Asked { inputs: vec![(amount.into(), token.into())], outputs: vec![(buy.into(), whole())] })
+    match (sell.split_once(':'), buy.split_once(':')) {
+        (Some((token, amount)), None) => {
+            Ok(Asked::Sale { inputs: vec![(amount.into(), token.into())], outputs: vec![(buy.into(), whole())] })
+        }
+        (None, Some((token, amount))) => Ok(Asked::Purchase { pay: sell.into(), buy: (amount.into(), token.into()) }),
+        _ => Err(eyre!(
+            "give one of --sell and --buy an amount: `--sell USDC:1000 --buy WETH` or `--sell WETH --buy USDC:1000`"
+        )),
+    }
 }
 
-fn whole() -> u16 {
+/// The share of a single output, in basis points.
+pub(crate) fn whole() -> u16 {
     u16::try_from(BPS).unwrap_or(u16::MAX)
 }
 
-/// Whether a word is meant as a number; an address is not.
+/// Whether a word is meant as a number; neither an address nor 1INCH is.
 fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit() || c == '.') && !word.starts_with("0x")
+    word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && word.chars().all(|c| c.is_ascii_digit() || ".,_eE+-".contains(c))
 }
 
 fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
@@ -50,7 +77,9 @@ fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
         .map(|word| word.split_once(':').map_or((word.as_str(), None), |(name, share)| (name, Some(share))))
         .collect();
     if let Some(word) = words.iter().find(|word| is_number(word)) {
-        return Err(eyre!("{word:?} has no token after it, or stands behind what to get"));
+        return Err(eyre!(
+            "{word:?} has no token after it, or stands behind what to get. An exact amount is bought of one token, for one other: `ETH 3000 USDC`"
+        ));
     }
     if named.iter().all(|(_, share)| share.is_none()) {
         return Ok(named.iter().zip(even(named.len())).map(|((name, _), share)| ((*name).to_owned(), share)).collect());
@@ -87,17 +116,38 @@ mod tests {
         parse(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
+    type Sold = Vec<(String, String)>;
+
+    fn sale(text: &str) -> (Sold, Vec<(String, u16)>) {
+        match read(text).unwrap() {
+            Asked::Sale { inputs, outputs } => (inputs, outputs),
+            Asked::Purchase { .. } => panic!("{text} is a purchase"),
+        }
+    }
+
     #[test]
     fn amounts_and_tokens_then_what_to_get() {
-        let asked = read("1.5 ETH USDC").unwrap();
-        assert_eq!(asked.inputs, [("1.5".into(), "ETH".into())]);
-        assert_eq!(asked.outputs, [("USDC".into(), 10_000)]);
-        let basket = read("1.5 ETH .5 0xA0b8 USDC:60 WBTC:39.99% DAI:0.01").unwrap();
-        assert_eq!(basket.inputs[1], (".5".into(), "0xA0b8".into()));
-        assert_eq!(basket.outputs.iter().map(|(_, bps)| *bps).collect::<Vec<_>>(), [6_000, 3_999, 1]);
-        let even = read("1 ETH A B C").unwrap();
-        assert_eq!(even.outputs.iter().map(|(_, bps)| *bps).collect::<Vec<_>>(), [3_334, 3_333, 3_333]);
+        let (inputs, outputs) = sale("1.5 ETH USDC");
+        assert_eq!(inputs, [("1.5".into(), "ETH".into())]);
+        assert_eq!(outputs, [("USDC".into(), 10_000)]);
+        let (inputs, outputs) = sale("1.5 ETH .5 0xA0b8 USDC:60 WBTC:39.99% DAI:0.01");
+        assert_eq!(inputs[1], (".5".into(), "0xA0b8".into()));
+        assert_eq!(outputs.iter().map(|(_, bps)| *bps).collect::<Vec<_>>(), [6_000, 3_999, 1]);
+        let (_, even) = sale("1 ETH A B C");
+        assert_eq!(even.iter().map(|(_, bps)| *bps).collect::<Vec<_>>(), [3_334, 3_333, 3_333]);
         assert_eq!(from_options("USDC:10", "WETH").unwrap(), read("10 USDC WETH").unwrap());
+        assert_eq!(sale("2 1INCH 1INCH").1, [("1INCH".into(), 10_000)], "a symbol may begin with a digit");
+    }
+
+    #[test]
+    fn a_token_then_an_amount_is_an_exact_output() {
+        let bought = |pay: &str, amount: &str, token: &str| Asked::Purchase {
+            pay: pay.into(),
+            buy: (amount.into(), token.into()),
+        };
+        assert_eq!(read("ETH 3000 USDC").unwrap(), bought("ETH", "3000", "USDC"));
+        assert_eq!(read("0xA0b8 .5 0xC02a").unwrap(), bought("0xA0b8", ".5", "0xC02a"));
+        assert_eq!(from_options("WETH", "USDC:10").unwrap(), read("WETH 10 USDC").unwrap());
     }
 
     #[test]
@@ -108,6 +158,11 @@ mod tests {
             "1",
             "",
             "1 ETH USDC 2",
+            "ETH 2",
+            "ETH 2 3",
+            "ETH 1 USDC DAI",
+            "ETH DAI 1 USDC",
+            "1 ETH 2 USDC",
             "1 ETH USDC:60 DAI",
             "1 ETH USDC:60 DAI:30",
             "1 ETH USDC:0 DAI:100",
@@ -116,6 +171,6 @@ mod tests {
         ] {
             assert!(read(text).is_err(), "{text}");
         }
-        assert!(from_options("USDC", "WETH").is_err());
+        assert!(from_options("USDC", "WETH").is_err() && from_options("USDC:1", "WETH:1").is_err());
     }
 }

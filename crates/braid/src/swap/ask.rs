@@ -10,7 +10,7 @@ use super::{Args, order};
 use crate::api::Api;
 use crate::exit::{Exit, Failed};
 use crate::quote::words;
-use crate::tokens::Sides;
+use crate::tokens::{Sides, Terms};
 
 /// Asks for a quote and its receipt.
 pub(super) async fn quote(args: &Args, asked: &words::Asked, taker: Address, api: &Api) -> Result<Quote> {
@@ -22,7 +22,6 @@ pub(super) async fn quote(args: &Args, asked: &words::Asked, taker: Address, api
     request["ttl_s"] = json!(args.ttl_s);
     request["gas_priority"] = json!(args.gas_priority);
     request["simulate"] = json!(true);
-    let Sides { sold, bought, .. } = sides;
     let answer = api.post("/v1/quote", &request).await?;
     let id = answer["quote_id"].as_str().ok_or_else(|| eyre!("the service's answer has no quote_id"))?.to_owned();
     let document = api.get(&format!("/v1/quote/{id}/receipt"), &[]).await?;
@@ -32,7 +31,13 @@ pub(super) async fn quote(args: &Args, asked: &words::Asked, taker: Address, api
         return Err(Failed::new(Exit::Disagrees, text).into());
     }
     let receipt: Receipt = serde_json::from_value(document)?;
-    let quote = Quote { id, answer, plan: receipt.plan, sold, bought };
+    let Sides { inputs, outputs: bought, terms } = sides;
+    let (amounts, exact) = match terms {
+        Terms::Sale { amounts, .. } => (amounts, None),
+        Terms::Purchase { amount } => (vec![order::most_sold(&answer, args.slippage_bps)?], Some(amount)),
+    };
+    let sold = inputs.into_iter().zip(amounts).collect();
+    let quote = Quote { id, answer, plan: receipt.plan, sold, bought, exact };
     order::check(&quote, &receipt.quote, taker, args.recipient.unwrap_or(taker), args.slippage_bps)?;
     Ok(quote)
 }

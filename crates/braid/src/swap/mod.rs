@@ -26,12 +26,14 @@ use quote::Quote;
 #[command(after_help = "Examples:
   braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt              (shows what would happen)
   braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt --send       (does it)
+  braid swap ETH 3000 USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt             (buys exactly 3,000 USDC with ETH)
   braid swap 1000 USDC WETH:60 WBTC:40 --api http://127.0.0.1:8080 --rpc-url http://127.0.0.1:8545 --key-file keystore.json --permit2 --send
 
 Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
 Ends with 7 where the transaction would revert, or did.")]
 pub(crate) struct Args {
-    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address
+    /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
+    /// Or TOKEN AMOUNT TOKEN: what pays, and exactly how much of what to buy
     #[arg(value_name = "AMOUNT TOKEN", required = true)]
     words: Vec<String>,
     /// The node that transactions are sent to

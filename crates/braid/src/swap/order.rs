@@ -1,13 +1,26 @@
 //! Holding a service's order against what was asked, before anything is signed.
 
-use braid_execution::{Order, minimum_amount};
+use braid_execution::{Order, maximum_amount, minimum_amount};
 use braid_primitives::{Address, U256};
 use eyre::{Result, eyre};
 use serde_json::Value;
 
 use super::quote::Quote;
 
-/// Checks that the order takes what is sold, pays the recipient, and accepts no less than the slippage allows of what the answer shows.
+/// The most that a purchase sells: what the answer says, which must be no more than the slippage adds to what the amount costs.
+pub(super) fn most_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
+    let units = |value: &Value| value.as_str().and_then(|text| text.parse::<U256>().ok());
+    let maximum = units(&answer["estimated_inputs"][0]["maximum_amount"]);
+    let needed = units(&answer["exact_output"]["needed_input"]);
+    let (maximum, needed) = maximum.zip(needed).ok_or_else(|| eyre!("the service's answer is not of a purchase"))?;
+    if maximum > maximum_amount(needed, slippage_bps) {
+        return Err(eyre!("the service would sell more than the slippage allows: nothing was signed"));
+    }
+    Ok(maximum)
+}
+
+/// Checks that the order takes what is sold, pays the recipient, and accepts no less than the slippage allows of what the answer shows: of a
+/// purchase, no less than the amount.
 pub(super) fn check(
     quote: &Quote,
     receipted: &Value,
@@ -22,31 +35,28 @@ pub(super) fn check(
     let expected: Option<Vec<U256>> =
         amounts.map(|row| row["expected_amount"].as_str().and_then(|text| text.parse().ok())).collect();
     let expected = expected.ok_or_else(|| eyre!("the service's answer has no amounts"))?;
+    let least: Vec<U256> = match quote.exact {
+        Some(amount) => vec![amount],
+        None => expected.iter().map(|amount| minimum_amount(*amount, slippage_bps).max(U256::ONE)).collect(),
+    };
     let sold: Vec<(Address, U256)> = quote.sold.iter().map(|(token, units)| (token.address, *units)).collect();
-    let bought: Vec<Address> = quote.bought.iter().map(|token| token.address).collect();
-    let keeps =
-        quote.plan.taker == taker && keeps(&quote.plan.order, &sold, &bought, &expected, recipient, slippage_bps);
-    if keeps { Ok(()) } else { Err(eyre!("the service's order is not what was asked for: nothing was signed")) }
+    let bought: Vec<(Address, U256)> = quote.bought.iter().map(|token| token.address).zip(least).collect();
+    let all = bought.len() == quote.bought.len() && bought.len() == expected.len();
+    if all && quote.plan.taker == taker && keeps(&quote.plan.order, &sold, &bought, recipient) {
+        return Ok(());
+    }
+    Err(eyre!("the service's order is not what was asked for: nothing was signed"))
 }
 
-/// Whether an order does what was asked.
-fn keeps(
-    order: &Order,
-    sold: &[(Address, U256)],
-    bought: &[Address],
-    expected: &[U256],
-    recipient: Address,
-    slippage_bps: u16,
-) -> bool {
-    let least = |amount: &U256| minimum_amount(*amount, slippage_bps).max(U256::ONE);
+/// Whether an order sells these amounts, and pays the recipient these or more.
+fn keeps(order: &Order, sold: &[(Address, U256)], bought: &[(Address, U256)], recipient: Address) -> bool {
     let takes = order.inputs.iter().map(|input| (input.token, input.amount));
     let pays = order.outputs.iter().map(|output| output.token);
-    let enough = order.outputs.iter().zip(expected).all(|(output, amount)| output.amount >= least(amount));
+    let enough = order.outputs.iter().zip(bought).all(|(output, (_, least))| output.amount >= *least);
     order.recipient == recipient
         && order.partner_fee.is_none()
         && takes.eq(sold.iter().copied())
-        && pays.eq(bought.iter().copied())
-        && expected.len() == bought.len()
+        && pays.eq(bought.iter().map(|(token, _)| *token))
         && enough
 }
 
@@ -67,7 +77,7 @@ mod tests {
             deadline: 1,
             partner_fee: None,
         };
-        let keeps = |order: &Order| keeps(order, &[(usdc, U256::from(100))], &[weth], &[U256::from(10_000)], me, 50);
+        let keeps = |order: &Order| keeps(order, &[(usdc, U256::from(100))], &[(weth, U256::from(9_950))], me);
         assert!(keeps(&order));
         let fee = Some(PartnerFee { bps: 1, recipient: usdc, on_output: false });
         for wrong in [
@@ -81,5 +91,13 @@ mod tests {
         ] {
             assert!(!keeps(&wrong), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_purchase_that_sells_more_than_the_slippage_allows_is_refused() {
+        let answer = |maximum: &str| serde_json::json!({"estimated_inputs": [{"maximum_amount": maximum}], "exact_output": {"needed_input": "10000"}});
+        assert_eq!(most_sold(&answer("10050"), 50).unwrap(), U256::from(10_050));
+        assert!(most_sold(&answer("10051"), 50).is_err());
+        assert!(most_sold(&serde_json::json!({"exact_output": null}), 50).is_err());
     }
 }

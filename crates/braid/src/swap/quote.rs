@@ -2,6 +2,7 @@
 
 use braid_primitives::{Address, U256};
 use braid_protocols::Product;
+use braid_quoting::picture;
 use braid_quoting::stored::Plan;
 use eyre::Result;
 use serde_json::Value;
@@ -20,8 +21,11 @@ pub(super) struct Quote {
     pub answer: Value,
     /// Order and program, from the receipt.
     pub plan: Plan,
+    /// What is sold: of a purchase, the most that is.
     pub sold: Vec<(Named, U256)>,
     pub bought: Vec<Named>,
+    /// The amount that a purchase buys.
+    pub exact: Option<U256>,
 }
 
 impl Quote {
@@ -34,7 +38,9 @@ impl Quote {
             let rows = self.bought.iter().zip(outputs).map(|(token, row)| token.amount(amount(&row[key])));
             rows.collect::<Vec<_>>().join(" + ")
         };
-        let sold: Vec<String> = self.sold.iter().map(|(token, units)| token.amount(*units)).collect();
+        let inputs = answer["estimated_inputs"].as_array().map_or(&[][..], Vec::as_slice);
+        let sold = self.sold.iter().zip(inputs).map(|((token, _), row)| token.amount(amount(&row["expected_amount"])));
+        let sold: Vec<String> = sold.collect();
         out::line(format_args!("{}  →  {}", sold.join(" + "), paid("expected_amount")))?;
         out::line("")?;
         let tokens = answer["path"]["tokens"].as_array().map_or(&[][..], Vec::as_slice);
@@ -61,6 +67,9 @@ impl Quote {
         let inputs: Vec<_> = self.sold.iter().zip(sold).map(|((token, _), amount)| (token.address, amount)).collect();
         tree::lines(&inputs, &legs).iter().try_for_each(out::line)?;
         out::line("")?;
+        if let (Some(_), [(token, maximum)]) = (self.exact, self.sold.as_slice()) {
+            out::line(format_args!("at most      {}", token.amount(*maximum)))?;
+        }
         out::line(format_args!("at least     {}", paid("minimum_amount")))?;
         let costs = &answer["costs"];
         let wei = amount(&costs["gas_cost_wei"]);
@@ -71,7 +80,7 @@ impl Quote {
             plain(costs["gas_priority"].as_str().unwrap_or_default())
         ))?;
         match answer["certificate"]["gap_bps"].as_f64() {
-            Some(gap) => out::line(format_args!("certificate  at most {gap:.4} bps below the best"))?,
+            Some(gap) => out::line(format_args!("certificate  at most {} bps below the best", picture::gap_bps(gap)))?,
             None => out::line("certificate  none")?,
         }
         for warning in answer["warnings"].as_array().into_iter().flatten() {

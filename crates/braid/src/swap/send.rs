@@ -1,5 +1,6 @@
 //! Approvals and the swap on their way into blocks, and what arrived.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use alloy::eips::BlockId;
@@ -116,26 +117,43 @@ pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Re
         receipt.transaction_hash, receipt.gas_used
     ))?;
     let recipient = quote.plan.order.recipient;
-    let rows = quote.answer["estimated_outputs"].as_array().map_or(&[][..], Vec::as_slice);
-    for (token, row) in quote.bought.iter().zip(rows) {
-        let before = balance(chain, token, recipient, block.saturating_sub(1)).await?;
-        let mut after = balance(chain, token, recipient, block).await?;
-        if token.address == NATIVE_ETHER && receipt.from == recipient {
-            let gas = U256::from(receipt.gas_used).saturating_mul(U256::from(receipt.effective_gas_price));
-            after = after.saturating_add(gas);
+    let (inputs, outputs) = (&quote.answer["estimated_inputs"], &quote.answer["estimated_outputs"]);
+    let rows = |side: &Value| side.as_array().cloned().unwrap_or_default();
+    if quote.exact.is_some() {
+        for ((token, _), row) in quote.sold.iter().zip(rows(inputs)) {
+            let sold = moved(chain, token, receipt.from, &receipt).await?.0;
+            out::line(format_args!("sold         {} ({})", out::good(&token.amount(sold)), apart(token, sold, &row)))?;
         }
-        let received = after.saturating_sub(before);
-        let quoted = row["expected_amount"].as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
-        let apart = match received.cmp(&quoted) {
-            std::cmp::Ordering::Equal => "as quoted, to the last unit".to_owned(),
-            std::cmp::Ordering::Greater => {
-                format!("{} more than quoted", format_units(received - quoted, token.decimals))
-            }
-            std::cmp::Ordering::Less => format!("{} less than quoted", format_units(quoted - received, token.decimals)),
-        };
-        out::line(format_args!("received     {} ({apart})", out::good(&token.amount(received))))?;
+    }
+    for (token, row) in quote.bought.iter().zip(rows(outputs)) {
+        let received = moved(chain, token, recipient, &receipt).await?.1;
+        let amount = out::good(&token.amount(received));
+        out::line(format_args!("received     {amount} ({})", apart(token, received, &row)))?;
     }
     Ok(())
+}
+
+/// How an amount compares with the one that was quoted.
+fn apart(token: &Named, amount: U256, row: &Value) -> String {
+    let quoted = row["expected_amount"].as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
+    let difference = format_units(amount.abs_diff(quoted), token.decimals);
+    match amount.cmp(&quoted) {
+        Ordering::Equal => "as quoted, to the last unit".to_owned(),
+        Ordering::Greater => format!("{difference} more than quoted"),
+        Ordering::Less => format!("{difference} less than quoted"),
+    }
+}
+
+/// What an account lost and gained of a token in a transaction's block, gas aside. Other transactions of the block count too.
+async fn moved(chain: &Chain, token: &Named, owner: Address, receipt: &TransactionReceipt) -> Result<(U256, U256)> {
+    let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
+    let before = balance(chain, token, owner, block.saturating_sub(1)).await?;
+    let mut after = balance(chain, token, owner, block).await?;
+    if token.address == NATIVE_ETHER && receipt.from == owner {
+        let gas = U256::from(receipt.gas_used).saturating_mul(U256::from(receipt.effective_gas_price));
+        after = after.saturating_add(gas);
+    }
+    Ok((before.saturating_sub(after), after.saturating_sub(before)))
 }
 
 fn went_through(receipt: &TransactionReceipt, what: &str) -> Result<()> {
@@ -145,7 +163,7 @@ fn went_through(receipt: &TransactionReceipt, what: &str) -> Result<()> {
     Err(Failed::new(Exit::Reverted, format!("{what} reverted: transaction {}", receipt.transaction_hash)).into())
 }
 
-/// What an account holds at the end of a block. Other transactions of the block count too.
+/// What an account holds at the end of a block.
 async fn balance(chain: &Chain, token: &Named, owner: Address, block: u64) -> Result<U256> {
     let at = BlockId::number(block);
     if token.address == NATIVE_ETHER {

@@ -1,14 +1,20 @@
 //! Writes the SVG: a title, ribbons from token to token, and the steps as a list.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use braid_protocols::Product;
+
 use super::flow::Flow;
-use super::layout::{Layout, MARGIN, NODE, Place, Ribbon, TOP, WIDTH};
-use super::text::{brief, clean, escaped, percent, short, symbol, words};
+use super::layout::{Layout, MARGIN, NODE, Part, Place, Ribbon, TOP, WIDTH};
+use super::text::{brief, clean, escaped, gap_bps, percent, short, steps, symbol};
 use super::view::{Quote, Step};
 
-/// Colours of protocols, in the order in which the route meets them; each has 3 to 1 against white.
-const COLOURS: [&str; 8] = ["#c2257a", "#0f766e", "#b45309", "#4f46e5", "#b91c1c", "#0369a1", "#15803d", "#6d28d9"];
+/// Colours of families of products, in the order of the list of products: those of the explorer. Each has 3 to 1 against white.
+const COLOURS: [&str; 10] =
+    ["#6b7280", "#c2257a", "#4f46e5", "#a1620a", "#15803d", "#475569", "#b91c1c", "#0369a1", "#1d4ed8", "#6d28d9"];
+/// The colour of a product that is not on the list.
+const OTHER: &str = "#57534e";
 
 /// Height of a line of the list of steps.
 const LINE: f64 = 19.0;
@@ -20,7 +26,6 @@ const LETTER: f64 = 7.0;
 const COLUMNS: [f64; 5] = [MARGIN, 62.0, 300.0, 560.0, 820.0];
 
 pub(super) fn draw(quote: &Quote, flow: &Flow, layout: &Layout) -> String {
-    let colours = Colours::of(quote);
     let list = TOP + layout.height + 48.0;
     let height = list + LINE * quote.path.steps.len() as f64 + 12.0;
     let mut svg = String::new();
@@ -28,36 +33,36 @@ pub(super) fn draw(quote: &Quote, flow: &Flow, layout: &Layout) -> String {
     let _ = head(&mut svg, quote, height);
     for ((step, link), ribbon) in quote.path.steps.iter().zip(&flow.links).zip(&layout.links) {
         debug_assert!(link.from != link.to);
-        let _ = draw_ribbon(&mut svg, quote, step, ribbon, colours.of_step(step));
+        let _ = draw_ribbon(&mut svg, quote, step, ribbon);
+    }
+    // above all ribbons, so that none covers a name
+    for (step, ribbon) in quote.path.steps.iter().zip(&layout.links) {
+        let _ = draw_label(&mut svg, step, ribbon);
     }
     for (node, place) in flow.nodes.iter().zip(&layout.nodes) {
         let _ = draw_node(&mut svg, &symbol_of(quote, &node.token), node.is_end, place);
     }
     for (index, step) in quote.path.steps.iter().enumerate() {
-        let _ = draw_line(&mut svg, quote, (index, step), list + LINE * index as f64, colours.of_step(step));
+        let _ = draw_line(&mut svg, quote, (index, step), list + LINE * index as f64);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-/// Which protocol has which colour.
-struct Colours<'a>(Vec<&'a str>);
+fn product(step: &Step) -> Option<&'static Product> {
+    Product::ALL.iter().find(|product| product.id() == step.protocol)
+}
 
-impl<'a> Colours<'a> {
-    fn of(quote: &'a Quote) -> Self {
-        let mut met: Vec<&str> = Vec::new();
-        for step in &quote.path.steps {
-            if !met.contains(&step.protocol.as_str()) {
-                met.push(&step.protocol);
-            }
-        }
-        Self(met)
-    }
+/// A product's name; its id where the list has none.
+fn name(step: &Step) -> String {
+    product(step).map_or_else(|| clean(&step.protocol, 40), |product| product.name().to_owned())
+}
 
-    fn of_step(&self, step: &Step) -> &'static str {
-        let at = self.0.iter().position(|met| *met == step.protocol).unwrap_or(0);
-        COLOURS[at % COLOURS.len()]
-    }
+fn colour(step: &Step) -> &'static str {
+    let Some(product) = product(step) else { return OTHER };
+    let before = Product::ALL.iter().take_while(|other| other.family() != product.family());
+    let families: BTreeSet<&str> = before.map(|other| other.family()).collect();
+    COLOURS[families.len() % COLOURS.len()]
 }
 
 fn symbol_of(quote: &Quote, address: &str) -> String {
@@ -78,12 +83,11 @@ fn head(svg: &mut String, quote: &Quote, height: f64) -> std::fmt::Result {
         .map(|output| amount_of(quote, &output.token, output.expected_amount.0))
         .collect();
     let title = format!("{} → {}", given.join(" + "), got.join(" + "));
-    let steps = quote.path.steps.len();
-    let plural = if steps == 1 { "step" } else { "steps" };
+    let steps = steps(quote.path.steps.len());
     let certificate = quote.certificate.as_ref().map_or_else(String::new, |certificate| {
-        format!(", at most {} bps better exists in {} pools", gap(certificate.gap_bps), certificate.pools_covered)
+        format!(", at most {} bps better exists in {} pools", gap_bps(certificate.gap_bps), certificate.pools_covered)
     });
-    let subtitle = format!("{steps} {plural} on block {}{certificate}", quote.block.number);
+    let subtitle = format!("{steps} on block {}{certificate}", quote.block.number);
     let [title, subtitle] = [escaped(&title), escaped(&subtitle)];
     let size = if title.chars().count() > 88 { 13 } else { 19 };
     writeln!(
@@ -97,38 +101,38 @@ fn head(svg: &mut String, quote: &Quote, height: f64) -> std::fmt::Result {
     writeln!(svg, "<text x=\"{MARGIN}\" y=\"54\" fill=\"#4a5967\">{subtitle}</text>")
 }
 
-/// A gap, never shown smaller than it is.
-fn gap(bps: f64) -> String {
-    let shown = (bps * 1_000.0).ceil() / 1_000.0;
-    format!("{shown:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn draw_ribbon(svg: &mut String, quote: &Quote, step: &Step, ribbon: &Ribbon, colour: &str) -> std::fmt::Result {
-    let Ribbon { from: (x0, y0), to: (x1, y1), width } = *ribbon;
-    let (y0, y1, bend) = (y0 + TOP, y1 + TOP, (x0 + x1) / 2.0);
-    let (share, protocol) = (percent(step.share_bps), words(&step.protocol));
+fn draw_ribbon(svg: &mut String, quote: &Quote, step: &Step, ribbon: &Ribbon) -> std::fmt::Result {
     let given = amount_of(quote, &step.token_in, step.amount_in.0);
     let got = amount_of(quote, &step.token_out, step.amount_out.0);
-    let told = escaped(&format!("{protocol} {}: {share}, {given} → {got}", clean(&step.pool, 120)));
+    let (share, pool) = (percent(step.share_bps), clean(&step.pool, 120));
+    let told = escaped(&format!("{} {pool}: {share}, {given} → {got}", name(step)));
+    let curve = |[(x0, y0), (x1, y1)]: &Part| {
+        let (y0, y1, bend) = (y0 + TOP, y1 + TOP, (x0 + x1) / 2.0);
+        format!("{x0:.1},{y0:.1}C{bend:.1},{y0:.1} {bend:.1},{y1:.1} {x1:.1},{y1:.1}")
+    };
+    let path = ribbon.parts.iter().map(curve).collect::<Vec<_>>().join("L");
     writeln!(
         svg,
-        "<path d=\"M{x0:.1},{y0:.1}C{bend:.1},{y0:.1} {bend:.1},{y1:.1} {x1:.1},{y1:.1}\" fill=\"none\" stroke=\"{colour}\" \
-         stroke-opacity=\"0.6\" stroke-width=\"{:.1}\"><title>{told}</title></path>",
-        (width - 1.0).max(1.2)
-    )?;
-    let labels = [format!("{protocol} · {share}"), protocol, share];
+        "<path d=\"M{path}\" fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.6\" stroke-width=\"{:.1}\"><title>{told}</title></path>",
+        colour(step),
+        (ribbon.width - 1.0).max(1.2)
+    )
+}
+
+/// Names a ribbon where it leaves its token, if there is room.
+fn draw_label(svg: &mut String, step: &Step, ribbon: &Ribbon) -> std::fmt::Result {
+    let Some([(x0, y0), (x1, _)]) = ribbon.parts.first() else { return Ok(()) };
+    let (share, name) = (percent(step.share_bps), name(step));
+    let labels = [format!("{name} · {share}"), name, share];
     let fits = |label: &&String| label.chars().count() as f64 * LETTER < x1 - x0 - 16.0;
-    if let Some(label) = labels.iter().find(fits).filter(|_| width > 15.0) {
-        let label = escaped(label);
-        writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" \
-             paint-order=\"stroke\">{label}</text>",
-            x0 + 8.0,
-            y0 + 4.5
-        )?;
-    }
-    Ok(())
+    let Some(label) = labels.iter().find(fits).filter(|_| ribbon.width > 15.0) else { return Ok(()) };
+    writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
+        x0 + 8.0,
+        y0 + TOP + 4.5,
+        escaped(label)
+    )
 }
 
 fn draw_node(svg: &mut String, name: &str, is_end: bool, place: &Place) -> std::fmt::Result {
@@ -149,19 +153,20 @@ fn draw_node(svg: &mut String, name: &str, is_end: bool, place: &Place) -> std::
     )
 }
 
-fn draw_line(svg: &mut String, quote: &Quote, (index, step): (usize, &Step), y: f64, colour: &str) -> std::fmt::Result {
+fn draw_line(svg: &mut String, quote: &Quote, (index, step): (usize, &Step), y: f64) -> std::fmt::Result {
     let cells = [
         format!("{}", index + 1),
-        format!("{} {}", words(&step.protocol), short(step.pool.split('/').next().unwrap_or(""))),
+        format!("{} {}", name(step), short(step.pool.split('/').next().unwrap_or(""))),
         amount_of(quote, &step.token_in, step.amount_in.0),
         format!("→ {}", amount_of(quote, &step.token_out, step.amount_out.0)),
         percent(step.share_bps),
     ];
     writeln!(
         svg,
-        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" rx=\"2\" fill=\"{colour}\"/>",
+        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" rx=\"2\" fill=\"{}\"/>",
         MARGIN + 22.0,
-        y - 10.0
+        y - 10.0,
+        colour(step)
     )?;
     for (x, cell) in COLUMNS.iter().zip(&cells) {
         let cell = escaped(cell);

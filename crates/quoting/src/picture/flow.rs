@@ -98,14 +98,16 @@ impl Flow {
             let token = self.nodes[node].token.clone();
             let is_last = self.nodes.iter().rposition(|other| other.token == token) == Some(node);
             let output = outputs.iter().find(|(output, _)| is_last && *output == token);
-            let begins = quote.estimated_inputs.iter().any(|input| input.token == token)
-                && self.nodes.iter().position(|other| other.token == token) == Some(node);
+            let is_first = self.nodes.iter().position(|other| other.token == token) == Some(node);
+            let brought = quote.estimated_inputs.iter().find(|input| is_first && input.token == token);
             let passed: f64 = self.links.iter().filter(|link| link.from == node).map(|link| link.value).sum();
             let value = passed + output.map_or(0.0, |(_, share)| *share);
             self.nodes[node].value = value;
-            self.nodes[node].is_end = output.is_some() || begins;
+            self.nodes[node].is_end = output.is_some() || brought.is_some();
             let arriving = self.links.iter().zip(&amounts).filter(|(link, _)| link.to == node);
-            let whole: f64 = arriving.map(|(_, amount)| f64::from(*amount)).sum();
+            // what the taker brings joins what steps make of the same token
+            let own = brought.map_or(0.0, |input| f64::from(input.expected_amount.0));
+            let whole = own + arriving.map(|(_, amount)| f64::from(*amount)).sum::<f64>();
             for (link, amount) in self.links.iter_mut().zip(&amounts).filter(|(link, _)| link.to == node) {
                 link.value = if whole > 0.0 { value * (f64::from(*amount) / whole) } else { 0.0 };
             }

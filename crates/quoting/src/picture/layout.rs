@@ -1,6 +1,6 @@
 //! Where nodes and links stand, in pixels. Only sums, products and quotients, so that every machine places them alike.
 
-use super::flow::{Flow, Link};
+use super::flow::{Flow, Link, Node};
 
 /// Width of the picture.
 pub(super) const WIDTH: f64 = 960.0;
@@ -24,13 +24,15 @@ pub(super) struct Place {
     pub height: f64,
 }
 
-/// A link's middle at both ends, and its width.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A link's middle where it leaves a layer and where it comes to the next, layer by layer, and its width.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ribbon {
-    pub from: (f64, f64),
-    pub to: (f64, f64),
+    pub parts: Vec<Part>,
     pub width: f64,
 }
+
+/// Both ends of a part of a ribbon.
+pub(super) type Part = [(f64, f64); 2];
 
 /// A picture's places.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +45,8 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn of(flow: &Flow) -> Self {
-        let layers = layers(flow);
+        let (count, links) = (flow.nodes.len(), flow.links.len());
+        let (flow, layers, owners) = &threaded(flow);
         let last = layers.iter().copied().max().unwrap_or(0);
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); last + 1];
         for (node, layer) in layers.iter().enumerate() {
@@ -51,7 +54,7 @@ impl Layout {
         }
         let most_nodes = members.iter().map(Vec::len).max().unwrap_or(1);
         let most_links = (0..flow.nodes.len()).map(|node| links_at(flow, node)).max().unwrap_or(1);
-        let height = (120.0 + 16.0 * most_links as f64).max(60.0 * most_nodes as f64).min(640.0);
+        let height = (120.0 + 16.0 * most_links as f64).max(52.0 * most_nodes as f64).min(640.0);
 
         let room = |nodes: &[usize]| height - GAP * nodes.len().saturating_sub(1) as f64;
         let values = |nodes: &[usize]| nodes.iter().map(|node| flow.nodes[*node].value).sum::<f64>();
@@ -77,9 +80,34 @@ impl Layout {
                 stack(&members[layer], &mut nodes, height);
             }
         }
-        let links = ribbons(flow, &nodes, scale);
-        Self { nodes, links, height }
+        let mut ribbons = vec![Ribbon { parts: Vec::new(), width: 0.0 }; links];
+        for ((part, link), owner) in parts(flow, &nodes, scale).into_iter().zip(&flow.links).zip(owners) {
+            ribbons[*owner].parts.push(part);
+            ribbons[*owner].width = (link.value * scale).max(1.2);
+        }
+        nodes.truncate(count);
+        Self { nodes, links: ribbons, height }
     }
+}
+
+/// Splits links at each layer that they pass, so that they are drawn beside what is there. Gives the nodes' layers, and which link a part is of.
+fn threaded(flow: &Flow) -> (Flow, Vec<usize>, Vec<usize>) {
+    let mut layers = layers(flow);
+    let (mut threaded, mut owners) = (Flow { nodes: flow.nodes.clone(), links: Vec::new() }, Vec::new());
+    for (owner, Link { from, to, value }) in flow.links.iter().copied().enumerate() {
+        let mut at = from;
+        for layer in layers[from] + 1..layers[to] {
+            threaded.nodes.push(Node { token: String::new(), value, is_end: false });
+            layers.push(layer);
+            let passed = threaded.nodes.len() - 1;
+            threaded.links.push(Link { from: at, to: passed, value });
+            owners.push(owner);
+            at = passed;
+        }
+        threaded.links.push(Link { from: at, to, value });
+        owners.push(owner);
+    }
+    (threaded, layers, owners)
 }
 
 /// How many links meet at a node's busier side.
@@ -140,31 +168,22 @@ fn stack(layer: &[usize], nodes: &mut [Place], height: f64) {
 }
 
 /// Puts links side by side at both of their ends, so that they cross as little as may be.
-fn ribbons(flow: &Flow, nodes: &[Place], scale: f64) -> Vec<Ribbon> {
-    let mut ribbons: Vec<Ribbon> = flow
-        .links
-        .iter()
-        .map(|Link { from, to, value }| Ribbon {
-            from: (nodes[*from].x + NODE, 0.0),
-            to: (nodes[*to].x, 0.0),
-            width: (value * scale).max(1.2),
-        })
-        .collect();
+fn parts(flow: &Flow, nodes: &[Place], scale: f64) -> Vec<Part> {
+    let ends = |link: &Link| [(nodes[link.from].x + NODE, 0.0), (nodes[link.to].x, 0.0)];
+    let mut parts: Vec<Part> = flow.links.iter().map(ends).collect();
     for (node, place) in nodes.iter().enumerate() {
-        let mut leaving: Vec<usize> = (0..ribbons.len()).filter(|at| flow.links[*at].from == node).collect();
+        let mut leaving: Vec<usize> = (0..parts.len()).filter(|at| flow.links[*at].from == node).collect();
         leaving.sort_by(|a, b| middle(&nodes[flow.links[*a].to]).total_cmp(&middle(&nodes[flow.links[*b].to])));
-        let mut arriving: Vec<usize> = (0..ribbons.len()).filter(|at| flow.links[*at].to == node).collect();
+        let mut arriving: Vec<usize> = (0..parts.len()).filter(|at| flow.links[*at].to == node).collect();
         arriving.sort_by(|a, b| middle(&nodes[flow.links[*a].from]).total_cmp(&middle(&nodes[flow.links[*b].from])));
-        let mut y = place.y;
-        for at in leaving {
-            ribbons[at].from.1 = y + flow.links[at].value * scale / 2.0;
-            y += flow.links[at].value * scale;
-        }
-        y = place.y;
-        for at in arriving {
-            ribbons[at].to.1 = y + flow.links[at].value * scale / 2.0;
-            y += flow.links[at].value * scale;
+        for (end, side) in [leaving, arriving].into_iter().enumerate() {
+            let mut y = place.y;
+            for at in side {
+                let width = flow.links[at].value * scale;
+                parts[at][end].1 = y + width / 2.0;
+                y += width;
+            }
         }
     }
-    ribbons
+    parts
 }

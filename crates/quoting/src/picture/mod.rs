@@ -10,7 +10,7 @@ mod view;
 
 use crate::problem::Problem;
 
-pub use text::clean;
+pub use text::{clean, gap_bps, steps};
 
 /// Draws the route of a quote's answer.
 ///

@@ -57,6 +57,13 @@ fn outputs_are_weighed_by_their_prices() {
 }
 
 #[test]
+fn an_input_that_steps_make_too_is_not_as_wide_before_as_after_it_joins() {
+    let mut answer = answer(&[step(A, B, "100", "25"), step(B, C, "100", "100")], &[(C, "100", "1")]);
+    answer["estimated_inputs"] = json!([{"token": A, "expected_amount": "100"}, {"token": B, "expected_amount": "75"}]);
+    assert_eq!(flow(&answer).links.iter().map(|link| link.value).collect::<Vec<_>>(), [0.25, 1.0]);
+}
+
+#[test]
 fn a_token_that_the_route_comes_back_to_has_a_node_for_each_visit() {
     let steps = [step(A, B, "10", "10"), step(B, A, "5", "5"), step(A, C, "5", "5")];
     let flow = flow(&answer(&steps, &[(C, "5", "1")]));
@@ -77,6 +84,25 @@ fn nodes_stand_inside_the_picture_and_apart() {
     for (a, b) in pairs.filter(|(a, b)| a.layer == b.layer) {
         assert!(a.y + a.height < b.y || b.y + b.height < a.y);
     }
+}
+
+#[test]
+fn a_link_that_passes_a_layer_is_drawn_beside_what_is_there() {
+    let layout = Layout::of(&flow(&merging()));
+    let (direct, passed) = (&layout.links[1], &layout.nodes[1]);
+    let [first, second] = direct.parts.as_slice() else { panic!("{direct:?}") };
+    assert_eq!(first[1].1, second[0].1, "it passes the layer straight");
+    let (above, below) = (first[1].1 - direct.width / 2.0, first[1].1 + direct.width / 2.0);
+    assert!(below < passed.y || above > passed.y + passed.height, "{direct:?} {passed:?}");
+}
+
+#[test]
+fn products_have_their_own_names_and_a_colour_each_family() {
+    let picture = svg(&merging().to_string()).unwrap();
+    assert!(picture.contains(">Uniswap V3 · 50%<") && picture.contains("#c2257a"), "{picture}");
+    let mut unknown = merging();
+    unknown["path"]["steps"][0]["protocol"] = json!("of_tomorrow");
+    assert!(svg(&unknown.to_string()).unwrap().contains("of_tomorrow"));
 }
 
 #[test]
@@ -121,6 +147,7 @@ fn amounts_are_cut_and_never_rounded_up() {
     assert_eq!(brief("5", 6), "0.000005");
     assert_eq!(brief("0", 18), "0");
     assert_eq!(brief(&U256::MAX.to_string(), 0), "1.157 × 10^77");
+    assert_eq!([0.0, 0.000_03, 1.5, 12.000_1].map(text::gap_bps), ["0", "0.001", "1.5", "12.001"]);
     assert_eq!(
         (text::percent(10_000), text::percent(3_333), text::percent(50)),
         ("100%".into(), "33.33%".into(), "0.5%".into())

@@ -101,7 +101,13 @@ pub(super) fn percent(bps: u64) -> String {
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Words of an id: `uniswap_v3` is `uniswap v3`.
-pub(super) fn words(id: &str) -> String {
-    clean(id, 40).replace('_', " ")
+/// The gap of a certificate in basis points, to a thousandth and never shown smaller than it is.
+pub fn gap_bps(bps: f64) -> String {
+    let shown = (bps * 1_000.0).ceil() / 1_000.0;
+    format!("{shown:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// How many steps.
+pub fn steps(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "step" } else { "steps" })
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, to_value};
 use super::again::{self, Again};
 use super::compare::{differences, digest};
 use super::document::{FORMAT, Made, Receipt};
+use crate::picture;
 
 /// What the pools of the route do not tell: prices and the search need the whole market.
 const NEEDS_MARKET: [&str; 9] = [
@@ -168,7 +169,7 @@ fn recomputed(receipt: &Receipt, again: Result<Again, String>) -> Vec<Finding> {
     let plan = to_value(&receipt.plan).unwrap_or_default();
     vec![
         of("request", "echoed as it was asked".into()),
-        of("route", format!("{steps} steps, to the wei")),
+        of("route", format!("{}, to the wei", picture::steps(steps))),
         of("amounts", "expected and minimum, to the wei".into()),
         of("costs", "gas units and fees".into()),
         of("permit2", "the message and its hash".into()),
@@ -216,8 +217,8 @@ fn searched(receipt: &Receipt, market: Market) -> Vec<Finding> {
             .map(|about| Finding { about, verdict: Verdict::Unchecked(why.into()) })
             .into();
     }
-    let gap = &receipt.quote["certificate"]["gap_bps"];
-    let how = if gap.is_null() { "there is none, as said".into() } else { format!("at most {gap} bps below the best") };
+    let gap = receipt.quote["certificate"]["gap_bps"].as_f64().map(picture::gap_bps);
+    let how = gap.map_or_else(|| "there is none, as said".into(), |gap| format!("at most {gap} bps below the best"));
     vec![
         found("search", other, "the same route, prices and words from the request alone"),
         found("certificate", listed("/quote", certificate), how),

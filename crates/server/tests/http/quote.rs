@@ -578,7 +578,7 @@ async fn a_route_is_drawn_and_alike_each_time() {
     assert_eq!(picture, service.get(&path).send().await.unwrap().text().await.unwrap());
     let steps = quote["path"]["steps"].as_array().unwrap();
     assert_eq!(picture.matches("<path ").count(), steps.len(), "a ribbon for each step");
-    for text in ["400,000 USDC →", "WBTC", "uniswap v2", "better exists in"] {
+    for text in ["400,000 USDC →", "WBTC", "Uniswap V2", "better exists in"] {
         assert!(picture.contains(text), "{text} is not in {picture}");
     }
     let missing = service.get("/v1/quote/0190163d-8694-739b-aea5-966c26f8ad91/route.svg").send().await.unwrap();
