@@ -69,8 +69,8 @@ fn address(number: u32) -> Address {
 }
 
 /// Selling one token for another at 15 gwei.
-pub(crate) fn problem(prepared: &Prepared, from: TokenId, amount: U256, to: TokenId) -> Problem<'_> {
-    let request = Request {
+pub(crate) fn request(prepared: &Prepared, from: TokenId, amount: U256, to: TokenId) -> Request {
+    Request {
         inputs: vec![(from, amount)],
         outputs: vec![(to, 10_000)],
         max_hops: 4,
@@ -78,6 +78,10 @@ pub(crate) fn problem(prepared: &Prepared, from: TokenId, amount: U256, to: Toke
         gas_price_wei: 15 * GWEI,
         max_steps: 40,
         at: prepared.market().block().next(),
-    };
-    Problem::new(prepared, &request).unwrap()
+    }
+}
+
+/// The same as a problem.
+pub(crate) fn problem(prepared: &Prepared, from: TokenId, amount: U256, to: TokenId) -> Problem<'_> {
+    Problem::new(prepared, &request(prepared, from, amount, to)).unwrap()
 }

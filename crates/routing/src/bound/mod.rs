@@ -4,5 +4,6 @@ pub(crate) mod board;
 pub(crate) mod evaluate;
 pub(crate) mod few;
 mod forced;
+pub(crate) mod layers;
 mod noise;
 pub(crate) mod passing;

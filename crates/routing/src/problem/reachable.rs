@@ -13,6 +13,12 @@ pub(crate) fn reachable(problem: &Problem<'_>) -> Vec<bool> {
     ahead.iter().zip(&behind).map(within).collect()
 }
 
+/// Fewest pools from an input to each token.
+pub(crate) fn hops_ahead(problem: &Problem<'_>) -> Vec<u16> {
+    let tokens = |list: &[(u32, f64)]| list.iter().map(|(token, _)| *token as usize).collect::<Vec<_>>();
+    distances(problem, &tokens(&problem.terms.supplies), &tokens(&problem.terms.weights), true)
+}
+
 const FAR: u16 = u16::MAX / 2;
 
 /// Fewest pools from the nearest of `starts` to each token, or from each token to the nearest; never through a lone input or a lone

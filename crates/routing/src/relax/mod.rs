@@ -5,11 +5,13 @@
 //! their gas there are the ones to use, and their trades at the optimal prices of that set are the flow.
 
 mod cholesky;
+mod layered;
 mod newton;
 mod search;
 mod slopes;
 mod subproblem;
 
+pub(crate) use layered::LayerSearch;
 pub(crate) use newton::{Newton, Tolerance};
 pub(crate) use search::{FlowSearch, Judged};
 pub(crate) use slopes::Stage;

@@ -1,6 +1,11 @@
 //! Value, gradient and curvature of the dual, in the logarithms of prices.
 
+use arrayvec::ArrayVec;
+
 use super::subproblem::{Member, Subproblem};
+
+/// Most copies of a pool that count: two directions, by pools still to come and by tokens met.
+const MOST_COPIES: usize = 64;
 
 /// Which form of the dual.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +51,14 @@ pub(crate) fn evaluate(sub: &Subproblem<'_>, prices: &[f64], stage: Stage, slope
     for (k, (supply, price)) in sub.supply.iter().zip(prices).enumerate() {
         slopes.gradient[k] = supply * price;
         total += supply * price;
+    }
+    if let Stage::Smooth { tau, .. } = stage
+        && sub.has_copies
+    {
+        for copies in sub.members.chunk_by(|a, b| a.pair == b.pair) {
+            total += add_copies(sub, copies, prices, tau, stage, slopes);
+        }
+        return total;
     }
     for member in &sub.members {
         if let Some(trade) = trade(sub, member, prices, stage) {
@@ -121,4 +134,60 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
     slopes.add(n, from, to, cross);
     slopes.add(n, to, from, cross);
     value
+}
+
+/// As [`add`], of copies of one pool, of which one is used at most: `τ·ln(1 + Σ exp((profit − gas)/τ))`.
+fn add_copies(
+    sub: &Subproblem<'_>,
+    copies: &[Member<'_>],
+    prices: &[f64],
+    tau: f64,
+    stage: Stage,
+    slopes: &mut Slopes,
+) -> f64 {
+    let is_forced = copies.first().is_some_and(|member| member.is_forced);
+    let gas = copies.first().map_or(0.0, |member| member.gas);
+    let gain = |trade: &ValueTrade| {
+        let gas = if is_forced { 0.0 } else { trade.gas };
+        ((trade.got - trade.paid).max(0.0) - trade.on_the_way - gas) / tau
+    };
+    let trades = copies.iter().filter_map(|member| trade(sub, member, prices, stage));
+    let mut trades: ArrayVec<(f64, ValueTrade), MOST_COPIES> =
+        trades.map(|trade| (gain(&trade), trade)).filter(|(gain, _)| *gain >= -30.0).take(MOST_COPIES).collect();
+    let paid = if is_forced { gas } else { 0.0 };
+    let Some(most) = trades.iter().map(|(gain, _)| *gain).reduce(f64::max) else { return -paid };
+    let most = most.max(0.0);
+    // A pool that is used for certain does not stay unused.
+    let unused = if is_forced { 0.0 } else { (-most).exp() };
+    let sum: f64 = unused + trades.iter().map(|(gain, _)| (gain - most).exp()).sum::<f64>();
+    for (gain, _) in &mut trades {
+        *gain = (*gain - most).exp() / sum;
+    }
+    let n = sub.tokens.len();
+    for (at, (weight, trade)) in trades.iter().enumerate() {
+        let (from, to) = (trade.from, trade.to);
+        slopes.gradient[from] -= weight * trade.paid;
+        slopes.gradient[to] += weight * trade.got;
+        let (bend, sharpness) = (weight * trade.curvature, weight * (1.0 - weight) / tau);
+        slopes.add(n, from, from, bend + sharpness * trade.paid * trade.paid);
+        slopes.add(n, to, to, bend + sharpness * trade.got * trade.got);
+        let cross = -bend - sharpness * trade.paid * trade.got;
+        slopes.add(n, from, to, cross);
+        slopes.add(n, to, from, cross);
+        for (other_weight, other) in &trades[..at] {
+            let joint = -weight * other_weight / tau;
+            for (a, x) in [(from, -trade.paid), (to, trade.got)] {
+                for (b, y) in [(other.from, -other.paid), (other.to, other.got)] {
+                    // On the diagonal both halves of a symmetric pair fall on one entry.
+                    let value = joint * x * y;
+                    if a == b {
+                        slopes.add(n, a, a, 2.0 * value);
+                    } else {
+                        slopes.add(n, a.max(b), a.min(b), value);
+                    }
+                }
+            }
+        }
+    }
+    tau * (most + sum.ln()) - paid
 }

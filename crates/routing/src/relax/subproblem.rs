@@ -37,6 +37,8 @@ pub(crate) struct Subproblem<'a> {
     pub(crate) weights: Vec<f64>,
     /// The most of each token that a route can hold.
     pub(crate) caps: Vec<f64>,
+    /// Whether a pool may be there several times, one beside the other: it counts for the one that earns most.
+    pub(crate) has_copies: bool,
 }
 
 impl<'a> Subproblem<'a> {
@@ -75,6 +77,7 @@ impl<'a> Subproblem<'a> {
             outputs: terms.weights.len(),
             weights: vec![0.0; n],
             caps: degrees.iter().map(|(token, _)| caps[*token as usize]).collect(),
+            has_copies: false,
         };
         for (token, amount) in &terms.supplies {
             sub.supply[local[*token as usize] as usize] += amount;

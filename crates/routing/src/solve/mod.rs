@@ -167,11 +167,11 @@ impl<'a> Solver<'a> {
         best.is_none_or(|found| self.is_off(bound, found, gap))
     }
 
-    /// Whether the bound is further than a share. Where a route has all the steps that it may have, the distance is what that costs,
-    /// and nothing simpler is better.
+    /// Whether the bound is further than a share. Where a route has all the steps that it may have, a part of the distance is what that
+    /// costs.
     fn is_off(&self, bound: f64, found: &Candidate, share: f64) -> bool {
         let is_full = found.route.steps.len() + Tuning::SPARE_STEPS > usize::from(self.request.max_steps);
-        let share = if is_full && self.problem.is_pair() { Tuning::LOST_GAP } else { share };
+        let share = if is_full && self.problem.is_pair() { share.max(Tuning::FULL_GAP) } else { share };
         bound - found.net > share * bound.abs()
     }
 

@@ -4,6 +4,7 @@ use super::Solver;
 use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed};
 use crate::plan;
+use crate::problem::support::longest_chain;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
@@ -13,8 +14,11 @@ impl Solver<'_> {
         if flows.is_empty() {
             return;
         }
-        let flows = completed(&self.problem, flows, &self.flows_of(best.as_ref()));
-        self.offer_kept(best, &flows, None);
+        let whole = completed(&self.problem, flows, &self.flows_of(best.as_ref()));
+        // What is left may flow on by more pools than a chain may have.
+        if whole.len() == flows.len() || longest_chain(&whole) <= self.problem.hops {
+            self.offer_kept(best, &whole, None);
+        }
     }
 
     /// The same of a plan that says what outputs keep of what reaches them.

@@ -4,6 +4,7 @@ use super::Solver;
 use crate::exact::candidate::{Candidate, best_run};
 use crate::prepare::index32;
 use crate::problem::Flow;
+use crate::problem::support::longest_chain;
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
@@ -27,7 +28,9 @@ impl Solver<'_> {
             let Some(flow) = smallest else { return };
             let ends = [self.problem.source, self.problem.target].map(index32);
             let fewer = without(&flows, flow.pair, ends);
-            let simpler = best_run(&self.problem, self.request, &fewer, None);
+            // Chains of allowed length that meet may leave a longer one when a part of them goes.
+            let is_allowed = longest_chain(&fewer) <= self.problem.hops;
+            let simpler = is_allowed.then(|| best_run(&self.problem, self.request, &fewer, None)).flatten();
             let is_shorter = |simpler: &Candidate| simpler.route.steps.len() < found.route.steps.len();
             match simpler.filter(|simpler| simpler.net >= least && is_shorter(simpler)) {
                 Some(simpler) => *best = Some(simpler),

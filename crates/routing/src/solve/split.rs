@@ -3,13 +3,15 @@
 use super::{Solver, Tightest};
 use crate::bound::board::PriceBoard;
 use crate::bound::few::{self, Worth};
+use crate::bound::layers::Layers;
 use crate::bound::{evaluate, passing};
 use crate::exact::candidate::Candidate;
 use crate::plan;
-use crate::problem::Problem;
+use crate::prepare::active::is_large;
 use crate::problem::potentials::Potentials;
-use crate::problem::reachable::reachable;
-use crate::relax::{FlowSearch, Newton};
+use crate::problem::reachable::{hops_ahead, reachable};
+use crate::problem::{Flow, Problem};
+use crate::relax::{FlowSearch, LayerSearch, Newton};
 use crate::round::{Found, Relaxed};
 use crate::tuning::Tuning;
 
@@ -189,34 +191,42 @@ impl Solver<'_> {
             let passing = passing::passing(problem, alive, caps, &board.price, &earning);
             bound = bound.min(*dual - passing);
         }
-        if let Some(relaxed) = relaxed.take() {
+        let is_pair = problem.is_pair();
+        let (caps, chain) = (&split.potentials.cap, self.flows_of(best));
+        let layered = |bound: f64| self.layered(alive, caps, &board.price, &chain, [known, bound]);
+        let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
+        // Gas of a few pools is better told by counting pools, and asking about them; where more is open, prices stand apart.
+        let is_by_gas = |bound: f64| Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
+        let large = is_large(self.prepared);
+        let [gap, gap_by_gas] = if large { [Tuning::LAYERED_GAP_OF_LARGE; 2] } else { Tuning::LAYERED_GAPS };
+        let is_apart = is_off(bound, gap) && !is_by_gas(bound);
+        if is_apart {
+            bound = layered(bound);
+        } else if let Some(relaxed) = relaxed.take() {
             let search = self.search(problem, &split.potentials, alive, start, self.scale(bound));
             let mut search = FlowSearch { max_pools: 0, newton: std::mem::take(newton), ..search };
             bound = search.branch(relaxed, known, bound);
         }
-        let is_pair = problem.is_pair();
-        let unclear = is_pair
-            && bound - known > Tuning::UNCLEAR_GAP * bound.abs()
-            && Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
+        let unclear = is_pair && bound - known > Tuning::UNCLEAR_GAP * bound.abs() && is_by_gas(bound);
         if unclear && dual.is_finite() {
-            let chain = self.flows_of(best);
-            let worth = Worth::of_board(problem, *dual, board, &split.potentials.cap);
+            let worth = Worth::of_board(problem, *dual, board, caps);
             let boards = [Some(board.clone()), few::chain_prices(problem, alive, &chain)];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
             let few = few::bound(problem, worth, alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        if is_pair && problem.active.is_some() && bound - known > Tuning::LOOSE_GAP * bound.abs() {
-            // Potentials through all tokens are a bound by themselves, if a slow one.
-            let all = Problem { active: None, ..problem.clone() };
-            let mut through_all = Potentials::with_first_slippage(&all);
-            self.tighten(&all, &mut through_all, known);
-            if through_all.bound(&all) < bound {
-                bound = through_all.bound(&all);
-                self.note(&all, &through_all);
-            }
-        }
-        bound
+        if !is_apart && is_off(bound, gap_by_gas) { layered(bound) } else { bound }
+    }
+
+    /// The least bound by pools still to come, from the tokens of a chain and their prices on.
+    fn layered(&self, alive: &[bool], caps: &[f64], price: &[f64], chain: &[Flow], [net, bound]: [f64; 2]) -> f64 {
+        let problem = &self.problem;
+        let layers = Layers { problem, alive, caps, ahead: hops_ahead(problem) };
+        let mut tokens: Vec<u32> = chain.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        let mut search = LayerSearch { layers, scale: self.scale(bound), newton: Newton::default(), net };
+        search.bound(&tokens, price).min(bound)
     }
 
     /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow whichever pool

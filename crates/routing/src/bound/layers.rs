@@ -1,0 +1,240 @@
+//! The dual by how many pools are still to come: what no route of a pair is worth more than, where chains have no more than `max_hops` pools.
+//!
+//! A token that a route meets early can still be traded on more often than one that it meets late, so that each token has a price for each
+//! number of pools that may still follow. A chain takes a difference in price once or twice then, and not as often as it likes. For any such
+//! prices, with the output's own at every number, `price(input, hops) · amount + Σ max(0, profit − gas)` is at least the value of every route.
+//! A pool's profit is the most that it earns at any one number: flows that pass it at several share one average rate, of which one number
+//! makes the most (`docs/internals/certificate.md`).
+
+use super::noise::noise;
+use crate::prepare::{Arrow, index32};
+use crate::problem::Problem;
+use crate::tuning::Tuning;
+
+/// A token with so many pools still to come, and the tracked tokens that a chain has met so far, itself included: a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Node {
+    pub(crate) left: usize,
+    pub(crate) token: u32,
+    pub(crate) seen: usize,
+}
+
+/// Which nodes can lie on a route: by how many pools at least lead from the input to a token.
+pub(crate) struct Layers<'a, 'p> {
+    pub(crate) problem: &'a Problem<'p>,
+    /// Whether a token can lie on a route at all.
+    pub(crate) alive: &'a [bool],
+    /// The most of each token that a route can hold.
+    pub(crate) caps: &'a [f64],
+    /// Fewest pools from the input.
+    pub(crate) ahead: Vec<u16>,
+}
+
+/// What is known of a route: pools that it uses, pools that it does not use; and the tokens of which chains keep in mind whether they have
+/// met them, because they meet none twice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answers {
+    pub(crate) used: Vec<u32>,
+    pub(crate) unused: Vec<u32>,
+    pub(crate) tracked: Vec<u32>,
+}
+
+impl Answers {
+    /// The bit of a tracked token; none of any other.
+    pub(crate) fn bit(&self, token: u32) -> usize {
+        self.tracked.iter().position(|tracked| *tracked == token).map_or(0, |at| 1 << at)
+    }
+
+    /// How many sets of tracked tokens there are.
+    pub(crate) fn sets(&self) -> usize {
+        1 << self.tracked.len()
+    }
+}
+
+/// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
+pub(crate) struct LayerBoard {
+    /// By tracked tokens met, pools still to come, and token; zero where there is no way to the output.
+    price: Vec<Vec<Vec<f64>>>,
+    given: Vec<Node>,
+}
+
+/// A pool that earns more than its gas.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Earning {
+    pub(crate) earned: f64,
+    pub(crate) pair: u32,
+    pub(crate) to: Node,
+}
+
+impl Layers<'_, '_> {
+    /// Whether a route can meet a token between its ends with so many pools still to come.
+    pub(crate) fn is_inner(&self, node: Node) -> bool {
+        let (problem, token) = (self.problem, node.token as usize);
+        token != problem.source
+            && token != problem.target
+            && self.alive[token]
+            && (1..problem.hops).contains(&node.left)
+            && usize::from(self.ahead[token]) + node.left <= problem.hops
+            && self.caps[token] > 0.0
+            && problem.prepared.graph().is_inner(token)
+    }
+
+    /// The node at which a chain is that comes to a token between the ends, having met those of a set before; `None` where it cannot.
+    pub(crate) fn arrives(&self, left: usize, token: u32, before: usize, answers: &Answers) -> Option<Node> {
+        let bit = answers.bit(token);
+        let node = Node { left, token, seen: before | bit };
+        (before & bit == 0 && self.is_inner(node)).then_some(node)
+    }
+
+    /// Prices of all nodes from some.
+    pub(crate) fn board(&self, given: &[(Node, f64)], answers: &Answers) -> LayerBoard {
+        let problem = self.problem;
+        let (graph, target) = (problem.prepared.graph(), index32(problem.target));
+        let mut price = vec![vec![vec![0.0; self.alive.len()]; problem.hops + 1]; answers.sets()];
+        for layer in price.iter_mut().flat_map(|layers| &mut layers[..problem.hops]) {
+            layer[problem.target] = problem.price_out;
+        }
+        for (node, known) in given {
+            price[node.seen][node.left][node.token as usize] = *known;
+        }
+        let mut is_given = vec![false; self.alive.len()];
+        let mut reached: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
+        for left in 1..problem.hops {
+            let mut next: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
+            for seen in 0..answers.sets() {
+                let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
+                here().for_each(|node| is_given[node.token as usize] = true);
+                let mut above = std::mem::take(&mut price[seen][left]);
+                // A pool leads from here to what has met the same tokens, and at most its own besides.
+                for after in (0..answers.sets()).filter(|after| after & seen == seen) {
+                    let is_next = |to: &u32| answers.bit(*to) == after ^ seen;
+                    for &to in reached[after].iter().filter(|to| is_next(to)) {
+                        let price_out = price[after][left - 1][to as usize];
+                        for arrow in graph.arrows(to as usize) {
+                            let (from, bit) = (arrow.to as usize, answers.bit(arrow.to));
+                            let is_here = seen & bit == bit && self.is_inner(Node { left, token: arrow.to, seen });
+                            if is_given[from] || !is_here || !self.is_open(arrow.pair, answers) {
+                                continue;
+                            }
+                            let known = above[from];
+                            self.raise(arrow, price_out, &mut above[from]);
+                            if known <= 0.0 && above[from] > 0.0 {
+                                next[seen].push(arrow.to);
+                            }
+                        }
+                    }
+                }
+                price[seen][left] = above;
+                for node in here() {
+                    is_given[node.token as usize] = false;
+                    next[seen].push(node.token);
+                }
+            }
+            reached = next;
+        }
+        LayerBoard { price, given: given.iter().map(|(node, _)| *node).collect() }
+    }
+
+    /// Raises the price of the token that an arrow leads back to until the pool earns no more than its gas.
+    fn raise(&self, arrow: &Arrow, price_out: f64, price: &mut f64) {
+        let problem = self.problem;
+        if price_out * arrow.back <= *price {
+            return;
+        }
+        let gas_price = problem.gas_price;
+        if price_out * arrow.back_after_gas((gas_price / price_out).sqrt()) <= *price {
+            return;
+        }
+        let cap = self.caps[arrow.to as usize];
+        let rate = if let Some(plain) = arrow.plain_back() {
+            plain.average_rate(price_out, cap, gas_price)
+        } else {
+            let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return };
+            direction.average_rate(price_out, cap, curve.gas_units * gas_price)
+        };
+        *price = price.max(rate * Tuning::OUTWARD);
+    }
+
+    pub(crate) fn is_open(&self, pair: u32, answers: &Answers) -> bool {
+        self.problem.is_open(pair) && !answers.unused.contains(&pair)
+    }
+
+    /// The dual at a board's prices over the routes that the answers leave, and the pools that earn more than `least`.
+    pub(crate) fn evaluate(&self, board: &LayerBoard, answers: &Answers, least: f64) -> (f64, Vec<Earning>) {
+        let problem = self.problem;
+        let graph = problem.prepared.graph();
+        let mut terms: Vec<(Earning, f64)> = Vec::new();
+        for &from in &board.given {
+            let arrows = graph.arrows(from.token as usize).iter();
+            let arrows =
+                arrows.filter(|arrow| self.is_open(arrow.pair, answers) && !answers.used.contains(&arrow.pair));
+            terms.extend(arrows.filter_map(|arrow| self.term(board, answers, from, arrow, 1.0)));
+        }
+        terms.sort_unstable_by(|(a, _), (b, _)| {
+            a.pair.cmp(&b.pair).then(b.earned.total_cmp(&a.earned)).then(a.to.cmp(&b.to))
+        });
+        let mut bound =
+            board.price(Node { left: problem.hops, token: index32(problem.source), seen: 0 }) * problem.amount;
+        for pool in terms.chunk_by(|(a, _), (b, _)| a.pair == b.pair) {
+            bound += pool[0].0.earned + pool.iter().map(|(_, noise)| *noise).fold(0.0, f64::max);
+        }
+        bound += answers.used.iter().map(|pair| self.used_term(board, answers, *pair)).sum::<f64>();
+        let earning = terms.into_iter().map(|(earning, _)| earning).filter(|earning| earning.earned > least);
+        (bound + Tuning::BOUND_ROUNDING * bound.abs(), earning.collect())
+    }
+
+    /// What a pool that is used for certain earns at most, less its gas.
+    fn used_term(&self, board: &LayerBoard, answers: &Answers, pair: u32) -> f64 {
+        let problem = self.problem;
+        let graph = problem.prepared.graph();
+        let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
+        let mut most = 0.0_f64;
+        for from in graph.ends(pair) {
+            let Some(arrow) = graph.arrows(from as usize).iter().find(|arrow| arrow.pair == pair) else { continue };
+            let nodes = (0..answers.sets()).flat_map(|seen| (1..=problem.hops).map(move |left| (left, seen)));
+            for (left, seen) in nodes {
+                let (node, bit) = (Node { left, token: from, seen }, answers.bit(from));
+                let is_source = from as usize == problem.source && left == problem.hops && seen == 0;
+                if is_source || (seen & bit == bit && self.is_inner(node)) {
+                    let earned = self.term(board, answers, node, arrow, 0.0);
+                    most = most.max(earned.map_or(0.0, |(earning, noise)| earning.earned + noise));
+                }
+            }
+        }
+        most - gas
+    }
+
+    /// What a pool out of a node earns more than a share of its gas, and what rounding may have lost of it.
+    fn term(
+        &self,
+        board: &LayerBoard,
+        answers: &Answers,
+        from: Node,
+        arrow: &Arrow,
+        gas_share: f64,
+    ) -> Option<(Earning, f64)> {
+        let problem = self.problem;
+        let (here, there) = (from.token as usize, arrow.to as usize);
+        let left = from.left - 1;
+        let to = match there == problem.target {
+            true => Node { left, token: arrow.to, seen: from.seen },
+            false => self.arrives(left, arrow.to, from.seen, answers)?,
+        };
+        let (price_in, price_out) = (board.price(from), board.price(to));
+        let root = (problem.gas_price * gas_share / price_out).sqrt();
+        if price_out <= 0.0 || price_in >= price_out * arrow.spot_after_gas(root) {
+            return None;
+        }
+        let (curve, direction) = problem.direction(arrow.pair, arrow.side)?;
+        let (gas, cap) = (curve.gas_units * problem.gas_price * gas_share, self.caps[here]);
+        let earned = direction.most_earned(price_in, price_out, cap, gas, problem.gas_price);
+        let noise = noise(direction, price_in, price_out, cap);
+        Some((Earning { earned, pair: arrow.pair, to }, noise))
+    }
+}
+
+impl LayerBoard {
+    pub(crate) fn price(&self, node: Node) -> f64 {
+        self.price[node.seen][node.left][node.token as usize]
+    }
+}

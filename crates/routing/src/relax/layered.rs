@@ -1,0 +1,324 @@
+//! The prices by pools still to come at which the dual of a pair is least ([`Layers`] says what it is), and questions about pools.
+//!
+//! Every route uses a pool or it does not: where it does, the pool's gas is paid in full; where it does not, the pool earns nothing. The
+//! larger of both bounds holds for every route. The pools to ask about are those that the dual uses in part.
+//!
+//! No chain meets a token twice. Where the least dual has one that does, chains keep in mind from there on whether they have met that token:
+//! each node is there once for those that have, and once for the others.
+
+use super::newton::{Newton, Tolerance};
+use super::slopes::Stage;
+use super::subproblem::{Member, Subproblem};
+use crate::bound::layers::{Answers, Earning, LayerBoard, Layers, Node};
+use crate::prepare::index32;
+use crate::tuning::Tuning;
+
+/// A search for the least dual by pools still to come.
+pub(crate) struct LayerSearch<'a, 'p> {
+    pub(crate) layers: Layers<'a, 'p>,
+    /// Value of the whole trade.
+    pub(crate) scale: f64,
+    /// What the best route known is worth.
+    pub(crate) net: f64,
+    pub(crate) newton: Newton,
+}
+
+/// Some answers, the least bound found on the routes that they leave, and prices near those at which it is had.
+#[derive(Clone, Debug)]
+struct Leaf {
+    answers: Answers,
+    bound: f64,
+    known: Vec<(Node, f64)>,
+    /// The pool whose use is least clear.
+    unclear: Option<u32>,
+}
+
+impl<'p> LayerSearch<'_, 'p> {
+    /// The least bound found, from `tokens` on whose prices `guess` knows.
+    pub(crate) fn bound(&mut self, tokens: &[u32], guess: &[f64]) -> f64 {
+        let problem = self.layers.problem;
+        let source = Node { left: problem.hops, token: index32(problem.source), seen: 0 };
+        let mut known: Vec<(Node, f64)> = vec![(source, guess[problem.source])];
+        for left in (1..problem.hops).rev() {
+            let nodes = tokens.iter().map(|token| Node { left, token: *token, seen: 0 });
+            let nodes = nodes.filter(|node| self.layers.is_inner(*node) && guess[node.token as usize] > 0.0);
+            known.extend(nodes.map(|node| (node, guess[node.token as usize])));
+        }
+        let mut first = Leaf { answers: Answers::default(), bound: f64::INFINITY, known, unclear: None };
+        self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0);
+        let mut leaves = vec![first];
+        for _ in 0..Tuning::LAYER_QUESTIONS {
+            let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
+            let Some(at) = loosest.filter(|at| !self.is_close(leaves[*at].bound)) else { break };
+            let Some(pair) = leaves[at].unclear.filter(|_| !self.newton.is_spent(Tuning::LAYER_WORK)) else { break };
+            let leaf = leaves.swap_remove(at);
+            for is_used in [true, false] {
+                let mut half = leaf.clone();
+                let list = if is_used { &mut half.answers.used } else { &mut half.answers.unused };
+                list.push(pair);
+                self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING);
+                leaves.push(half);
+            }
+        }
+        leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound))
+    }
+
+    fn is_close(&self, bound: f64) -> bool {
+        bound - self.net <= Tuning::LAYERED_CLOSE_GAP * bound.abs()
+    }
+
+    /// Lowers a leaf's bound in rounds, each over the nodes of those before and those that their pools earn most by.
+    fn settle(&mut self, leaf: &mut Leaf, rounds: usize, damping: f64) {
+        let mut damping = damping;
+        for round in 0..rounds {
+            let sub = self.subproblem(&leaf.known, &leaf.answers);
+            let mut prices: Vec<f64> = leaf.known.iter().map(|(_, price)| *price).collect();
+            prices.push(self.layers.problem.price_out);
+            self.newton.damping = std::mem::replace(&mut damping, Tuning::NEARBY_DAMPING);
+            self.relax(&sub, &mut prices);
+            for ((_, known), price) in leaf.known.iter_mut().zip(&prices) {
+                *known = *price;
+            }
+            let board = self.layers.board(&leaf.known, &leaf.answers);
+            let least = Tuning::EARNING_LEAST_SHARE * self.scale;
+            let (bound, earning) = self.layers.evaluate(&board, &leaf.answers, least);
+            let (unclear, met_again) = self.unclear(&sub, &prices, leaf);
+            if bound < leaf.bound || round == 0 {
+                leaf.unclear = unclear;
+            }
+            leaf.bound = leaf.bound.min(bound);
+            if self.is_close(leaf.bound) || self.newton.is_spent(Tuning::LAYER_WORK) {
+                break;
+            }
+            let grows = self.take_in(&mut leaf.known, &board, earning);
+            match met_again.filter(|_| leaf.answers.tracked.len() < Tuning::LAYER_TRACKED) {
+                Some(token) => leaf.track(token),
+                None if !grows => break,
+                None => {}
+            }
+        }
+    }
+
+    /// Newton along falling smoothness.
+    fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64]) {
+        let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price);
+        for share in Tuning::LAYER_SMOOTHING {
+            let tau = (share * gas).max(Tuning::LEAST_SMOOTHING * scale);
+            let tolerance = Tolerance {
+                excess: Tuning::ROUGHLY_BALANCED_SHARE * scale,
+                decrease: Tuning::BRANCH_DECREASE * scale,
+                steps: Tuning::LAYER_STEPS,
+            };
+            self.newton.minimise(sub, prices, Stage::Smooth { tau, slack: 1.0 }, scale, tolerance);
+        }
+    }
+
+    /// The pool whose use is least clear at these prices, by the gas at stake; and a token that a chain meets twice.
+    fn unclear(&self, sub: &Subproblem<'p>, prices: &[f64], leaf: &Leaf) -> (Option<u32>, Option<u32>) {
+        let tau = Tuning::LAYER_SMOOTHING[1] * Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price;
+        let (mut flows, mut unclear): (Vec<[usize; 2]>, Option<(f64, u32)>) = (Vec::new(), None);
+        for copies in sub.members.chunk_by(|a, b| a.pair == b.pair) {
+            let gains =
+                copies.iter().map(|copy| copy.gain_within(sub, prices).map_or(f64::NEG_INFINITY, |gain| gain / tau));
+            let gains: Vec<f64> = gains.collect();
+            let (pair, is_used) = (copies[0].pair, copies[0].is_forced);
+            let most = gains.iter().copied().fold(if is_used { f64::NEG_INFINITY } else { 0.0 }, f64::max);
+            let odds = gains.iter().map(|gain| (gain - most).exp());
+            let sum = odds.clone().sum::<f64>() + if is_used { 0.0 } else { (-most).exp() };
+            for (copy, odds) in copies.iter().zip(odds) {
+                if let Some(side) = copy.side(prices).filter(|_| odds / sum > Tuning::BRANCH_WEIGHTS.start) {
+                    flows.push([side, 1 - side].map(|coin| copy.ends[coin] as usize));
+                }
+            }
+            let weight = 1.0 - if is_used { 0.0 } else { (-most).exp() / sum };
+            let stake = weight * (1.0 - weight) * copies[0].gas;
+            if Tuning::BRANCH_WEIGHTS.contains(&weight) && unclear.is_none_or(|(most, _)| stake > most) {
+                unclear = Some((stake, pair));
+            }
+        }
+        (unclear.map(|(_, pair)| pair), met_again(&flows, &leaf.known))
+    }
+
+    /// The pools between nodes, and the output, which is the last of them.
+    fn subproblem(&self, nodes: &[(Node, f64)], answers: &Answers) -> Subproblem<'p> {
+        let (layers, problem) = (&self.layers, self.layers.problem);
+        let graph = problem.prepared.graph();
+        let (tokens, last) = (layers.alive.len(), nodes.len());
+        let place = |node: Node| (node.seen * problem.hops + node.left) * tokens + node.token as usize;
+        let mut local = vec![u32::MAX; tokens * problem.hops * answers.sets()];
+        for ((node, _), number) in nodes.iter().zip(0_u32..).filter(|((node, _), _)| node.left < problem.hops) {
+            local[place(*node)] = number;
+        }
+        let mut members: Vec<Member<'p>> = Vec::new();
+        for ((node, _), number) in nodes.iter().zip(0_u32..) {
+            for arrow in graph.arrows(node.token as usize) {
+                let to = if arrow.to as usize == problem.target {
+                    index32(last)
+                } else {
+                    let to = layers.arrives(node.left - 1, arrow.to, node.seen, answers);
+                    to.map_or(u32::MAX, |to| local[place(to)])
+                };
+                if to == u32::MAX || arrow.spot <= 0.0 || !layers.is_open(arrow.pair, answers) {
+                    continue;
+                }
+                let Some(curve) = problem.curve(arrow.pair) else { continue };
+                let ends = if arrow.side == 0 { [number, to] } else { [to, number] };
+                let mut spot = [0.0; 2];
+                spot[usize::from(arrow.side)] = arrow.spot;
+                let (gas_price, gas) = (problem.gas_price, curve.gas_units * problem.gas_price);
+                let is_forced = answers.used.contains(&arrow.pair);
+                members.push(Member { pair: arrow.pair, curve, ends, spot, gas, gas_price, is_forced });
+            }
+        }
+        members.sort_unstable_by_key(|member| (member.pair, member.ends));
+        let mut first: Vec<usize> = (0..=last).collect();
+        for copies in members.chunk_by(|a, b| a.pair == b.pair) {
+            let ends = || copies.iter().flat_map(|member| member.ends);
+            let low = ends().min().unwrap_or(0) as usize;
+            ends().for_each(|end| first[end as usize] = first[end as usize].min(low));
+        }
+        let mut supply = vec![0.0; last + 1];
+        supply[0] = problem.amount;
+        let mut weights = vec![0.0; last + 1];
+        weights[last] = 1.0 / problem.price_out;
+        let mut tokens: Vec<u32> = nodes.iter().map(|(node, _)| node.token).collect();
+        tokens.push(index32(problem.target));
+        let caps = tokens.iter().map(|token| layers.caps[*token as usize]).collect();
+        Subproblem { tokens, members, first, supply, outputs: 1, weights, caps, has_copies: true }
+    }
+
+    /// Adds the nodes that the pools which earn most lead to; whether there are any.
+    fn take_in(&self, known: &mut Vec<(Node, f64)>, board: &LayerBoard, mut earning: Vec<Earning>) -> bool {
+        earning.sort_by(|a, b| b.earned.total_cmp(&a.earned).then(a.to.cmp(&b.to)));
+        let before = known.len();
+        let room = Tuning::LAYER_NODES.min(before + Tuning::LAYER_NODES_PER_ROUND);
+        for Earning { to, .. } in earning {
+            let is_new = to.token as usize != self.layers.problem.target && known.iter().all(|(node, _)| *node != to);
+            if is_new && known.len() < room {
+                known.push((to, board.price(to)));
+            }
+        }
+        known[before..].sort_by(|(a, _), (b, _)| b.left.cmp(&a.left).then(a.token.cmp(&b.token)));
+        known.len() > before
+    }
+}
+
+impl Leaf {
+    /// From here on chains keep in mind whether they have met a token.
+    fn track(&mut self, token: u32) {
+        self.answers.tracked.push(token);
+        let bit = self.answers.bit(token);
+        for (node, _) in self.known.iter_mut().filter(|(node, _)| node.token == token) {
+            node.seen |= bit;
+        }
+    }
+}
+
+/// A token to which a flow comes back that has passed it, if there is one. Flows lead from node to node; the last node is the output.
+fn met_again(flows: &[[usize; 2]], nodes: &[(Node, f64)]) -> Option<u32> {
+    // From nodes met late to those met early: what a node leads to is known before what leads to it.
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
+    order.sort_unstable_by_key(|at| nodes[*at].0.left);
+    let mut leads: Vec<Vec<u32>> = vec![Vec::new(); nodes.len() + 1];
+    for at in order {
+        let mut tokens: Vec<u32> = Vec::new();
+        for [_, to] in flows.iter().filter(|[from, _]| *from == at) {
+            tokens.extend(&leads[*to]);
+            tokens.extend(nodes.get(*to).map(|(node, _)| node.token));
+        }
+        tokens.sort_unstable();
+        tokens.dedup();
+        if tokens.contains(&nodes[at].0.token) {
+            return Some(nodes[at].0.token);
+        }
+        leads[at] = tokens;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+    use crate::problem::Problem;
+    use crate::problem::potentials::Potentials;
+    use crate::problem::reachable::{hops_ahead, reachable};
+    use crate::testing::{prepared, problem, request, token};
+    use crate::{Request, plan, solve};
+
+    const ETHER: f64 = 1e18;
+
+    /// The least bound found, where nothing is known of the best route.
+    fn bound(problem: &Problem<'_>) -> f64 {
+        let potentials = Potentials::with_first_slippage(problem);
+        let (alive, price) = (reachable(problem), potentials.start_prices(problem));
+        let layers = Layers { problem, alive: &alive, caps: &potentials.cap, ahead: hops_ahead(problem) };
+        let scale = potentials.bound(problem).max(problem.gas_price);
+        let ends = [problem.source, problem.target].map(index32);
+        LayerSearch { layers, scale, net: f64::NEG_INFINITY, newton: Newton::default() }.bound(&ends, &price)
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts of small markets")]
+    fn units(ether: f64) -> u128 {
+        (ether * ETHER) as u128
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(22), ..ProptestConfig::with_cases(1_000) })]
+
+        #[test]
+        fn no_route_is_worth_more(
+            pools in prop::collection::vec(((0_u32..6, 1_u32..6), 0.05_f64..400.0, 0.8_f64..1.25), 5..14),
+            amount in 0.02_f64..50.0,
+            hops in 2_u8..5,
+            gwei in 0_u64..20,
+        ) {
+            let pools = pools.into_iter().map(|((a, step), depth, tilt)| ((a, (a + step) % 6), [units(depth), units(depth * tilt)]));
+            let market = prepared(&pools.collect::<Vec<_>>());
+            let request = Request {
+                max_hops: hops,
+                gas_price_wei: gwei * 1_000_000_000,
+                ..request(&market, token(1), U256::from(units(amount)), token(0))
+            };
+            let Ok(found) = solve(&market, &request) else { return Ok(()) };
+            let flows = plan::flows_of(&market, &found.route);
+            let splits = flows.iter().any(|flow| flows.iter().any(|other| other.from == flow.from && other.pair != flow.pair));
+            prop_assert!(splits || flows.len() <= usize::from(hops), "a chain of {} pools, {hops} are allowed", flows.len());
+            let Ok(certificate) = found.certificate else { return Ok(()) };
+            let (achieved, bound) = (f64::from(certificate.achieved_value_wei), bound(&Problem::new(&market, &request).unwrap()));
+            prop_assert!(achieved <= bound * (1.0 + 1e-9) + 2.0, "a route is worth {achieved}, the bound is {bound}");
+        }
+    }
+
+    #[test]
+    fn a_difference_in_price_far_from_the_trade_costs_the_bound_nothing() {
+        let deep = [units(1_000.0); 2];
+        let cheap = [units(100.0), units(120.0)];
+        // 1 – 0 is the trade; 2 to 6 are a ring of their own, five pools long, where a pool pays a fifth more than the others.
+        let ring = [((2, 3), deep), ((3, 4), deep), ((4, 5), deep), ((5, 6), deep), ((2, 6), cheap)];
+        let pools = [((1, 0), deep), ((1, 2), deep), ((2, 0), deep)];
+        let calm = prepared(&pools);
+        let apart = prepared(&pools.into_iter().chain(ring).collect::<Vec<_>>());
+        let amount = U256::from(10.0 * ETHER);
+        let [calm, apart] = [&calm, &apart].map(|market| bound(&problem(market, token(1), amount, token(0))));
+        assert!((apart / calm - 1.0).abs() < 1e-7, "{apart} beside the ring, {calm} without it");
+    }
+
+    #[test]
+    fn a_circle_by_way_of_a_token_that_a_route_holds_is_not_counted() {
+        let deep = [units(1_000.0); 2];
+        // 1 – 2 – 0, and beside it a crumb of 3 that is cheap for 2, a deep pool that takes it back, and next to nothing that leads on.
+        let crumb = [units(1.0), units(3.0)];
+        let pools = [((1, 2), deep), ((2, 0), deep)];
+        let calm = prepared(&pools);
+        let apart = prepared(
+            &pools.into_iter().chain([((2, 3), crumb), ((2, 3), deep), ((3, 0), [1_000; 2])]).collect::<Vec<_>>(),
+        );
+        let amount = U256::from(10.0 * ETHER);
+        let [calm, apart] = [&calm, &apart].map(|market| bound(&problem(market, token(1), amount, token(0))));
+        assert!((apart / calm - 1.0).abs() < 1e-7, "{apart} beside the circle, {calm} without it");
+    }
+}
