@@ -74,20 +74,23 @@ impl Queue {
         loop {
             let head = heads.borrow_and_update().clone();
             if let Some(head) = head {
-                let mut waiting = self.heads();
-                // of one block the fullest market counts
-                waiting.pop_back_if(|last| last.block().hash == head.block().hash);
-                if waiting.len() == BLOCKS_WAITING {
-                    waiting.pop_front();
-                }
-                waiting.push_back(head);
-                drop(waiting);
+                self.push(head);
                 self.news.notify_one();
             }
             if heads.changed().await.is_err() {
                 return;
             }
         }
+    }
+
+    fn push(&self, head: Arc<Head>) {
+        let mut waiting = self.heads();
+        // of one block the fullest market counts
+        waiting.pop_back_if(|last| last.block().hash == head.block().hash);
+        if waiting.len() == BLOCKS_WAITING {
+            waiting.pop_front();
+        }
+        waiting.push_back(head);
     }
 
     /// Takes a market out that was told or need not be; the newest stays, in case that it must be told anew.
@@ -240,5 +243,49 @@ impl Publisher {
             self.since_snapshot = 0;
         }
         Ok(appended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use braid_ethereum::FeeData;
+    use braid_market::Market;
+    use braid_primitives::{B256, Block};
+
+    use super::*;
+
+    fn head(number: u64) -> Arc<Head> {
+        let block = Block {
+            number,
+            hash: B256::left_padding_from(&number.to_be_bytes()),
+            parent_hash: B256::ZERO,
+            timestamp: 0,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 1,
+        };
+        let market = Arc::new(Market::empty(block, Arc::default()));
+        Arc::new(Head { market, fees: FeeData::new(&block, None), received_at: Instant::now() })
+    }
+
+    #[test]
+    fn blocks_wait_in_order_the_newest_stays_and_the_oldest_go_first() {
+        let queue = Queue::default();
+        let numbers = || queue.heads().iter().map(|head| head.block().number).collect::<Vec<_>>();
+        let fuller = head(2);
+        [head(1), head(2), Arc::clone(&fuller), head(3)].into_iter().for_each(|head| queue.push(head));
+        assert_eq!(numbers(), [1, 2, 3]);
+        let first = queue.heads().front().cloned().unwrap();
+        queue.done_with(&first);
+        queue.done_with(&first);
+        assert!(Arc::ptr_eq(queue.heads().front().unwrap(), &fuller) && numbers() == [2, 3]);
+        queue.done_with(&fuller);
+        let last = queue.heads().front().cloned().unwrap();
+        queue.done_with(&last);
+        assert_eq!(numbers(), [3], "the newest may have to be told anew");
+        (4..100).for_each(|number| queue.push(head(number)));
+        assert_eq!((numbers().len(), numbers()[0]), (BLOCKS_WAITING, 36));
     }
 }
