@@ -1,8 +1,9 @@
-//! The workshop's binary: `braid-lab vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`, `soak`, `load`.
+//! The workshop's binary: `braid-lab vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`, `bench-stream`, `soak`, `load`.
 
 mod bench;
 mod bench_http;
 mod bench_restart;
+mod bench_stream;
 mod check_vectors;
 mod market;
 mod out;
@@ -38,6 +39,8 @@ enum Command {
     BenchHttp(bench_http::Args),
     /// Measure what keeping a market on disk costs, and how fast it is back after a crash.
     BenchRestart(bench_restart::Args),
+    /// Measure what publishing a market on a Redis stream costs, and following it there.
+    BenchStream(bench_stream::Args),
     /// Ask a running service for quotes at 70% of what it can do, and compare the beginning with the end.
     Soak(soak::Args),
     /// Ask a running service for five times as many quotes as it can do.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Zoo(args) => bench::zoo(&args),
         Command::BenchHttp(args) => bench_http::run(&args),
         Command::BenchRestart(args) => bench_restart::run(&args),
+        Command::BenchStream(args) => bench_stream::run(&args),
         Command::Soak(args) => soak::soak(&args),
         Command::Load(args) => soak::load(&args),
     };

@@ -222,7 +222,11 @@ impl Publisher {
             if Arc::ptr_eq(&told.market, &market) && Arc::ptr_eq(&told.findings, &findings) {
                 return Ok(Appended::Done);
             }
-            let (next, entry) = spawn_blocking(move || told.next(market, tips, findings)).await??;
+            let (next, entry) = match spawn_blocking(move || told.next(market, tips, findings)).await? {
+                // too much for an entry, not for a market
+                Err(FileError::TooLarge { .. }) => return Ok(Appended::Parted),
+                made => made?,
+            };
             let appended = self.stream.append(token, &from, (&place, number), &entry, &[]).await?;
             if appended == Appended::Done {
                 self.told = Some((place, next));
