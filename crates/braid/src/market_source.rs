@@ -32,7 +32,13 @@ pub(crate) struct Running {
 }
 
 enum Kind {
-    Node { node: Node, limits: KeptLimits, follower: FollowerHandle, store: Arc<MarketStore>, stream: Option<MarketStream> },
+    Node {
+        node: Node,
+        limits: KeptLimits,
+        follower: FollowerHandle,
+        store: Arc<MarketStore>,
+        stream: Option<MarketStream>,
+    },
     Stream {
         stream: Option<MarketStream>,
         heads: watch::Sender<Option<Arc<Head>>>,
@@ -57,11 +63,9 @@ impl Source {
     /// Begins to follow the node.
     pub(crate) async fn start(self, args: &Args) -> Result<Running> {
         let kind = match self {
-            Self::Stream(stream) => Kind::Stream {
-                stream: Some(stream),
-                heads: watch::Sender::default(),
-                status: watch::Sender::default(),
-            },
+            Self::Stream(stream) => {
+                Kind::Stream { stream: Some(stream), heads: watch::Sender::default(), status: watch::Sender::default() }
+            }
             Self::Node { pools, store, saved, stream } => {
                 let node = args.nodes.connect().await?;
                 let limits = node.keep_limits_in(&args.data.data_dir);
@@ -116,7 +120,8 @@ impl Running {
                 });
             }
             Kind::Stream { stream, heads, status } => {
-                let following = stream.take().map(|stream| stream::follow(stream, audit, heads.clone(), status.clone()));
+                let following =
+                    stream.take().map(|stream| stream::follow(stream, audit, heads.clone(), status.clone()));
                 self.tasks.extend(following.map(tokio::spawn));
             }
         }

@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config_file::ConfigFile;
-use crate::market_source::{Running, Source};
 use crate::data::cannot_store;
 use crate::descriptors;
 use crate::logging::{LogArgs, Logging};
+use crate::market_source::{Running, Source};
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
@@ -139,7 +139,9 @@ impl Args {
             return Err(eyre!("--follow takes the market from a Redis server: name it with --redis"));
         }
         if self.follow && self.nodes.is_given() {
-            return Err(eyre!("--follow needs no node: leave --rpc-url, --rpc-url-file and BRAID_RPC_URL out, or leave out --follow"));
+            return Err(eyre!(
+                "--follow needs no node: leave --rpc-url, --rpc-url-file and BRAID_RPC_URL out, or leave out --follow"
+            ));
         }
         if !self.follow {
             self.nodes.urls()?;

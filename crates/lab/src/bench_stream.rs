@@ -98,7 +98,10 @@ async fn measure(args: &Args) -> Result<()> {
     for _ in 0..LOOKS {
         stream.read(&last).await?;
     }
-    out::line(format_args!("looking whether there is something new: {:?}; ten times a second a service", begun.elapsed() / LOOKS))?;
+    out::line(format_args!(
+        "looking whether there is something new: {:?}; ten times a second a service",
+        begun.elapsed() / LOOKS
+    ))?;
     stream.release(&token).await?;
     Ok(())
 }

@@ -67,7 +67,12 @@ fn run(args: &Args, times: f64) -> Result<()> {
 
 async fn measure(args: &Args, times: f64) -> Result<()> {
     let client = Client::builder().pool_max_idle_per_host(PROBING).timeout(Duration::from_secs(30)).build()?;
-    let asked = Arc::new(Asked { client, url: args.url.join("/v1/quote")?, key: args.key.clone(), bodies: bodies(args).await? });
+    let asked = Arc::new(Asked {
+        client,
+        url: args.url.join("/v1/quote")?,
+        key: args.key.clone(),
+        bodies: bodies(args).await?,
+    });
     let usual = probe(&asked).await?;
     out::line(format_args!("{} requests; {}", asked.bodies.len(), crate::bench::machine()))?;
     out::line(format_args!(
@@ -243,7 +248,9 @@ fn memory_kib(process: u32) -> Result<u64> {
 impl Samples {
     fn print(&self, rate: f64, length: Duration) -> Result<()> {
         out::line(format_args!("\n{rate:.0} quotes/s for {} s", length.as_secs()))?;
-        out::line("\n| part | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms |\n| --- | --- | --- | --- | --- | --- | --- | --- |")?;
+        out::line(
+            "\n| part | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms |\n| --- | --- | --- | --- | --- | --- | --- | --- |",
+        )?;
         let tenth = length / 10;
         self.row("first tenth", |at| at < tenth)?;
         self.row("last tenth", |at| at >= length.saturating_sub(tenth))?;

@@ -136,7 +136,11 @@ impl Reader {
                 return Err(Trouble::Snapshot(error));
             }
         };
-        tracing::info!(block = told.market.block().number, pools = told.market.pools().len(), "the market was taken whole");
+        tracing::info!(
+            block = told.market.block().number,
+            pools = told.market.pools().len(),
+            "the market was taken whole"
+        );
         (self.at, self.last_id, self.joined) = (Some((place, told)), FIRST.into(), true);
         Ok(())
     }

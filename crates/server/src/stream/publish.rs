@@ -45,8 +45,18 @@ pub async fn publish(
     let queue = Queue::default();
     let run = uuid::Uuid::now_v7().simple().to_string();
     let findings = (audit.versions(), Arc::new(audit.findings()));
-    let mut publisher =
-        Publisher { stream, run, pace, audit, findings, token: None, told: None, attempts: 0, since_snapshot: 0, waits_behind: None };
+    let mut publisher = Publisher {
+        stream,
+        run,
+        pace,
+        audit,
+        findings,
+        token: None,
+        told: None,
+        attempts: 0,
+        since_snapshot: 0,
+        waits_behind: None,
+    };
     tokio::select! {
         () = stop => {}
         () = queue.fill(heads) => {}
@@ -147,7 +157,10 @@ impl Publisher {
             }
             let failed = self.step(queue).await.err().map(|failure| failure.to_string());
             if let Some(error) = failed.as_ref().filter(|error| trouble.as_ref() != Some(*error)) {
-                tracing::warn!(error, "the market cannot be published: services that follow no node keep the one that they have");
+                tracing::warn!(
+                    error,
+                    "the market cannot be published: services that follow no node keep the one that they have"
+                );
             }
             // whoever reads must not take an older market for the newest
             if let Some(token) = self.token.take_if(|_| failed.is_some()) {
@@ -188,7 +201,11 @@ impl Publisher {
             if let Some(others) = others.as_ref().filter(|others| self.told.is_none() && number <= others.number) {
                 if self.waits_behind.replace(others.number) != Some(others.number) {
                     let (theirs, ours) = (others.number, number);
-                    tracing::info!(theirs, ours, "another service published this block or a later one: waiting for the next");
+                    tracing::info!(
+                        theirs,
+                        ours,
+                        "another service published this block or a later one: waiting for the next"
+                    );
                 }
             } else {
                 match self.tell(&token, &head).await? {
@@ -202,7 +219,9 @@ impl Publisher {
             }
             queue.done_with(&head);
         }
-        if let Some((place, told)) = self.told.as_ref().filter(|_| (had_told && !has_snapshot) || self.since_snapshot >= SNAPSHOT_EVERY) {
+        if let Some((place, told)) =
+            self.told.as_ref().filter(|_| (had_told && !has_snapshot) || self.since_snapshot >= SNAPSHOT_EVERY)
+        {
             let (place, told) = (place.clone(), told.clone());
             let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
             self.stream.keep(&token, &snapshot).await?;
