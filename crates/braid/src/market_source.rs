@@ -20,7 +20,7 @@ const RELEASE: Duration = Duration::from_secs(3);
 
 /// What is opened before the service listens.
 pub(crate) enum Source {
-    Node { pools: FollowerConfig, store: Arc<MarketStore>, saved: Option<Saved>, stream: Option<MarketStream> },
+    Node { pools: Box<FollowerConfig>, store: Arc<MarketStore>, saved: Option<Saved>, stream: Option<MarketStream> },
     Stream(MarketStream),
 }
 
@@ -55,7 +55,7 @@ impl Source {
             stream => {
                 let (store, saved) = crate::data::open_market(&args.data)?;
                 pools.snapshot = args.snapshot.load(saved.as_ref())?;
-                Ok(Self::Node { pools, store, saved, stream })
+                Ok(Self::Node { pools: Box::new(pools), store, saved, stream })
             }
         }
     }
@@ -70,7 +70,7 @@ impl Source {
                 let node = args.nodes.connect().await?;
                 let limits = node.keep_limits_in(&args.data.data_dir);
                 args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
-                let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
+                let follower = Follower::spawn_with(node.clone(), *pools, Some((Arc::clone(&store), saved)));
                 Kind::Node { node, limits, follower, store, stream }
             }
         };

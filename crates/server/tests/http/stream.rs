@@ -82,7 +82,7 @@ fn next(before: &Market) -> Arc<Market> {
     state.reserve0 += 1_000_000;
     let mut changed = vec![pool];
     let mut tokens = Tokens::clone(before.tokens());
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         let address = Address::from_word(B256::from(U256::from(number) << 8));
         let coin = tokens.insert(Token { address, symbol: "NEW".into(), name: String::new(), decimals: 18 });
         let state = uniswap_v2::State { reserve0: 1_000_000, reserve1: 1_000_000, fee_bps: 30 };
