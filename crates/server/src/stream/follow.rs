@@ -110,10 +110,12 @@ impl Reader {
             let Some((place, told)) = &self.at else { return Err(Trouble::Gap) };
             if *place != head {
                 self.at = None;
-                // the snapshot leads nowhere, or entries went missing behind it
-                if std::mem::take(&mut self.joined) {
-                    self.stream.drop_snapshot().await?;
+                if !std::mem::take(&mut self.joined) {
+                    // another service took over, or we were away for too long
+                    continue;
                 }
+                // the snapshot leads nowhere, or entries went missing behind it
+                self.stream.drop_snapshot().await?;
                 return Err(Trouble::Gap);
             }
             self.joined = false;
