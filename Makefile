@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser clients docs help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas lint deny fmt tools
+.PHONY: browser clients docs help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -77,6 +77,27 @@ bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (p
 	cargo bench -p braid-server --bench simulation
 	cargo run --release -p braid-ethereum --example apply_block
 	cargo run --release -p braid-lab -- bench-restart
+
+SOAK_S ?= 3600
+LOAD_S ?= 60
+KILLS ?= 50
+
+soak: tools $(NPM) ## Quotes for an hour (SOAK_S seconds) at 70% of what a service on a local chain can do: latency and memory, at the beginning and at the end
+	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
+	PROFILE=release scripts/soak.sh soak $(SOAK_S)
+
+load: tools $(NPM) ## Five times as many quotes as it can do, for LOAD_S seconds; then KILLS times kill -9 under load
+	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
+	PROFILE=release scripts/soak.sh load $(LOAD_S)
+	BRAID_TEST_KILLS=$(KILLS) cargo test -p braid-server --test http kills_under_load -- --nocapture
+
+FUZZ_S ?= 600
+
+fuzz: tools ## Runs each decoder of bytes from outside under libFuzzer for FUZZ_S seconds; needs nightly Rust and cargo-fuzz
+	FUZZ_S=$(FUZZ_S) scripts/fuzz.sh
+
+audit: ## Compares the dependency tree with the advisory database (RUSTSEC_DB, a checkout of it, where this machine cannot fetch)
+	cargo audit $(if $(RUSTSEC_DB),--db $(RUSTSEC_DB) --no-fetch --stale,)
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh

@@ -20,10 +20,21 @@ else
     echo "unit: not verified, systemd-analyze is not installed"
 fi
 if docker compose version >/dev/null 2>&1; then
-    BRAID_RPC_URL=http://node docker compose -f compose.yaml config --quiet
-    echo "compose file: checked"
+    for file in compose.yaml compose.many.yaml; do BRAID_RPC_URL=http://node docker compose -f "$file" config --quiet; done
+    echo "compose files: checked"
 else
-    echo "compose file: not checked, docker compose is not installed"
+    echo "compose files: not checked, docker compose is not installed"
+fi
+if nginx=$(PATH="$PATH:/usr/sbin" command -v nginx); then
+    dir=$(mktemp -d)
+    # the names are those of containers
+    sed 's/server [a-z]*:8080;/server 127.0.0.1:8080;/' nginx.conf >"$dir/braid.conf"
+    echo "pid $dir/pid; error_log stderr; events {} http { include $dir/braid.conf; }" >"$dir/nginx.conf"
+    "$nginx" -t -q -c "$dir/nginx.conf"
+    rm -r "$dir"
+    echo "nginx: checked"
+else
+    echo "nginx: not checked, it is not installed"
 fi
 if docker info >/dev/null 2>&1; then
     docker build --check -f Dockerfile .. >/dev/null

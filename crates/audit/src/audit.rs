@@ -1,7 +1,7 @@
 //! The audit's memory, and its turns.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use braid_protocols::Pool;
 use braid_routing::{PoolFilter, Prepared};
 use braid_simulation::{Caller, Simulator, Terms, Unavailable};
 use braid_store::quarantine::TokenAtFault;
+use braid_store::replicas::stream::Findings;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -85,6 +86,8 @@ pub struct Audit {
     /// The block of the last checks, and what they took.
     spent: Mutex<Spent>,
     messages: AtomicU64,
+    /// Whether another service's audit tells what is known.
+    adopted: AtomicBool,
 }
 
 impl Audit {
@@ -100,12 +103,50 @@ impl Audit {
             counts: Default::default(),
             spent: Mutex::default(),
             messages: AtomicU64::new(0),
+            adopted: AtomicBool::new(false),
         }
     }
 
     /// Whether anything is checked: it is turned on, and there is a node to take state from.
     pub fn is_on(&self) -> bool {
         self.config.is_on() && self.simulator.is_available()
+    }
+
+    /// Whether it is known of tokens which may be quoted: by checks of our own, or by another service's.
+    pub fn verifies(&self) -> bool {
+        self.is_on() || self.adopted.load(Ordering::Relaxed)
+    }
+
+    /// Numbers of which one changes whenever [`Audit::findings`] do.
+    pub fn versions(&self) -> [u64; 3] {
+        [self.quarantine.version(), self.tokens.0.version(), self.guessed.0.version()]
+    }
+
+    /// Everything that was found, for services that cannot audit.
+    pub fn findings(&self) -> Findings {
+        let proven = self.guessed.0.sound().into_iter().map(|(pool, form)| (pool, form.into_owned()));
+        Findings {
+            verifies: self.is_on(),
+            quarantine: self.quarantine.records(),
+            sound: self.tokens.0.sound().into_iter().collect(),
+            proven: proven.collect(),
+        }
+    }
+
+    /// Takes another service's findings for ours.
+    pub fn adopt(&self, findings: &Findings) {
+        self.quarantine.adopt(&findings.quarantine);
+        self.tokens.0.adopt(findings.sound.iter().copied());
+        self.guessed.0.adopt(findings.proven.iter().map(|(pool, form)| (*pool, form.clone().into())));
+        self.adopted.store(findings.verifies, Ordering::Relaxed);
+    }
+
+    /// Why a token is not known to be sound.
+    pub fn why_unknown(&self, token: Address) -> String {
+        if self.adopted.load(Ordering::Relaxed) {
+            return "the service that follows the node has not checked it yet".into();
+        }
+        self.tokens.why(token)
     }
 
     /// Notes a swap that a quote makes.

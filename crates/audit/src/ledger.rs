@@ -15,11 +15,13 @@ pub(crate) struct Ledger<K>(Mutex<State<K>>);
 struct State<K> {
     sound: HashSet<K>,
     unknown: HashMap<K, Unknown>,
+    /// Grows with every change of what is sound.
+    version: u64,
 }
 
 impl<K> Default for Ledger<K> {
     fn default() -> Self {
-        Self(Mutex::new(State { sound: HashSet::new(), unknown: HashMap::new() }))
+        Self(Mutex::new(State { sound: HashSet::new(), unknown: HashMap::new(), version: 0 }))
     }
 }
 
@@ -52,6 +54,27 @@ impl<K: Eq + Hash> Ledger<K> {
         self.state().sound.len()
     }
 
+    /// A number that changes whenever what is sound does.
+    pub(crate) fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    /// Everything that is known to be sound.
+    pub(crate) fn sound(&self) -> Vec<K>
+    where
+        K: Clone,
+    {
+        self.state().sound.iter().cloned().collect()
+    }
+
+    /// Takes somebody else's word for what is sound, and forgets the rest.
+    pub(crate) fn adopt(&self, sound: impl IntoIterator<Item = K>) {
+        let mut state = self.state();
+        state.sound = sound.into_iter().collect();
+        state.unknown.clear();
+        state.version += 1;
+    }
+
     /// Why something is not known to be sound.
     pub(crate) fn why(&self, what: &K) -> String {
         let why = self.state().unknown.get(what).map(|unknown| unknown.why.clone());
@@ -62,14 +85,16 @@ impl<K: Eq + Hash> Ledger<K> {
     pub(crate) fn is_found_sound(&self, what: K) -> bool {
         let mut state = self.state();
         state.unknown.remove(&what);
-        state.sound.insert(what)
+        let is_news = state.sound.insert(what);
+        state.version += u64::from(is_news);
+        is_news
     }
 
     /// Notes that something is not: nothing is known of it until it is checked again.
     pub(crate) fn is_found_at_fault(&self, what: &K) {
         let mut state = self.state();
         state.unknown.remove(what);
-        state.sound.remove(what);
+        state.version += u64::from(state.sound.remove(what));
     }
 
     /// Notes that something could not be verified: it is tried again after 1, 2, 4, … blocks.

@@ -22,6 +22,8 @@ pub struct Quarantine(Mutex<State>);
 struct State {
     held: BTreeMap<PoolKey, Held>,
     dir: Option<PathBuf>,
+    /// Grows with every pool that comes or goes.
+    version: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +59,18 @@ impl Quarantine {
         state.dir = Some(dir.into());
     }
 
+    /// Takes somebody else's word for what is in quarantine.
+    pub(crate) fn adopt(&self, records: &[Quarantined]) {
+        let mut state = self.state();
+        let held = |record: &Quarantined| (record.pool, Held { record: record.clone(), tries: 0, due_at: 0 });
+        state.held = records.iter().map(held).collect();
+    }
+
+    /// A number that changes whenever a pool comes or goes.
+    pub(crate) fn version(&self) -> u64 {
+        self.state().version
+    }
+
     /// Puts a pool in quarantine, or leaves it there.
     pub fn hold(&self, probe: Probe, difference: &Difference, block: u64) {
         let mut state = self.state();
@@ -66,7 +80,7 @@ impl Quarantine {
             let news = held.record.token != token;
             (held.record.why, held.record.token) = (why, token);
             if news {
-                state.save();
+                state.changed();
             }
             return;
         }
@@ -77,7 +91,7 @@ impl Quarantine {
         let mut held = Held { record, tries: 0, due_at: 0 };
         held.wait(block);
         state.held.insert(pool, held);
-        state.save();
+        state.changed();
     }
 
     /// Tries a pool that could not be verified again later.
@@ -92,7 +106,7 @@ impl Quarantine {
         let mut state = self.state();
         if state.held.remove(&pool).is_some() {
             tracing::info!(%pool, "a pool does what its model says again");
-            state.save();
+            state.changed();
         }
     }
 
@@ -162,8 +176,9 @@ impl State {
         faults.into_iter().find(|fault| fault.token == token).map(|fault| fault.does.as_str())
     }
 
-    /// A write of a few kilobytes, on the rare occasion that something changes.
-    fn save(&self) {
+    /// Writes a few kilobytes, on the rare occasion that something changes.
+    fn changed(&mut self) {
+        self.version += 1;
         let Some(dir) = &self.dir else { return };
         if let Err(error) = quarantine::save(dir, &self.records()) {
             tracing::warn!(%error, "what is in quarantine could not be written");

@@ -1,5 +1,7 @@
 //! Pools of which only their own answers told what they are: vaults that somebody named. No quote uses one before the EVM agreed.
 
+use std::borrow::Cow;
+
 use braid_market::Market;
 use braid_primitives::{PoolId, PoolKey};
 use braid_protocols::Pool;
@@ -18,7 +20,10 @@ pub fn guessed_pools(market: &Market) -> Vec<PoolId> {
 
 /// What is known of guessed pools, each as what it was guessed to be.
 #[derive(Debug, Default)]
-pub struct Vaults(Ledger<(PoolKey, &'static str)>);
+pub struct Vaults(pub(crate) Ledger<Guess>);
+
+/// A pool, and what it was guessed to be.
+pub(crate) type Guess = (PoolKey, Cow<'static, str>);
 
 impl Vaults {
     /// How many do what their models say.
@@ -58,8 +63,9 @@ impl Vaults {
         match verdict {
             Verdict::Agrees if !proves => {}
             Verdict::Agrees => {
+                let form = guess.1.clone();
                 if self.0.is_found_sound(guess) {
-                    tracing::info!(%pool, form = guess.1, "a vault on no list does what its model says: quotes may use it");
+                    tracing::info!(%pool, form = &*form, "a vault on no list does what its model says: quotes may use it");
                 }
             }
             Verdict::Differs(_) => self.0.is_found_at_fault(&guess),
@@ -68,10 +74,10 @@ impl Vaults {
     }
 }
 
-fn guess(pool: &Pool) -> Option<(PoolKey, &'static str)> {
-    Some((pool.key, pool.product.guessed_as(pool)?))
+fn guess(pool: &Pool) -> Option<Guess> {
+    Some((pool.key, pool.product.guessed_as(pool)?.into()))
 }
 
-fn guess_of(market: &Market, pool: PoolKey) -> Option<(PoolKey, &'static str)> {
+fn guess_of(market: &Market, pool: PoolKey) -> Option<Guess> {
     guess(market.pool_id(pool).and_then(|id| market.pool(id))?)
 }

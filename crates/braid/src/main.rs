@@ -14,6 +14,7 @@ mod local;
 mod logging;
 mod look;
 mod manual;
+mod market_source;
 mod mcp;
 mod moved;
 mod nodes;

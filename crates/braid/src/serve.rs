@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{Follower, FollowerHandle};
 use braid_quoting::{StoredQuotes, feed};
 use braid_server::metrics::{self, Metrics};
 use braid_server::{App, AuditConfig, Config, ConnectionLimits, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
-use braid_store::{KeyStore, MarketStore, QuoteStore, Replicas, SharedKeys};
+use braid_store::{KeyStore, QuoteStore, Replicas, SharedKeys};
 use eyre::{Report, Result, eyre};
 use ipnet::IpNet;
 use tokio::net::TcpListener;
@@ -19,6 +18,7 @@ use crate::config_file::ConfigFile;
 use crate::data::cannot_store;
 use crate::descriptors;
 use crate::logging::{LogArgs, Logging};
+use crate::market_source::{Running, Source};
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::rules::RuleArgs;
@@ -31,20 +31,23 @@ pub(crate) struct Args {
     #[command(flatten)]
     _config: ConfigFile,
     #[command(flatten)]
-    nodes: NodeArgs,
+    pub(crate) nodes: NodeArgs,
     /// Address and port to listen on
     #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API keys
     #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true)]
-    redis: Option<String>,
+    pub(crate) redis: Option<String>,
+    /// Take the market from the `--redis` server, where a service with a node publishes it, instead of following a node. There are no simulations then
+    #[arg(long, env = "BRAID_FOLLOW")]
+    pub(crate) follow: bool,
     /// Address and port for `/metrics` alone, which then is not on the other one
     #[arg(long, env = "BRAID_METRICS_LISTEN", value_name = "ADDR:PORT")]
     metrics_listen: Option<SocketAddr>,
     #[command(flatten)]
-    data: DataDir,
+    pub(crate) data: DataDir,
     #[command(flatten)]
-    snapshot: SnapshotArgs,
+    pub(crate) snapshot: SnapshotArgs,
     /// An API key that is valid besides those of `braid keys`; may be given several times
     #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
     api_keys: Vec<String>,
@@ -117,6 +120,7 @@ const EXAMPLES: &str = "Examples:
   braid serve --rpc-url http://127.0.0.1:8545 --api-key my-key
   BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data /var/lib/braid
   braid serve --rpc-url ws://127.0.0.1:8546 --rpc-url https://node.example/KEY    (the second where the first fails)
+  braid serve --follow --redis redis://10.0.0.5    (the market comes from a service that has a node and the same --redis)
 
 Then:
   curl -s localhost:8080/ready
@@ -131,7 +135,17 @@ impl Args {
     /// Refuses options that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         self.rules.follower()?;
-        self.nodes.urls()?;
+        if self.follow && self.redis.is_none() {
+            return Err(eyre!("--follow takes the market from a Redis server: name it with --redis"));
+        }
+        if self.follow && self.nodes.is_given() {
+            return Err(eyre!(
+                "--follow needs no node: leave --rpc-url, --rpc-url-file and BRAID_RPC_URL out, or leave out --follow"
+            ));
+        }
+        if !self.follow {
+            self.nodes.urls()?;
+        }
         if self.rules.guesses_vaults() && !audit(self).is_on() {
             return Err(eyre!(
                 "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
@@ -212,7 +226,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     args.check()?;
     // from now on a SIGHUP does not end the process
     let hangups = signal(SignalKind::hangup()).map_err(|error| eyre!("signals cannot be heard: {error}"))?;
-    let mut pools = args.rules.follower()?;
+    let pools = args.rules.follower()?;
     let replicas = match &args.redis {
         Some(url) => Some(Replicas::connect(url).await?),
         None => None,
@@ -223,43 +237,35 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
         keys.refresh(&args.data.data_dir).await.map_err(cannot_store)?;
     }
     let (keys, quotes) = stores(args)?;
-    let (store, saved) = crate::data::open_market(&args.data)?;
-    pools.snapshot = args.snapshot.load(saved.as_ref())?;
+    let source = Source::prepare(args, pools)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let metrics = match args.metrics_listen {
         Some(address) => Some(TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?),
         None => None,
     };
-    let node = args.nodes.connect().await?;
-    let limits = node.keep_limits_in(&args.data.data_dir);
-    args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
-    let follower = Follower::spawn_with(node.clone(), pools, Some((Arc::clone(&store), saved)));
-    let feed = Arc::new(MarketFeed::new(follower.status.clone()));
+    let running = source.start(args).await?;
+    let feed = Arc::new(MarketFeed::new(running.status()));
     let app = App::new(Parts {
         config: config(args, connections),
         clock: Arc::new(SystemClock),
         feed: Arc::clone(&feed),
-        node: Some(node.clone()),
+        node: running.node(),
         keys,
         quotes,
         replicas: replicas.clone(),
     });
-    app.audit.quarantine.keep_in(&args.data.data_dir);
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
-    let following = tokio::spawn(feed::follow(feed, follower.heads.clone()));
-    let watching = tokio::spawn(serve::watch_proxy(Arc::clone(&app.proxy), node.clone(), follower.heads.clone()));
-    let auditing =
-        tokio::spawn(serve::keep_auditing(Arc::clone(&app.audit), app.markets.clone(), follower.doubt.clone()));
-    let telling = tokio::spawn(tell_progress(follower.status.clone()));
+    let following = tokio::spawn(feed::follow(feed, running.heads()));
+    let telling = tokio::spawn(tell_progress(running.status()));
+    let running = running.serve(&app, args);
     let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.data.data_dir.clone())));
     let reloading = tokio::spawn(reload_on_hangup(hangups, Arc::clone(logging)));
     let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
     serve(app.clone(), listener, told_to_stop()).await;
-    for task in [following, watching, auditing, telling, reloading].into_iter().chain(measuring).chain(sharing) {
+    for task in [following, telling, reloading].into_iter().chain(measuring).chain(sharing) {
         task.abort();
     }
-    limits.keep(&node).await;
-    if tokio::time::timeout(FINAL_WRITES, finish(app.stored, follower, store)).await.is_err() {
+    if tokio::time::timeout(FINAL_WRITES, finish(app.stored, running)).await.is_err() {
         tracing::error!(
             "the disk does not take the last quotes and the newest market in time: the process ends without"
         );
@@ -267,21 +273,14 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     Ok(())
 }
 
-async fn finish(quotes: StoredQuotes, follower: FollowerHandle, store: Arc<MarketStore>) {
+async fn finish(quotes: StoredQuotes, running: Running) {
     let flushed = tokio::task::spawn_blocking(move || quotes.store.flush()).await;
     match flushed {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::error!(%error, "the last quotes could not be written"),
         Err(error) => tracing::error!(%error, "the last quotes could not be written"),
     }
-    let stopping = tokio::time::timeout(Duration::from_secs(5), follower.shutdown());
-    if stopping.await.is_err() {
-        tracing::warn!("the follower did not stop in time");
-    }
-    let flushed = tokio::task::spawn_blocking(move || store.flush()).await;
-    if !matches!(flushed, Ok(Ok(()))) {
-        tracing::error!("the newest market could not be written; the next start reads more from the node");
-    }
+    running.stop().await;
     tracing::info!("stopped");
 }
 

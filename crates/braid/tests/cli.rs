@@ -354,3 +354,15 @@ fn a_configuration_file_is_read_and_its_mistakes_are_told() {
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(!wrong.status.success() && said.contains("no option listn"), "{said}");
 }
+
+#[test]
+fn a_service_without_a_node_names_a_redis_server_and_no_node() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = |more: &[&str]| {
+        let args = [&["serve", "--follow", "--data-dir", dir.path().to_str().unwrap()], more].concat();
+        fails(&braid(&args).output().unwrap())
+    };
+    assert!(said(&[]).contains("name it with --redis"));
+    let both = said(&["--redis", "redis://127.0.0.1:1", "--rpc-url", "http://127.0.0.1:1/secret"]);
+    assert!(both.contains("leave --rpc-url") && !both.contains("secret"), "{both}");
+}

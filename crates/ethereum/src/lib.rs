@@ -8,6 +8,7 @@
 //! is tried again.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod any_answer;
 mod apply;
 mod catalog;
 mod curated;
@@ -28,6 +29,8 @@ mod spans;
 mod state;
 mod sync;
 
+#[doc(hidden)]
+pub use any_answer::read_as_any_answer;
 pub use apply::{BlockChange, apply_logs};
 pub use catalog::Catalog;
 pub use error::{FollowError, NodeError};

@@ -284,7 +284,7 @@ fn ms(sorted: &[Duration], part: f64) -> f64 {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
-fn quantile(sorted: &[Duration], part: f64) -> Duration {
+pub(crate) fn quantile(sorted: &[Duration], part: f64) -> Duration {
     let at = (sorted.len().saturating_sub(1) as f64 * part) as usize;
     sorted.get(at).copied().unwrap_or_default()
 }

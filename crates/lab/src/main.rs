@@ -1,11 +1,13 @@
-//! The workshop's binary: `braid-lab vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`.
+//! The workshop's binary: `braid-lab vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`, `bench-stream`, `soak`, `load`.
 
 mod bench;
 mod bench_http;
 mod bench_restart;
+mod bench_stream;
 mod check_vectors;
 mod market;
 mod out;
+mod soak;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,12 @@ enum Command {
     BenchHttp(bench_http::Args),
     /// Measure what keeping a market on disk costs, and how fast it is back after a crash.
     BenchRestart(bench_restart::Args),
+    /// Measure what publishing a market on a Redis stream costs, and following it there.
+    BenchStream(bench_stream::Args),
+    /// Ask a running service for quotes at 70% of what it can do, and compare the beginning with the end.
+    Soak(soak::Args),
+    /// Ask a running service for five times as many quotes as it can do.
+    Load(soak::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,6 +67,9 @@ fn main() -> ExitCode {
         Command::Zoo(args) => bench::zoo(&args),
         Command::BenchHttp(args) => bench_http::run(&args),
         Command::BenchRestart(args) => bench_restart::run(&args),
+        Command::BenchStream(args) => bench_stream::run(&args),
+        Command::Soak(args) => soak::soak(&args),
+        Command::Load(args) => soak::load(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,12 +6,14 @@
 //! This crate does no I/O except reading and writing market files where a path is given to it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod delta;
 mod digest;
 pub mod file;
 pub mod market;
 mod shared;
 pub mod tokens;
 
+pub use delta::Delta;
 pub use file::FileError;
 pub use market::{Changes, Market, MarketError};
 pub use tokens::Tokens;

@@ -25,7 +25,7 @@ const ROUTES: usize = 3;
 pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
     let pools = audit.leave_out(&published.head.market, &published.guessed, &mut filter);
-    Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.is_on() }
+    Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.verifies() }
 }
 
 /// A quote that finds no route says which vaults of its tokens wait for their check, or failed it.
@@ -41,7 +41,7 @@ pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Pub
 /// Returns the tokens of a draft's route whose transfers are not verified yet; none where the service does not check.
 fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
     let mut wanted = Wanted::new();
-    if !audit.is_on() {
+    if !audit.verifies() {
         return wanted;
     }
     let known = draft.published.head.market.tokens();
@@ -90,7 +90,7 @@ pub(crate) async fn settle(
         }
         resolve::check_faults(&audit.quarantine, &draft.request)?;
         let unchecked = unsound.iter().filter(|(_, token)| audit.quarantine.fault_of(*token).is_none());
-        left_out.extend(unchecked.map(|(_, token)| (*token, audit.tokens.why(*token))));
+        left_out.extend(unchecked.map(|(_, token)| (*token, audit.why_unknown(*token))));
         check_unchecked(&left_out, &draft.request)?;
         let mut aside = aside(audit, &published);
         for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)) {

@@ -17,6 +17,7 @@ pub mod openapi;
 pub mod problems;
 pub mod receipt;
 pub mod serve;
+pub mod stream;
 pub mod swap;
 
 pub use app::{App, Parts, router};

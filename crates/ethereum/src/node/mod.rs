@@ -43,4 +43,5 @@ pub use report::NodeReport;
 pub use state::{AccountState, BlockState, KnownCode};
 pub use touched::{Touched, TouchingCall};
 pub(crate) use watch::HeadStream;
+pub(crate) use wire::{Header, place_logs};
 pub use wire::{LogFilter, PlacedLog};

@@ -29,13 +29,22 @@ pub use error::FileError;
 /// Version of the layout that is written, and the only one that is read.
 pub const VERSION: u32 = 2;
 
-const MAGIC: &[u8; 8] = b"BRAIDMKT";
+/// What a packed value is: the bytes that it begins with, and the version of its layout.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// The first bytes.
+    pub magic: &'static [u8; 8],
+    /// The version that is written, and the only one that is read.
+    pub version: u32,
+}
+
+const MARKET: Form = Form { magic: b"BRAIDMKT", version: VERSION };
 const HEADER_BYTES: usize = 20;
 const BODY_AT: usize = HEADER_BYTES + 32;
 const COMPRESSION_LEVEL: i32 = 3;
 
 /// Longest file, in bytes: mainnet's takes 30 MB with everything that was ever announced.
-const MAX_FILE_BYTES: u64 = 256 << 20;
+pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Longest body after decompression, in bytes. It is read piece by piece.
 const MAX_TEXT_BYTES: u64 = 1 << 30;
@@ -81,16 +90,7 @@ impl Market {
     pub fn to_bytes_with<S: Serialize>(&self, search: Option<&S>) -> Result<Vec<u8>, FileError> {
         let tokens = self.tokens().iter().map(|(_, token)| token.clone()).collect();
         let body = Body { block: *self.block(), tokens, pools: self.pools().to_vec(), search };
-        let text = serde_json::to_vec(&body).map_err(|error| FileError::Body { why: error.to_string() })?;
-        let body = zstd::encode_all(text.as_slice(), COMPRESSION_LEVEL)
-            .map_err(|error| FileError::Body { why: error.to_string() })?;
-        let mut bytes = Vec::with_capacity(BODY_AT + body.len());
-        bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_le_bytes());
-        bytes.extend((body.len() as u64).to_le_bytes());
-        bytes.extend(checksum(&bytes, &body));
-        bytes.extend(body);
-        Ok(bytes)
+        pack(&MARKET, &body)
     }
 
     /// The market of a file's content.
@@ -106,16 +106,9 @@ impl Market {
     /// # Errors
     /// As [`Market::from_bytes`].
     pub fn from_bytes_with<S: DeserializeOwned>(bytes: &[u8]) -> Result<(Self, Option<S>), FileError> {
-        let body = checked_body(bytes)?;
-        let unreadable = |why: String| FileError::Body { why };
-        let decoder = zstd::Decoder::new(body).map_err(|error| unreadable(error.to_string()))?;
-        let text = BufReader::new(decoder.take(MAX_TEXT_BYTES));
-        let body: Body<S> = serde_json::from_reader(text).map_err(|error| unreadable(error.to_string()))?;
+        let body: Body<S> = unpack(&MARKET, bytes)?;
         let tokens = table(body.tokens)?;
-        for pool in &body.pools {
-            let checked = pool.product.validate(&pool.state, pool.coins.len());
-            checked.map_err(|what| FileError::State { pool: pool.key, what })?;
-        }
+        check_states(&body.pools)?;
         let count = body.pools.len();
         let pools = body.pools.into_iter().map(Arc::unwrap_or_clone);
         let market = Self::new(body.block, Arc::new(tokens), pools)?;
@@ -124,6 +117,44 @@ impl Market {
         }
         Ok((market, body.search))
     }
+}
+
+/// A value in the layout of a market file: JSON, compressed, with a checksum.
+///
+/// # Errors
+/// [`FileError::Body`], if the value cannot be written as text.
+pub fn pack(form: &Form, value: &impl Serialize) -> Result<Vec<u8>, FileError> {
+    let text = serde_json::to_vec(value).map_err(|error| FileError::Body { why: error.to_string() })?;
+    let body = zstd::encode_all(text.as_slice(), COMPRESSION_LEVEL)
+        .map_err(|error| FileError::Body { why: error.to_string() })?;
+    let mut bytes = Vec::with_capacity(BODY_AT + body.len());
+    bytes.extend(form.magic);
+    bytes.extend(form.version.to_le_bytes());
+    bytes.extend((body.len() as u64).to_le_bytes());
+    bytes.extend(checksum(&bytes, &body));
+    bytes.extend(body);
+    Ok(bytes)
+}
+
+/// The value that [`pack`] wrote.
+///
+/// # Errors
+/// [`FileError`], which says what is wrong with the bytes.
+pub fn unpack<T: DeserializeOwned>(form: &Form, bytes: &[u8]) -> Result<T, FileError> {
+    let body = checked_body(form, bytes)?;
+    let unreadable = |why: String| FileError::Body { why };
+    let decoder = zstd::Decoder::new(body).map_err(|error| unreadable(error.to_string()))?;
+    let text = BufReader::new(decoder.take(MAX_TEXT_BYTES));
+    serde_json::from_reader(text).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Refuses pools in states that they cannot be in.
+pub(crate) fn check_states(pools: &[Arc<Pool>]) -> Result<(), FileError> {
+    for pool in pools {
+        let checked = pool.product.validate(&pool.state, pool.coins.len());
+        checked.map_err(|what| FileError::State { pool: pool.key, what })?;
+    }
+    Ok(())
 }
 
 /// Writes a file, whole or not at all: an interrupted write leaves what was there before.
@@ -159,16 +190,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-fn checked_body(bytes: &[u8]) -> Result<&[u8], FileError> {
-    let (Some(header), true) = (bytes.get(..HEADER_BYTES), bytes.starts_with(MAGIC)) else {
+fn checked_body<'a>(form: &Form, bytes: &'a [u8]) -> Result<&'a [u8], FileError> {
+    let (Some(header), true) = (bytes.get(..HEADER_BYTES), bytes.starts_with(form.magic)) else {
         return Err(FileError::NotAMarket);
     };
     let number = |range: std::ops::Range<usize>| {
         header.get(range).unwrap_or_default().iter().rev().fold(0u64, |number, byte| (number << 8) | u64::from(*byte))
     };
     let version = number(8..12);
-    if version != u64::from(VERSION) {
-        return Err(FileError::Version { got: version, expected: VERSION });
+    if version != u64::from(form.version) {
+        return Err(FileError::Version { got: version, expected: form.version });
     }
     let expected = number(12..20).saturating_add(BODY_AT as u64);
     if bytes.len() as u64 != expected {

@@ -19,4 +19,5 @@ mod quote;
 mod receipt;
 mod replicas;
 mod service;
+mod stream;
 mod support;

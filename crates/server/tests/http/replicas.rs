@@ -15,13 +15,13 @@ use crate::killed::{Served, start_with};
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
 
 /// A server on a socket of its own, with nothing on disk.
-struct Redis {
+pub(crate) struct Redis {
     process: Child,
-    dir: tempfile::TempDir,
+    pub(crate) dir: tempfile::TempDir,
 }
 
 impl Redis {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         Self { process: Self::run(dir.path()), dir }
     }
@@ -42,27 +42,37 @@ impl Redis {
         process
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("redis+unix://{}", self.dir.path().join("redis.sock").display())
     }
 
-    async fn connect(&self) -> Replicas {
+    pub(crate) async fn connect(&self) -> Replicas {
         Replicas::connect(&self.url()).await.unwrap()
     }
 
     /// Kills it, with all that it held.
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.process = Self::run(self.dir.path());
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([name, &self.process.id().to_string()]).status().unwrap();
         assert!(status.success());
+    }
+}
+
+impl Redis {
+    /// What a command answers.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        let socket = self.dir.path().join("redis.sock");
+        let output = Command::new("redis-cli").arg("-s").arg(socket).args(words).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 }
 
@@ -148,9 +158,7 @@ async fn calls_are_counted_over_all_services() {
     for _ in 0..10 {
         assert_eq!(one.get("/v1/chains").send().await.unwrap().status(), 429);
     }
-    let mut flush = Command::new("redis-cli");
-    let flush = flush.arg("-s").arg(redis.dir.path().join("redis.sock")).arg("flushall").output().unwrap();
-    assert!(flush.status.success());
+    redis.command(&["flushall"]);
     for _ in 0..2 {
         assert_eq!(one.get("/v1/chains").send().await.unwrap().status(), 200);
     }
@@ -203,12 +211,7 @@ async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
 async fn a_full_server_refuses_and_the_service_says_so() {
     let redis = Redis::start();
     let [one, _] = two(&redis, &without_limit()).await;
-    let set = |value: &str| {
-        let socket = redis.dir.path().join("redis.sock");
-        let status =
-            Command::new("redis-cli").arg("-s").arg(socket).args(["config", "set", "maxmemory", value]).output();
-        assert!(status.unwrap().status.success());
-    };
+    let set = |value: &str| redis.command(&["config", "set", "maxmemory", value]);
     set("1");
     assert!(warned(&one.quote(&request()).await));
     set("0");

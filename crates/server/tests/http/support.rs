@@ -8,7 +8,9 @@ use braid_ethereum::{FeeData, Head, SyncStatus};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
-use braid_server::{App, Config, ManualClock, MarketFeed, Parts, serve};
+use braid_quoting::feed;
+use braid_server::{App, Config, ManualClock, MarketFeed, Parts, serve, stream};
+use braid_store::replicas::stream::MarketStream;
 use braid_store::{KeyStore, QuoteStore, Replicas};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
@@ -29,6 +31,12 @@ pub const NOW_MS: u64 = 1_700_000_000_000;
 
 /// Where a service keeps what it keeps: a temporary directory, or one that somebody else made.
 pub type DataDir = Arc<dyn AsRef<Path> + Send + Sync>;
+
+/// What a service that follows a stream has.
+pub struct Following {
+    pub heads: watch::Receiver<Option<Arc<Head>>>,
+    pub status: watch::Receiver<SyncStatus>,
+}
 
 /// A running service.
 pub struct Service {
@@ -90,6 +98,16 @@ impl Service {
         let fees = FeeData { next_base_fee_per_gas_wei: 1_000_000_000, priority_fee_per_gas_wei: [1, 2, 3, 4] };
         let fees = fees.after(&block);
         self.feed.publish(Arc::new(Head { market: Arc::new(market), fees, received_at: Instant::now() }));
+    }
+
+    /// Takes the market from a Redis server from now on.
+    pub fn follow(&self, url: &str) -> Following {
+        let stream = MarketStream::open(url).unwrap();
+        let heads = watch::Sender::default();
+        let following = Following { heads: heads.subscribe(), status: self.follower.subscribe() };
+        tokio::spawn(feed::follow(Arc::clone(&self.feed), heads.subscribe()));
+        tokio::spawn(stream::follow(stream, Arc::clone(&self.app.audit), heads, self.follower.clone()));
+        following
     }
 
     /// Where the follower stands from now on.

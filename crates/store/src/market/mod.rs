@@ -12,7 +12,7 @@ mod record;
 mod shared;
 mod snapshot;
 mod store;
-mod sum;
+pub(crate) mod sum;
 mod writer;
 
 pub use change::Change;
@@ -22,6 +22,8 @@ pub use load::{Found, Saved};
 pub use record::{JournalEntry, KnownPool, ListRecord, SourceSpan};
 pub use snapshot::{Search, Snapshot, SnapshotError};
 pub use store::{MARKET_FILE, MarketStore};
+
+pub(crate) use record::{pool_key, show_sum};
 
 #[cfg(test)]
 mod tests;

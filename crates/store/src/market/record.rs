@@ -96,7 +96,7 @@ pub(super) fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> R
 }
 
 /// The key of a table of pools: the contract, then the id where there is one. Their order is that of the keys.
-pub(super) fn pool_key(key: PoolKey) -> Vec<u8> {
+pub(crate) fn pool_key(key: PoolKey) -> Vec<u8> {
     [key.contract.as_slice(), key.id.as_ref().map_or(&[], B256::as_slice)].concat()
 }
 
@@ -150,7 +150,7 @@ pub(super) fn source_key(emitter: Address, topic0: B256) -> [u8; 52] {
     key
 }
 
-pub(super) fn show_sum(sum: u128) -> String {
+pub(crate) fn show_sum(sum: u128) -> String {
     hex::encode(sum.to_be_bytes())
 }
 

@@ -5,14 +5,14 @@ use sha2::{Digest as _, Sha256};
 
 /// The sum, modulo 2^128, of the first 16 bytes of the SHA-256 of every record: its table, key and value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum(pub(super) u128);
+pub(crate) struct Sum(pub(crate) u128);
 
 impl Sum {
-    pub(super) fn add(&mut self, table: &str, key: &[u8], value: &[u8]) {
+    pub(crate) fn add(&mut self, table: &str, key: &[u8], value: &[u8]) {
         self.0 = self.0.wrapping_add(term(table, key, value));
     }
 
-    pub(super) fn remove(&mut self, table: &str, key: &[u8], value: &[u8]) {
+    pub(crate) fn remove(&mut self, table: &str, key: &[u8], value: &[u8]) {
         self.0 = self.0.wrapping_sub(term(table, key, value));
     }
 }

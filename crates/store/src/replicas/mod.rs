@@ -1,4 +1,4 @@
-//! What several services share through a Redis-compatible server: quotes, calls counted for limits, and API keys.
+//! What several services share through a Redis-compatible server: quotes, calls counted for limits, API keys, and the [`stream`] of markets.
 //!
 //! The server helps, and nothing depends on it: each service has its own disk, limits and copy of the keys, and goes on with them while the
 //! server is away. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that it slows nobody down.
@@ -6,6 +6,7 @@
 mod calls;
 mod keys;
 mod quotes;
+pub mod stream;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

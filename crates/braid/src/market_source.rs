@@ -1,0 +1,149 @@
+//! Where `braid serve` has the market from: a node, or a service with a node that publishes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Head, KeptLimits, Node, SyncStatus};
+use braid_server::stream::{self, Pace};
+use braid_server::{App, serve};
+use braid_store::MarketStore;
+use braid_store::market::Saved;
+use braid_store::replicas::stream::MarketStream;
+use eyre::Result;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::serve::Args;
+
+/// Longest wait for a lease to be given back.
+const RELEASE: Duration = Duration::from_secs(3);
+
+/// What is opened before the service listens.
+pub(crate) enum Source {
+    Node { pools: Box<FollowerConfig>, store: Arc<MarketStore>, saved: Option<Saved>, stream: Option<MarketStream> },
+    Stream(MarketStream),
+}
+
+/// A source at work.
+pub(crate) struct Running {
+    kind: Kind,
+    tasks: Vec<JoinHandle<()>>,
+    publishing: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+enum Kind {
+    Node {
+        node: Node,
+        limits: KeptLimits,
+        follower: FollowerHandle,
+        store: Arc<MarketStore>,
+        stream: Option<MarketStream>,
+    },
+    Stream {
+        stream: Option<MarketStream>,
+        heads: watch::Sender<Option<Arc<Head>>>,
+        status: watch::Sender<SyncStatus>,
+    },
+}
+
+impl Source {
+    /// Opens what is on disk.
+    pub(crate) fn prepare(args: &Args, mut pools: FollowerConfig) -> Result<Self> {
+        let stream = args.redis.as_deref().map(MarketStream::open).transpose()?;
+        match stream {
+            Some(stream) if args.follow => Ok(Self::Stream(stream)),
+            stream => {
+                let (store, saved) = crate::data::open_market(&args.data)?;
+                pools.snapshot = args.snapshot.load(saved.as_ref())?;
+                Ok(Self::Node { pools: Box::new(pools), store, saved, stream })
+            }
+        }
+    }
+
+    /// Begins to follow the node.
+    pub(crate) async fn start(self, args: &Args) -> Result<Running> {
+        let kind = match self {
+            Self::Stream(stream) => {
+                Kind::Stream { stream: Some(stream), heads: watch::Sender::default(), status: watch::Sender::default() }
+            }
+            Self::Node { pools, store, saved, stream } => {
+                let node = args.nodes.connect().await?;
+                let limits = node.keep_limits_in(&args.data.data_dir);
+                args.snapshot.check(&node, pools.snapshot.as_ref()).await?;
+                let follower = Follower::spawn_with(node.clone(), *pools, Some((Arc::clone(&store), saved)));
+                Kind::Node { node, limits, follower, store, stream }
+            }
+        };
+        Ok(Running { kind, tasks: Vec::new(), publishing: None })
+    }
+}
+
+impl Running {
+    /// The node, where there is one.
+    pub(crate) fn node(&self) -> Option<Node> {
+        match &self.kind {
+            Kind::Node { node, .. } => Some(node.clone()),
+            Kind::Stream { .. } => None,
+        }
+    }
+
+    /// The newest market.
+    pub(crate) fn heads(&self) -> watch::Receiver<Option<Arc<Head>>> {
+        match &self.kind {
+            Kind::Node { follower, .. } => follower.heads.clone(),
+            Kind::Stream { heads, .. } => heads.subscribe(),
+        }
+    }
+
+    /// How following goes.
+    pub(crate) fn status(&self) -> watch::Receiver<SyncStatus> {
+        match &self.kind {
+            Kind::Node { follower, .. } => follower.status.clone(),
+            Kind::Stream { status, .. } => status.subscribe(),
+        }
+    }
+
+    /// Starts what the service does with it: audits and publishes what it reads from a node, or reads what another one publishes.
+    pub(crate) fn serve(mut self, app: &App, args: &Args) -> Self {
+        let audit = Arc::clone(&app.audit);
+        match &mut self.kind {
+            Kind::Node { node, follower, stream, .. } => {
+                audit.quarantine.keep_in(&args.data.data_dir);
+                let watching = serve::watch_proxy(Arc::clone(&app.proxy), node.clone(), follower.heads.clone());
+                let auditing = serve::keep_auditing(Arc::clone(&audit), app.markets.clone(), follower.doubt.clone());
+                self.tasks.extend([tokio::spawn(watching), tokio::spawn(auditing)]);
+                self.publishing = stream.take().map(|stream| {
+                    let (stop, stopped) = oneshot::channel::<()>();
+                    let (heads, status) = (follower.heads.clone(), follower.status.clone());
+                    let stopped = async move { drop(stopped.await) };
+                    (stop, tokio::spawn(stream::publish(stream, heads, status, audit, Pace::default(), stopped)))
+                });
+            }
+            Kind::Stream { stream, heads, status } => {
+                let following =
+                    stream.take().map(|stream| stream::follow(stream, audit, heads.clone(), status.clone()));
+                self.tasks.extend(following.map(tokio::spawn));
+            }
+        }
+        self
+    }
+
+    /// Ends all of it in order, and writes what is to be there at the next start.
+    pub(crate) async fn stop(self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        if let Some((stop, publishing)) = self.publishing {
+            drop(stop);
+            // where the server does not answer the lease ends by itself
+            let _ = tokio::time::timeout(RELEASE, publishing).await;
+        }
+        let Kind::Node { node, limits, follower, store, .. } = self.kind else { return };
+        limits.keep(&node).await;
+        if tokio::time::timeout(Duration::from_secs(5), follower.shutdown()).await.is_err() {
+            tracing::warn!("the follower did not stop in time");
+        }
+        let flushed = tokio::task::spawn_blocking(move || store.flush()).await;
+        if !matches!(flushed, Ok(Ok(()))) {
+            tracing::error!("the newest market could not be written; the next start reads more from the node");
+        }
+    }
+}

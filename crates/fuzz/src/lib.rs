@@ -1,0 +1,38 @@
+//! One function for each decoder that meets bytes from outside. Whatever the bytes are, none may panic, and what is taken must hold what
+//! its reader promises.
+//!
+//! `tests/smoke.rs` runs each for a moment on stable Rust. `make fuzz` runs them under libFuzzer, which needs nightly: see `fuzz/`.
+
+mod chain;
+mod files;
+mod requests;
+mod samples;
+
+/// A decoder.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, that of its binary in `fuzz/targets`.
+    pub name: &'static str,
+    /// Gives it bytes.
+    pub run: fn(&[u8]),
+    /// Inputs that reach far into it.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// Every decoder.
+pub const TARGETS: [Target; 7] = [
+    Target { name: "request", run: requests::request, seeds: requests::request_seeds },
+    Target { name: "receipt", run: requests::receipt, seeds: requests::receipt_seeds },
+    Target { name: "market_file", run: files::market_file, seeds: files::market_seeds },
+    Target { name: "stream", run: files::stream, seeds: files::stream_seeds },
+    Target { name: "logs", run: chain::logs, seeds: chain::logs_seeds },
+    Target { name: "answers", run: chain::answers, seeds: chain::answers_seeds },
+    Target { name: "rpc", run: chain::rpc, seeds: chain::rpc_seeds },
+];
+
+/// Gives bytes to a target.
+pub fn run(name: &str, data: &[u8]) {
+    for target in TARGETS.iter().filter(|target| target.name == name) {
+        (target.run)(data);
+    }
+}

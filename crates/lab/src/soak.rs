@@ -1,0 +1,295 @@
+//! `braid-lab soak` and `braid-lab load`: a running service under a steady stream of quotes, bounded in count and time, on this machine alone.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use braid_primitives::Address;
+use eyre::{Result, eyre};
+use reqwest::{Client, Url};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::out;
+
+/// Tokens of which every pair is asked for.
+const TOKENS: usize = 12;
+
+/// Connections that find out how much the service answers.
+const PROBING: usize = 8;
+
+/// How long that takes.
+const PROBE: Duration = Duration::from_secs(10);
+
+/// Most requests that are under way: what is slower than that counts as failed.
+const MOST_UNDER_WAY: usize = 4_096;
+
+/// Most requests of a run.
+const MOST_REQUESTS: u64 = 2_000_000;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The service, on this machine
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    url: Url,
+    /// A key of the service without a limit to speak of
+    #[arg(long, default_value = "demo-key")]
+    key: String,
+    /// The service's process, whose memory is watched
+    #[arg(long, value_name = "PID")]
+    process: Option<u32>,
+    /// How long it is asked
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
+    seconds: u64,
+    /// Quotes a second; by default `--times` what the service was found to answer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rate: Option<u32>,
+}
+
+/// A steady load below what the service can do.
+pub(crate) fn soak(args: &Args) -> Result<()> {
+    run(args, 0.7)
+}
+
+/// Five times as much as it can do.
+pub(crate) fn load(args: &Args) -> Result<()> {
+    run(args, 5.0)
+}
+
+fn run(args: &Args, times: f64) -> Result<()> {
+    let is_here = args.url.host_str().is_some_and(|host| ["127.0.0.1", "localhost", "[::1]"].contains(&host));
+    if !is_here {
+        return Err(eyre!("{} is another machine: this asks for all that a service can do", args.url));
+    }
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure(args, times))
+}
+
+async fn measure(args: &Args, times: f64) -> Result<()> {
+    let client = Client::builder().pool_max_idle_per_host(PROBING).timeout(Duration::from_secs(30)).build()?;
+    let asked = Arc::new(Asked {
+        client,
+        url: args.url.join("/v1/quote")?,
+        key: args.key.clone(),
+        bodies: bodies(args).await?,
+    });
+    let usual = probe(&asked).await?;
+    out::line(format_args!("{} requests; {}", asked.bodies.len(), crate::bench::machine()))?;
+    out::line(format_args!(
+        "{PROBING} connections, one quote after the other: {:.0} quotes/s, p50 {:.1} ms, p99 {:.1} ms",
+        usual.len() as f64 / PROBE.as_secs_f64(),
+        ms(&usual, 0.5),
+        ms(&usual, 0.99)
+    ))?;
+    let rate = args.rate.map_or(times * usual.len() as f64 / PROBE.as_secs_f64(), f64::from).max(1.0);
+    let length = Duration::from_secs(args.seconds);
+    let before = block(args).await?;
+    let mut samples = Samples { answers: Vec::new(), memory: Vec::new() };
+    stream(&asked, rate, length, args.process, &mut samples).await?;
+    samples.print(rate, length)?;
+    out::line(format_args!("\nblocks {before} to {}", block(args).await?))
+}
+
+/// What is asked, and of whom.
+struct Asked {
+    client: Client,
+    url: Url,
+    key: String,
+    bodies: Vec<String>,
+}
+
+/// One answer: when it was asked for, how long it took, and the status; 0 for none.
+#[derive(Clone, Copy)]
+struct Answer {
+    at: Duration,
+    took: Duration,
+    status: u16,
+}
+
+struct Samples {
+    answers: Vec<Answer>,
+    /// When, and kibibytes.
+    memory: Vec<(Duration, u64)>,
+}
+
+impl Asked {
+    async fn ask(&self, number: usize) -> u16 {
+        let Some(body) = self.bodies.get(number % self.bodies.len()) else { return 0 };
+        let call = self.client.post(self.url.clone()).header("x-api-key", &self.key);
+        let call = call.header("content-type", "application/json").body(body.clone());
+        let Ok(response) = call.send().await else { return 0 };
+        let status = response.status().as_u16();
+        // an answer that was cut is none
+        if response.bytes().await.is_ok() { status } else { 0 }
+    }
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    data: Tokens,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    tokens: Vec<Token>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    address: Address,
+    decimals: u8,
+}
+
+/// Requests for pairs of the best known tokens that the service has a route for.
+async fn bodies(args: &Args) -> Result<Vec<String>> {
+    let mut url = args.url.join("/v1/tokens")?;
+    url.set_query(Some(&format!("limit={TOKENS}")));
+    let tokens = reqwest::get(url).await?.error_for_status()?.json::<Listed>().await?.data.tokens;
+    let pairs = tokens.iter().flat_map(|from| tokens.iter().map(move |to| (from, to)));
+    let pairs = pairs.filter(|(from, to)| from.address != to.address);
+    let bodies = pairs.map(|(from, to)| {
+        let amount = format!("1{}", "0".repeat(from.decimals.into()));
+        json!({
+            "inputs": [{"chain_id": 1, "address": from.address, "amount": amount}],
+            "outputs": [{"chain_id": 1, "address": to.address, "ratio_bps": 10000}],
+            "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+        })
+        .to_string()
+    });
+    let bodies: Vec<String> = bodies.collect();
+    let asked = Asked { client: Client::new(), url: args.url.join("/v1/quote")?, key: args.key.clone(), bodies };
+    let mut answered = Vec::new();
+    for (number, body) in asked.bodies.iter().enumerate() {
+        match asked.ask(number).await {
+            200 => answered.push(body.clone()),
+            401 => return Err(eyre!("the service does not know the key: name one of its with --key")),
+            429 => return Err(eyre!("the key's limit is too low: start the service with --rate-limit 4294967295")),
+            _ => {}
+        }
+    }
+    if answered.is_empty() { Err(eyre!("the service has no quote for any pair of its tokens")) } else { Ok(answered) }
+}
+
+async fn block(args: &Args) -> Result<u64> {
+    let ready: serde_json::Value = reqwest::get(args.url.join("/ready")?).await?.json().await?;
+    ready["block"]["number"].as_u64().ok_or_else(|| eyre!("the service has no market yet"))
+}
+
+/// How long quotes take where each connection waits for one before it asks the next; sorted.
+async fn probe(asked: &Arc<Asked>) -> Result<Vec<Duration>> {
+    let mut workers = JoinSet::new();
+    let until = Instant::now() + PROBE;
+    for worker in 0..PROBING {
+        let asked = Arc::clone(asked);
+        workers.spawn(async move {
+            let mut took = Vec::new();
+            while Instant::now() < until {
+                let begun = Instant::now();
+                let status = asked.ask(worker * 7 + took.len()).await;
+                if status == 200 {
+                    took.push(begun.elapsed());
+                }
+            }
+            took
+        });
+    }
+    let mut all = workers.join_all().await.concat();
+    all.sort_unstable();
+    if all.is_empty() { Err(eyre!("the service answered no quote")) } else { Ok(all) }
+}
+
+/// Asks at a steady rate, whatever comes back, and watches the memory.
+async fn stream(
+    asked: &Arc<Asked>,
+    rate: f64,
+    length: Duration,
+    process: Option<u32>,
+    samples: &mut Samples,
+) -> Result<()> {
+    let begun = Instant::now();
+    let mut under_way = JoinSet::new();
+    let mut ticks = tokio::time::interval(Duration::from_secs_f64(1.0 / rate));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Burst);
+    for number in 0..MOST_REQUESTS {
+        // its time is counted from when it should have been asked
+        let at = ticks.tick().await.into_std().saturating_duration_since(begun);
+        if at >= length {
+            break;
+        }
+        if samples.memory.last().is_none_or(|(last, _)| at.saturating_sub(*last) >= length / 100) {
+            samples.memory.push((at, process.map_or(Ok(0), memory_kib)?));
+        }
+        while let Some(answer) = under_way.try_join_next() {
+            samples.answers.push(answer?);
+        }
+        if under_way.len() >= MOST_UNDER_WAY {
+            samples.answers.push(Answer { at, took: Duration::ZERO, status: 0 });
+            continue;
+        }
+        let asked = Arc::clone(asked);
+        under_way.spawn(async move {
+            let status = asked.ask(usize::try_from(number).unwrap_or(0)).await;
+            Answer { at, took: begun.elapsed().saturating_sub(at), status }
+        });
+    }
+    samples.answers.extend(under_way.join_all().await);
+    Ok(())
+}
+
+/// What of a process is in memory.
+fn memory_kib(process: u32) -> Result<u64> {
+    let path = PathBuf::from(format!("/proc/{process}/status"));
+    let text = std::fs::read_to_string(&path).map_err(|error| eyre!("{}: {error}", path.display()))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+    number.ok_or_else(|| eyre!("{} does not say how much memory is used", path.display()))
+}
+
+impl Samples {
+    fn print(&self, rate: f64, length: Duration) -> Result<()> {
+        out::line(format_args!("\n{rate:.0} quotes/s for {} s", length.as_secs()))?;
+        out::line(
+            "\n| part | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms |\n| --- | --- | --- | --- | --- | --- | --- | --- |",
+        )?;
+        let tenth = length / 10;
+        self.row("first tenth", |at| at < tenth)?;
+        self.row("last tenth", |at| at >= length.saturating_sub(tenth))?;
+        self.row("all", |_| true)?;
+        let warm = self.memory.iter().find(|(at, _)| *at >= tenth).map_or(0, |(_, kib)| *kib);
+        let end = self.memory.last().map_or(0, |(_, kib)| *kib);
+        if warm > 0 {
+            let grown = (end as f64 / warm as f64 - 1.0) * 100.0;
+            out::line(format_args!(
+                "\nmemory: {} MiB after the first tenth, {} MiB at the end ({grown:+.1}%)",
+                warm >> 10,
+                end >> 10
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, name: &str, belongs: impl Fn(Duration) -> bool) -> Result<()> {
+        let part: Vec<&Answer> = self.answers.iter().filter(|answer| belongs(answer.at)).collect();
+        let times = |status: u16| {
+            let mut times: Vec<Duration> =
+                part.iter().filter(|answer| answer.status == status).map(|answer| answer.took).collect();
+            times.sort_unstable();
+            times
+        };
+        let (answered, away) = (times(200), times(503));
+        let failed = part.len() - answered.len() - away.len();
+        out::line(format_args!(
+            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} |",
+            part.len(),
+            answered.len(),
+            away.len(),
+            ms(&answered, 0.5),
+            ms(&answered, 0.99),
+            ms(&away, 0.99)
+        ))
+    }
+}
+
+fn ms(sorted: &[Duration], part: f64) -> f64 {
+    crate::bench_http::quantile(sorted, part).as_secs_f64() * 1e3
+}

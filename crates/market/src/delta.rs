@@ -1,0 +1,199 @@
+//! What leads from one market to the next, so that whoever has the one can make the other: pools, tokens and the order of both.
+
+use std::sync::Arc;
+
+use braid_primitives::{Block, PoolKey, Token};
+use braid_protocols::Pool;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::file::check_states;
+use crate::{FileError, Market, Tokens};
+
+/// The difference of two markets. Unlike [`Changes`](crate::Changes) it also says in which order ids are given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delta {
+    /// The block of the newer market.
+    pub block: Block,
+    /// Tokens of the older market that stay: those whose ids are below.
+    pub tokens_kept: usize,
+    /// Tokens that come after them.
+    pub tokens: Vec<Token>,
+    /// Pools that leave their place. One that is in `changed` as well comes back at the end.
+    pub removed: Vec<PoolKey>,
+    /// Pools with another state, and behind them new ones in the order of their ids.
+    pub changed: Vec<Arc<Pool>>,
+}
+
+impl Market {
+    /// What leads to this market from an older one, which may be of another branch of the chain. Pools that both share are told by their
+    /// address in memory.
+    pub fn delta_since(&self, older: &Self) -> Delta {
+        let (tokens_kept, tokens) = tokens_since(self.tokens(), older.tokens());
+        let delta = Delta { block: *self.block(), tokens_kept, tokens, removed: Vec::new(), changed: Vec::new() };
+        if self.shares_topology_with(older) {
+            return Delta { changed: self.changes_since(older).changed, ..delta };
+        }
+        let (mut removed, mut changed) = (Vec::new(), Vec::new());
+        let mut newer = self.pools().iter().peekable();
+        for old in older.pools() {
+            let takes_its_place =
+                |new: &&Arc<Pool>| new.key == old.key && new.product == old.product && new.coins == old.coins;
+            match newer.next_if(takes_its_place) {
+                Some(new) if Arc::ptr_eq(new, old) => {}
+                Some(new) => changed.push(Arc::clone(new)),
+                None => removed.push(old.key),
+            }
+        }
+        changed.extend(newer.map(Arc::clone));
+        Delta { removed, changed, ..delta }
+    }
+
+    /// The market that a difference from this one leads to.
+    ///
+    /// # Errors
+    /// [`FileError`] when it is not from this market, or its pools cannot be.
+    pub fn after(&self, delta: Delta) -> Result<Self, FileError> {
+        let Delta { block, tokens_kept, tokens, removed, changed } = delta;
+        check_states(&changed)?;
+        let tokens = tokens_after(self.tokens(), tokens_kept, tokens)?;
+        let changed = changed.into_iter().map(Arc::unwrap_or_clone);
+        if removed.is_empty() {
+            return Ok(self.next(block, tokens, changed)?);
+        }
+        let removed: FxHashSet<PoolKey> = removed.into_iter().collect();
+        let kept = self.pools().iter().filter(|pool| !removed.contains(&pool.key)).map(Arc::clone).collect();
+        Ok(self.of(kept).next(block, tokens, changed)?)
+    }
+}
+
+/// How many tokens both tables begin with, and what the newer one has behind them.
+fn tokens_since(newer: &Arc<Tokens>, older: &Arc<Tokens>) -> (usize, Vec<Token>) {
+    if Arc::ptr_eq(newer, older) {
+        return (older.len(), Vec::new());
+    }
+    let kept = newer.iter().zip(older.iter()).take_while(|(new, old)| new == old).count();
+    (kept, newer.iter().skip(kept).map(|(_, token)| token.clone()).collect())
+}
+
+fn tokens_after(tokens: &Arc<Tokens>, kept: usize, added: Vec<Token>) -> Result<Arc<Tokens>, FileError> {
+    if kept == tokens.len() && added.is_empty() {
+        return Ok(Arc::clone(tokens));
+    }
+    let mut table = if kept == tokens.len() {
+        Tokens::clone(tokens)
+    } else {
+        let mut table = Tokens::new();
+        for (_, token) in tokens.iter().take(kept) {
+            table.insert(token.clone());
+        }
+        table
+    };
+    let expected = kept.saturating_add(added.len());
+    for token in added {
+        table.insert(token);
+    }
+    if table.len() != expected {
+        return Err(FileError::Body { why: format!("{} tokens, expected {expected}", table.len()) });
+    }
+    Ok(Arc::new(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::{Address, B256, TokenId};
+    use braid_protocols::{PoolState, Product, uniswap_v2};
+
+    use super::*;
+
+    fn block(number: u64) -> Block {
+        Block {
+            number,
+            hash: B256::with_last_byte(u8::try_from(number).unwrap()),
+            parent_hash: B256::ZERO,
+            timestamp: number * 12,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 30_000_000,
+        }
+    }
+
+    fn tokens(bytes: &[u8]) -> Arc<Tokens> {
+        let mut tokens = Tokens::new();
+        for byte in bytes {
+            let address = Address::with_last_byte(*byte);
+            tokens.insert(Token { address, symbol: format!("T{byte}"), name: String::new(), decimals: 18 });
+        }
+        Arc::new(tokens)
+    }
+
+    fn pool(address: u8, coins: [u32; 2], reserve: u128) -> Pool {
+        Pool {
+            key: Address::repeat_byte(address).into(),
+            product: Product::UniswapV2,
+            coins: coins.into_iter().map(TokenId).collect(),
+            state: PoolState::UniswapV2(uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 }),
+        }
+    }
+
+    /// The difference goes over a wire, and leads to the very same market: content, and order of pools and tokens.
+    fn leads(older: &Market, newer: &Market) -> Delta {
+        let delta = newer.delta_since(older);
+        let sent: Delta = serde_json::from_slice(&serde_json::to_vec(&delta).unwrap()).unwrap();
+        let made = older.after(sent).unwrap();
+        assert_eq!(made.digest().unwrap(), newer.digest().unwrap());
+        assert_eq!(made.order_digest(), newer.order_digest());
+        assert_eq!(made.pools(), newer.pools());
+        assert!(made.tokens().iter().eq(newer.tokens().iter()));
+        delta
+    }
+
+    #[test]
+    fn a_block_is_the_pools_that_it_changed() {
+        let two = tokens(&[1, 2]);
+        let first = Market::new(block(1), Arc::clone(&two), [pool(1, [1, 2], 10), pool(2, [2, 3], 10)]).unwrap();
+        let second = first.next(block(2), Arc::clone(&two), [pool(2, [2, 3], 11)]).unwrap();
+        let delta = leads(&first, &second);
+        assert_eq!((delta.changed.len(), delta.removed.len(), delta.tokens_kept), (1, 0, 4));
+        let third = second.next(block(3), tokens(&[1, 2, 3]), [pool(3, [1, 4], 1)]).unwrap();
+        let delta = leads(&second, &third);
+        assert_eq!((delta.changed.len(), delta.tokens.len()), (1, 1), "a new pool and its token");
+        let delta = leads(&first, &third);
+        assert_eq!(delta.changed.len(), 2, "two blocks at once");
+        assert_eq!(leads(&third, &third).changed.len(), 0);
+    }
+
+    #[test]
+    fn another_branch_gives_ids_anew() {
+        let base = Market::new(block(1), tokens(&[1, 2]), [pool(1, [1, 2], 10), pool(2, [2, 3], 10)]).unwrap();
+        let replaced = base.next(block(2), tokens(&[1, 2, 3]), [pool(3, [1, 4], 1), pool(1, [1, 2], 9)]).unwrap();
+        let other = base.next(block(2), tokens(&[1, 2, 4, 3]), [pool(4, [1, 4], 1), pool(3, [1, 5], 1)]).unwrap();
+        let delta = leads(&replaced, &other);
+        assert_eq!((delta.tokens_kept, delta.removed.len()), (4, 1));
+        leads(&other, &replaced);
+        leads(&replaced, &base);
+        // what leaves from the middle moves the others up, and is sent alone
+        let trimmed = other.without(&[pool(1, [1, 2], 0).key]);
+        assert_eq!(leads(&other, &trimmed).changed.len(), 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let base = Market::new(block(1), tokens(&[1, 2]), [pool(1, [1, 2], 10)]).unwrap();
+        let none = base.delta_since(&base);
+        let with = |change: fn(&mut Delta)| {
+            let mut delta = none.clone();
+            change(&mut delta);
+            base.after(delta).unwrap_err()
+        };
+        assert!(matches!(with(|delta| delta.tokens_kept = 9), FileError::Body { .. }));
+        let twice = |delta: &mut Delta| delta.tokens.extend(tokens(&[1]).iter().map(|(_, token)| token.clone()));
+        assert!(matches!(with(twice), FileError::Body { .. }));
+        assert!(matches!(with(|delta| delta.changed = vec![Arc::new(pool(1, [2, 1], 1))]), FileError::Market(_)));
+        assert!(matches!(with(|delta| delta.changed = vec![Arc::new(pool(2, [1, 9], 1))]), FileError::Market(_)));
+        let impossible = |delta: &mut Delta| {
+            delta.changed = vec![Arc::new(Pool { product: Product::UniswapV3, ..pool(1, [1, 2], 1) })];
+        };
+        assert!(matches!(with(impossible), FileError::State { .. }));
+    }
+}
