@@ -329,7 +329,11 @@ impl Graph {
 
     /// The arrows from one token to another, looked up at whichever of the two has fewer.
     pub(crate) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = Arrow> + '_ {
-        let (leaving, arriving) = (self.arrows(from), self.arrows(to));
+        // of a token with thousands of pools those with outer tokens are most
+        let towards = |here: usize, other: usize| {
+            if self.inner[other] { self.inner_arrows(here) } else { self.outer_arrows(here) }
+        };
+        let (leaving, arriving) = (towards(from, to), towards(to, from));
         let backwards = arriving.len() < leaving.len();
         let (arrows, other) = if backwards { (arriving, from) } else { (leaving, to) };
         let found = arrows.iter().filter(move |arrow| arrow.to as usize == other);
