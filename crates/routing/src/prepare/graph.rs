@@ -365,6 +365,24 @@ mod tests {
     use crate::testing::{prepared, token};
 
     #[test]
+    fn one_formula_trades_what_the_curve_of_one_stretch_trades() {
+        const ETHER: u128 = 10_u128.pow(18);
+        let market = prepared(&[((0, 1), [1_000 * ETHER, 3_000 * ETHER]), ((0, 1), [7 * ETHER, 10_u128.pow(9)])]);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        for arrow in market.graph().arrows(token(0).index()) {
+            for (side, plain) in [(arrow.side, arrow.plain().unwrap()), (1 - arrow.side, arrow.plain_back().unwrap())] {
+                let direction = market.curve(arrow.pair).unwrap().direction(side).unwrap();
+                for ratio in [0.999_9, 0.7, 1e-6, 1e-60] {
+                    let trade = direction.best_trade(direction.spot() * ratio, 1.0, f64::INFINITY, 0.0).unwrap();
+                    let (sold, bought) = (plain.best_amount_in(ratio), plain.best_amount_out(ratio));
+                    assert!(near(sold, trade.amount_in), "{ratio}: {sold} {trade:?}");
+                    assert!(near(bought, trade.amount_out), "{ratio}: {bought} {trade:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn one_formula_says_what_the_curve_of_one_stretch_says() {
         const ETHER: u128 = 10_u128.pow(18);
         let pools = [[1_000 * ETHER, 3_000 * ETHER], [10_u128.pow(3), 40 * ETHER], [7 * ETHER, 10_u128.pow(9)]];

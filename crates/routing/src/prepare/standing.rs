@@ -402,8 +402,25 @@ mod tests {
             followed = followed.next(reserved(followed.market(), &pools));
             let afresh = prepared(&pools);
             assert_eq!(followed.standing(), afresh.standing(), "round {round}");
+            assert_eq!(followed.deepest_first(), afresh.deepest_first(), "round {round}");
             assert!(followed.standing().out_of_line.iter().any(|profit| *profit > 0.0));
         }
+    }
+
+    #[test]
+    fn a_pool_that_joins_counts_as_if_it_had_always_been_there() {
+        let mut more = pools();
+        let before = prepared(&more);
+        more.push(((0, 8), [9 * ETHER, 63 * ETHER]));
+        let afresh = prepared(&more);
+        let (market, joined) = (before.market(), afresh.market().pools().last().unwrap());
+        let next = market.next(*market.block(), Arc::clone(market.tokens()), [(**joined).clone()]).unwrap();
+        let followed = before.next(Arc::new(next));
+        assert_eq!(followed.standing(), afresh.standing());
+        assert_eq!(followed.deepest_first(), afresh.deepest_first());
+        assert_ne!(followed.deepest_first(), before.deepest_first());
+        let count = followed.graph().token_count();
+        assert!((0..count).all(|token| followed.prices.is_as_before(&afresh.prices, token)));
     }
 
     #[test]
