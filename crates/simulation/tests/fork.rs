@@ -85,6 +85,8 @@ impl StateSource for World {
                 words: wanted.words.iter().map(word).collect(),
                 hashes: wanted.hashes.iter().map(|height| (*height, block.hash)).collect(),
                 messages: 1,
+                calls: 1,
+                calls: 1,
             })
         })
     }
