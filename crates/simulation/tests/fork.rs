@@ -86,7 +86,6 @@ impl StateSource for World {
                 hashes: wanted.hashes.iter().map(|height| (*height, block.hash)).collect(),
                 messages: 1,
                 calls: 1,
-                calls: 1,
             })
         })
     }
