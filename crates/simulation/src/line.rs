@@ -303,7 +303,6 @@ mod tests {
         };
         // a quote takes two places for 30 ms in the mean: one every 15 ms is all that can be done
         let [quiet, loaded] = [ms(1_000), Duration::from_micros(2_500)].map(of);
-        println!("quiet {quiet:?}, six times too many {loaded:?}");
         assert!(loaded[1] <= 2 * quiet[1], "{quiet:?} {loaded:?}");
     }
 }
