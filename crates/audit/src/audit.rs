@@ -32,8 +32,8 @@ pub struct AuditConfig {
     pub every: Duration,
     /// Most checks at one block.
     pub per_block: u32,
-    /// Most messages to the node at one block, but for the checks that a quote waits for.
-    pub messages_per_block: u32,
+    /// Most calls of the node a block on average, but for the checks that a quote waits for.
+    pub calls_per_block: u32,
     /// Longest time for one check.
     pub check_time: Duration,
     /// Longest time that a quote waits for the check of tokens that none before went through.
@@ -52,19 +52,26 @@ impl Default for AuditConfig {
         Self {
             every: Duration::from_secs(1),
             per_block: 16,
-            messages_per_block: 20,
+            calls_per_block: 20,
             check_time: Duration::from_secs(10),
             first_wait: Duration::from_millis(1_500),
         }
     }
 }
 
+/// Most messages to the node that one check may take.
+const MESSAGES_PER_CHECK: u32 = 20;
+
+/// For how many blocks at most a costly check keeps others from being made.
+const MOST_BLOCKS_OWED: u32 = 16;
+
 /// What the checks of a block took.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
     block: u64,
     checks: u32,
-    messages: u32,
+    /// Calls of the node, those included that earlier blocks took beyond what they may.
+    calls: u32,
 }
 
 /// Tokens, and for each the pools to look at before others.
@@ -186,16 +193,18 @@ impl Audit {
     /// Checks a swap and then a token, as far as the block's budget goes; `doubt` takes pools that should be read again.
     pub async fn round(&self, prepared: &Prepared, guessed: &[PoolId], doubt: &mpsc::Sender<PoolKey>) {
         let block = prepared.market().block().number;
-        if let Some(messages) = self.may_spend(block) {
-            let (_, took) = self.turn_within(messages, prepared, guessed, Some(doubt)).await;
-            self.note_messages(block, took);
+        if self.may_spend(block) {
+            let before = self.simulator.background_calls();
+            self.turn_within(MESSAGES_PER_CHECK, prepared, guessed, Some(doubt)).await;
+            self.note_calls(self.simulator.background_calls() - before);
         }
-        if let Some(messages) = self.may_spend(block)
+        if self.may_spend(block)
             && let Some(token) = self.tokens.next(prepared.market(), &self.quarantine)
         {
-            let terms = Terms { messages, ..self.terms(Caller::SERVICE) };
-            let took = self.check_token(prepared.market(), token, Vec::new(), terms).await;
-            self.note_messages(block, took);
+            let before = self.simulator.background_calls();
+            let terms = Terms { messages: MESSAGES_PER_CHECK, ..self.terms(Caller::SERVICE) };
+            self.check_token(prepared.market(), token, Vec::new(), terms).await;
+            self.note_calls(self.simulator.background_calls() - before);
         }
     }
 
@@ -207,19 +216,19 @@ impl Audit {
         guessed: &[PoolId],
         doubt: Option<&mpsc::Sender<PoolKey>>,
     ) -> Option<(Probe, Verdict)> {
-        self.turn_within(u32::MAX, prepared, guessed, doubt).await.0
+        self.turn_within(u32::MAX, prepared, guessed, doubt).await
     }
 
-    /// As [`Audit::turn`], within so many messages to the node; gives how many it took.
+    /// As [`Audit::turn`], within so many messages to the node.
     async fn turn_within(
         &self,
         messages: u32,
         prepared: &Prepared,
         guessed: &[PoolId],
         doubt: Option<&mpsc::Sender<PoolKey>>,
-    ) -> (Option<(Probe, Verdict)>, u32) {
+    ) -> Option<(Probe, Verdict)> {
         if !self.simulator.is_available() {
-            return (None, 0);
+            return None;
         }
         let market = Arc::clone(prepared.market());
         let block = *market.block();
@@ -228,12 +237,12 @@ impl Audit {
         let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
         let aside = |pool| self.quarantine.holds(&market, pool) || self.guessed.is_unproven(&market, pool);
         let queued = || self.queue.lock().unwrap_or_else(PoisonError::into_inner).next(prepared, aside);
-        let Some(probe) = guess.or(due).or_else(queued) else { return (None, 0) };
+        let probe = guess.or(due).or_else(queued)?;
         // one swap does not prove what was guessed, in quarantine or not
         let proves = self.guessed.is_unproven(&market, probe.pool);
         if market.pool_id(probe.pool).is_none() {
             self.quarantine.lift(probe.pool);
-            return (None, 0);
+            return None;
         }
         let job = {
             let market = Arc::clone(&market);
@@ -251,12 +260,12 @@ impl Audit {
         if checked == Err(Unavailable::Spent) {
             // its turn comes again in the next block, with what was read of this one to go by
             self.used(probe);
-            return (None, took);
+            return None;
         }
         let verdict = checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string()));
         self.guessed.note(&market, probe.pool, &verdict, proves);
         self.take(probe, &verdict, block.number, doubt);
-        (Some((probe, verdict)), took)
+        Some((probe, verdict))
     }
 
     /// Checks the token with most pools of those that nothing is known of; `None` when there is none.
@@ -290,11 +299,11 @@ impl Audit {
         }
     }
 
-    /// Checks a token; gives how many messages to the node that took.
-    async fn check_token(&self, market: &Arc<Market>, token: TokenId, pools: Vec<PoolId>, terms: Terms) -> u32 {
-        let Some(address) = market.tokens().get(token).map(|known| known.address) else { return 0 };
+    /// Checks a token.
+    async fn check_token(&self, market: &Arc<Market>, token: TokenId, pools: Vec<PoolId>, terms: Terms) {
+        let Some(address) = market.tokens().get(token).map(|known| known.address) else { return };
         if !self.simulator.is_available() {
-            return 0;
+            return;
         }
         let block = *market.block();
         let hints = conduct::holders(market, token, address, &pools).into_iter().chain([address, AUDITOR]);
@@ -307,7 +316,6 @@ impl Audit {
         self.messages.fetch_add(took.into(), Ordering::Relaxed);
         let conduct = match checked {
             Ok(conduct) => conduct,
-            Err(Unavailable::Spent) => return took,
             Err(unavailable) => Conduct::Unknown(unavailable.to_string()),
         };
         match conduct {
@@ -319,15 +327,14 @@ impl Audit {
                 self.tokens.0.is_not_known(address, why, block.number);
             }
             conduct => {
-                let Some(does) = conduct.fault() else { return took };
-                let Some(probe) = unit_swap(market, token, &pools) else { return took };
+                let Some(does) = conduct.fault() else { return };
+                let Some(probe) = unit_swap(market, token, &pools) else { return };
                 let why = format!("{address} {does}");
                 let difference = Difference { why, token: Some(TokenAtFault { token: address, does }) };
                 self.tokens.0.is_found_at_fault(&address);
                 self.quarantine.hold(probe, &difference, block.number);
             }
         }
-        took
     }
 
     /// The terms of one check.
@@ -366,25 +373,26 @@ impl Audit {
         }
     }
 
-    /// How many messages to the node one more check at a block may take; counts the check. `None` where the budget allows none.
-    fn may_spend(&self, block: u64) -> Option<u32> {
+    /// Whether one more check may be made at a block; counts it.
+    fn may_spend(&self, block: u64) -> bool {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         if spent.block != block {
-            *spent = Spent { block, ..Spent::default() };
+            // what a check took beyond a block's share is paid by the blocks after it
+            let passed = u32::try_from(block.saturating_sub(spent.block)).unwrap_or(u32::MAX);
+            let paid = self.config.calls_per_block.saturating_mul(passed);
+            *spent = Spent { block, checks: 0, calls: spent.calls.saturating_sub(paid) };
         }
-        let messages = self.config.messages_per_block.saturating_sub(spent.messages);
-        if messages == 0 || spent.checks >= self.config.per_block {
-            return None;
+        if spent.calls >= self.config.calls_per_block || spent.checks >= self.config.per_block {
+            return false;
         }
         spent.checks += 1;
-        Some(messages)
+        true
     }
 
-    fn note_messages(&self, block: u64, took: u32) {
+    fn note_calls(&self, took: u64) {
+        let most = self.config.calls_per_block.saturating_mul(MOST_BLOCKS_OWED);
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        if spent.block == block {
-            spent.messages = spent.messages.saturating_add(took);
-        }
+        spent.calls = spent.calls.saturating_add(u32::try_from(took).unwrap_or(u32::MAX)).min(most);
     }
 }
 
@@ -406,16 +414,18 @@ mod tests {
     fn a_block_has_so_many_checks_and_the_next_one_as_many_again() {
         let threads = WorkPool::new(1, Bounds { jobs: 0, wait: Duration::ZERO });
         let simulator = Simulator::new(None, Arc::new(threads));
-        let config = AuditConfig { per_block: 2, messages_per_block: 5, ..AuditConfig::default() };
+        let config = AuditConfig { per_block: 2, calls_per_block: 5, ..AuditConfig::default() };
         let audit = Audit::new(Arc::new(simulator), config);
-        let spent = [7, 7, 7, 8, 8, 8].map(|block| audit.may_spend(block));
-        assert_eq!(spent, [Some(5), Some(5), None, Some(5), Some(5), None]);
-        audit.may_spend(9);
-        audit.note_messages(8, 4);
-        audit.note_messages(9, 3);
-        assert_eq!(audit.may_spend(9), Some(2));
-        audit.may_spend(10);
-        audit.note_messages(10, 5);
-        assert_eq!(audit.may_spend(10), None, "messages bound it as checks do");
+        let may = [7, 7, 7, 8, 8, 8].map(|block| audit.may_spend(block));
+        assert_eq!(may, [true, true, false, true, true, false]);
+        assert!(audit.may_spend(9));
+        audit.note_calls(4);
+        assert!(audit.may_spend(9));
+        audit.note_calls(13);
+        let may = [9, 10, 11, 12, 12].map(|block| audit.may_spend(block));
+        assert_eq!(may, [false, false, false, true, true], "what was taken beyond a block's share is paid first");
+        audit.note_calls(u64::MAX);
+        let next = (13..99).find(|block| audit.may_spend(*block));
+        assert_eq!(next, Some(12 + u64::from(MOST_BLOCKS_OWED)), "one costly check does not end the audit");
     }
 }

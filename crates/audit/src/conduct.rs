@@ -152,8 +152,7 @@ fn moves(
 /// Whether amounts of a token that counts in shares are modelled as such.
 fn rounds_as_modelled(market: &Market, token: Address, amount: U256) -> bool {
     let Some(token) = market.tokens().id(token) else { return false };
-    let mut pools = market.pools_of(token).iter().filter_map(|id| market.pool(*id));
-    pools.any(|pool| pool.shares_of(&After::Unchanged, token, amount).is_some())
+    market.dependent_pools().any(|(_, pool)| pool.shares_of(&After::Unchanged, token, amount).is_some())
 }
 
 impl Conduct {

@@ -49,6 +49,21 @@ impl<K: Eq + Hash> Ledger<K> {
         self.state().unknown.get(what).is_none_or(|unknown| unknown.due_at <= block)
     }
 
+    /// The first of many that is not known to be sound, is due at a block, and passes a test; each beside its id.
+    pub(crate) fn first_open<T>(
+        &self,
+        mut all: impl Iterator<Item = (K, T)>,
+        block: u64,
+        test: impl Fn(K) -> bool,
+    ) -> Option<T>
+    where
+        K: Copy,
+    {
+        let state = self.state();
+        let is_due = |what: &K| state.unknown.get(what).is_none_or(|unknown| unknown.due_at <= block);
+        all.find(|(what, _)| !state.sound.contains(what) && is_due(what) && test(*what)).map(|(_, id)| id)
+    }
+
     /// How many are known to be sound.
     pub(crate) fn count(&self) -> usize {
         self.state().sound.len()

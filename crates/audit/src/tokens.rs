@@ -39,11 +39,10 @@ impl Tokens {
     /// The token with most pools of those that are not known, but for what waits to be tried again and what is set aside.
     pub(crate) fn next(&self, market: &Market, quarantine: &Quarantine) -> Option<TokenId> {
         let block = market.block().number;
-        let is_open = |token: Address| {
-            !self.is_sound(token) && self.0.is_due(&token, block) && quarantine.fault_of(token).is_none()
-        };
         let address = |id| market.tokens().get(id).map(|token| token.address);
-        market.most_pools_first().iter().copied().find(|id| address(*id).is_some_and(is_open))
+        let is_open = |token: Address| token != NATIVE_ETHER && token != WETH && quarantine.fault_of(token).is_none();
+        let tokens = market.most_pools_first().iter().filter_map(|id| Some((address(*id)?, *id)));
+        self.0.first_open(tokens, block, is_open)
     }
 }
 

@@ -12,10 +12,9 @@ use crate::quarantine::Quarantine;
 use crate::queue::of_the_round;
 use crate::verdict::{Probe, Verdict};
 
-/// Finds a market's pools of which only their own answers told what they are. Looks at every pool: call it once per block.
+/// Finds a market's pools of which only their own answers told what they are. Looks at many pools: call it once per block.
 pub fn guessed_pools(market: &Market) -> Vec<PoolId> {
-    let pools = (0..).map(PoolId).zip(market.pools());
-    pools.filter(|(_, pool)| guess(pool).is_some()).map(|(id, _)| id).collect()
+    market.dependent_pools().filter(|(_, pool)| guess(pool).is_some()).map(|(id, _)| id).collect()
 }
 
 /// What is known of guessed pools, each as what it was guessed to be.

@@ -95,9 +95,9 @@ pub(crate) struct Args {
     /// Most checks of the self-audit at one block
     #[arg(long, env = "BRAID_AUDIT_PER_BLOCK", value_name = "N", default_value_t = 16)]
     audit_per_block: u32,
-    /// Most messages to the node that the self-audit takes for one block
-    #[arg(long, env = "BRAID_AUDIT_MESSAGES", value_name = "N", default_value_t = 20)]
-    audit_messages: u32,
+    /// Most calls of the node that the self-audit takes for one block on average
+    #[arg(long, env = "BRAID_AUDIT_CALLS", value_name = "N", default_value_t = 20)]
+    audit_calls: u32,
     /// Longest time for a simulation in all, in milliseconds; past it the quote or build comes with `"status": "unavailable"`
     #[arg(long, env = "BRAID_SIMULATION_MS", value_name = "MS", default_value_t = 2_000,
           value_parser = clap::value_parser!(u64).range(1..=10_000))]
@@ -163,7 +163,7 @@ fn audit(args: &Args) -> AuditConfig {
     AuditConfig {
         every: Duration::from_millis(args.audit_every_ms),
         per_block: args.audit_per_block,
-        messages_per_block: args.audit_messages,
+        calls_per_block: args.audit_calls,
         ..AuditConfig::default()
     }
 }

@@ -136,10 +136,10 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Asks every pool of a market.
+    /// Asks the pools of a market that may depend on others' logs.
     pub(crate) fn of(market: &Market) -> Self {
         let mut listeners = Self::default();
-        for (id, pool) in (0u32..).map(PoolId).zip(market.pools()) {
+        for (id, pool) in market.dependent_pools() {
             for emitter in pool.product.listens_to(&pool.state) {
                 if emitter != pool.key.contract {
                     listeners.by_emitter.entry(emitter).or_default().push(id);

@@ -34,6 +34,8 @@ pub struct Market {
 struct Topology {
     by_key: Index<PoolKey>,
     by_token: Chunks<Vec<PoolId>>,
+    /// Pools of products that do not stand alone.
+    dependent: Vec<PoolId>,
     /// Made when first asked for.
     most_pools_first: OnceLock<Vec<TokenId>>,
 }
@@ -144,13 +146,20 @@ impl Market {
                 pairs.filter(|(new, old)| !Arc::ptr_eq(new, old)).map(|(new, _)| Arc::clone(new)).collect();
             return changes;
         }
-        let kept = |pool: &Arc<Pool>| {
-            let old = older.pool_id(pool.key).and_then(|id| older.pools.get(id.index()));
-            old.is_some_and(|old| Arc::ptr_eq(old, pool))
+        // most pools are where they were: only the others are looked up
+        let is_at = |market: &Self, place: usize, pool: &Arc<Pool>| {
+            market.pools.get(place).is_some_and(|other| Arc::ptr_eq(other, pool))
         };
-        changes.changed = self.pools.iter().filter(|pool| !kept(pool)).map(Arc::clone).collect();
-        let gone = older.pools.iter().map(|pool| pool.key).filter(|pool| self.pool_id(*pool).is_none());
-        changes.removed = gone.collect();
+        let kept = |(place, pool): &(usize, &Arc<Pool>)| {
+            let elsewhere = || older.pool_id(pool.key).is_some_and(|id| is_at(older, id.index(), pool));
+            is_at(older, *place, pool) || elsewhere()
+        };
+        let changed = self.pools.iter().enumerate().filter(|pool| !kept(pool));
+        changes.changed = changed.map(|(_, pool)| Arc::clone(pool)).collect();
+        let is_there =
+            |(place, pool): &(usize, &Arc<Pool>)| is_at(self, *place, pool) || self.pool_id(pool.key).is_some();
+        let gone = older.pools.iter().enumerate().filter(|pool| !is_there(pool));
+        changes.removed = gone.map(|(_, pool)| pool.key).collect();
         changes
     }
 
@@ -211,6 +220,11 @@ impl Market {
         self.topology.by_key.get(&key.into()).map(PoolId)
     }
 
+    /// The pools of products that do not [stand alone](braid_protocols::Protocol::stands_alone), in the order of ids.
+    pub fn dependent_pools(&self) -> impl Iterator<Item = (PoolId, &Pool)> {
+        self.topology.dependent.iter().filter_map(|id| Some((*id, self.pool(*id)?)))
+    }
+
     /// The pools that hold a token, in the order of ids.
     pub fn pools_of(&self, token: TokenId) -> &[PoolId] {
         self.topology.by_token.get(token.index()).map_or(&[], Vec::as_slice)
@@ -243,6 +257,9 @@ impl Topology {
     fn add(&mut self, id: PoolId, pool: &Pool) {
         self.most_pools_first.take();
         self.by_key.insert(pool.key, id.0);
+        if !pool.product.stands_alone() {
+            self.dependent.push(id);
+        }
         for coin in &pool.coins {
             while self.by_token.len() <= coin.index() {
                 self.by_token.push(Vec::new());
@@ -339,6 +356,24 @@ mod tests {
         let changes = third.changes_since(&first);
         assert_eq!(names(&changes), [Address::repeat_byte(3), Address::repeat_byte(4)]);
         assert_eq!(changes.removed, [Address::repeat_byte(1).into()]);
+        let more = first.next(block(2), Arc::clone(first.tokens()), [pool(4, [1, 2], 1)]).unwrap();
+        assert_eq!(names(&more.changes_since(&first)), [Address::repeat_byte(4)], "the others are where they were");
+        assert_eq!(first.changes_since(&more).removed, [Address::repeat_byte(4).into()]);
+    }
+
+    #[test]
+    fn pools_that_do_not_stand_alone_are_listed() {
+        let weth = Pool {
+            key: Address::repeat_byte(9).into(),
+            product: Product::WrappedEther,
+            state: PoolState::WrappedEther(braid_protocols::wrapped_ether::State),
+            ..pool(9, [0, 1], 1)
+        };
+        let market = Market::new(block(1), tokens(2), [pool(1, [1, 2], 10), weth, pool(2, [2, 3], 10)]).unwrap();
+        let listed = |market: &Market| market.dependent_pools().map(|(id, pool)| (id, pool.key)).collect::<Vec<_>>();
+        assert_eq!(listed(&market), [(PoolId(1), Address::repeat_byte(9).into())]);
+        let without = market.without(&[Address::repeat_byte(1).into()]);
+        assert_eq!(listed(&without), [(PoolId(0), Address::repeat_byte(9).into())]);
     }
 
     #[test]

@@ -155,6 +155,11 @@ impl Product {
         asked().unwrap_or_default()
     }
 
+    /// As [`Protocol::stands_alone`].
+    pub fn stands_alone(self) -> bool {
+        with_record!(self, record => record.stands_alone())
+    }
+
     /// As [`Protocol::depends_on_time`].
     pub fn depends_on_time(self, state: &PoolState) -> bool {
         with_record!(self, record => own(record, state).is_some_and(|state| record.depends_on_time(state)))

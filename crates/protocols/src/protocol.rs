@@ -326,6 +326,13 @@ pub trait Protocol: Sync {
         pool
     }
 
+    /// Tells whether nothing but its own state decides what any pool of this product pays, and nothing but its own logs changes that: it has
+    /// its contract to itself, listens to no other, is the same at any time, was not guessed, and none of its coins counts in shares. Most pools of
+    /// a market are so: what looks for others passes them over.
+    fn stands_alone(&self) -> bool {
+        false
+    }
+
     /// Tells whether what a pool pays changes from block to block without anything happening to it (interest, ramps, limits).
     fn depends_on_time(&self, _state: &Self::State) -> bool {
         false

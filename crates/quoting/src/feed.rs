@@ -7,9 +7,11 @@ use arc_swap::ArcSwapOption;
 use braid_ethereum::{Head, Phase, SyncStatus};
 use braid_primitives::PoolId;
 use braid_routing::Prepared;
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::watch;
 
 use crate::directory::Directory;
+use crate::measures::seconds;
 use crate::problem::{Code, Problem};
 
 /// A block's market with all that its requests share. A request holds one from start to end.
@@ -42,22 +44,29 @@ impl Published {
 pub struct MarketFeed {
     current: ArcSwapOption<Published>,
     status: watch::Receiver<SyncStatus>,
+    /// Time from the signal of a block to its market being ready for quotes.
+    pub ready_seconds: Histogram,
 }
 
 impl MarketFeed {
     /// A feed without a market, next to a follower's status.
     pub fn new(status: watch::Receiver<SyncStatus>) -> Self {
-        Self { current: ArcSwapOption::empty(), status }
+        Self { current: ArcSwapOption::empty(), status, ready_seconds: seconds() }
     }
 
     /// Prepares a market and puts it in place of the one before. Takes milliseconds: call it where blocking is fine.
     pub fn publish(&self, head: Arc<Head>) {
-        let market = Arc::clone(&head.market);
-        let prepared = match self.current.load_full() {
+        let (market, received_at) = (Arc::clone(&head.market), head.received_at);
+        let before = self.current.load_full();
+        let is_fuller = before.as_ref().is_some_and(|before| before.head.block().hash == head.block().hash);
+        let prepared = match before {
             Some(before) => before.prepared.next(market),
             None => Prepared::new(market),
         };
         self.current.store(Some(Arc::new(Published::new(head, prepared))));
+        if !is_fuller {
+            self.ready_seconds.observe(received_at.elapsed().as_secs_f64());
+        }
     }
 
     /// The newest market, whatever its age.

@@ -68,7 +68,7 @@ impl Quoter {
         let simulator = &self.simulations.simulator;
         let admitted = request.simulate.then(|| simulator.admit(caller)).transpose()?;
 
-        // the route is looked for while the node is asked about the taker
+        // the route is looked for, checked and simulated while the node is asked about the taker
         let (block, now_ms) = (*published.head.block(), self.clock.now_ms());
         let (id, taker, reads) = (new_id(now_ms), request.taker, request.check_allowances());
         let sold: Vec<_> = request.inputs.iter().map(|entry| entry.token.address).collect();
@@ -84,13 +84,20 @@ impl Quoter {
         let named: Vec<TokenId> = tokens.inputs.iter().chain(&tokens.outputs).copied().collect();
         let aside = first_use::aside(&self.audit, &published);
         let asked = Asked { published: Arc::clone(&published), request, tokens, id, created_at_ms: now_ms };
-        let (draft, seen) = tokio::join!(self.solver.solve(asked, aside), reading);
-        let draft = draft.map_err(|problem| first_use::with_unproven(problem, &self.audit, &published, &named))?;
-
-        drop(admitted);
-        let settling = first_use::settle(draft, caller, &self.audit, &self.solver, &self.simulations);
-        let (mut draft, mut simulated) = settling.await?;
-        self.note_use(&draft);
+        let finding = async {
+            let draft = self.solver.solve(asked, aside).await;
+            let draft = draft.map_err(|problem| first_use::with_unproven(problem, &self.audit, &published, &named))?;
+            drop(admitted);
+            let settling = first_use::settle(draft, caller, &self.audit, &self.solver, &self.simulations);
+            let (draft, mut simulated) = settling.await?;
+            self.note_use(&draft);
+            if simulated.is_none() {
+                simulated = trial::of(&draft, caller, &self.simulations).await;
+            }
+            Ok::<_, Problem>((draft, simulated))
+        };
+        let (found, seen) = tokio::join!(finding, reading);
+        let (mut draft, simulated) = found?;
 
         if let Some(seen) = seen.as_ref().filter(|_| signs) {
             let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);
@@ -98,9 +105,6 @@ impl Quoter {
         }
         draft.holdings = seen.filter(|_| reads);
 
-        if simulated.is_none() {
-            simulated = trial::of(&draft, caller, &self.simulations).await;
-        }
         if let Some(simulated) = simulated {
             if let Some(measured) = simulated.gas {
                 draft.gas = measured.in_place_of(draft.gas);

@@ -18,7 +18,7 @@ pub fn arrives(
     (made, amount): (U256, U256),
 ) -> U256 {
     let in_shares = |pool: &&Pool| pool.shares_of(&After::Unchanged, token, amount).is_some();
-    let Some(keeper) = market.pools_of(token).iter().filter_map(|id| market.pool(*id)).find(in_shares) else {
+    let Some(keeper) = market.dependent_pools().map(|(_, pool)| pool).find(in_shares) else {
         return amount;
     };
     let place = keeper.shares_state_at();

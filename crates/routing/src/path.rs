@@ -201,9 +201,12 @@ impl<'a, 'p> Search<'a, 'p> {
                 }
             }
             let labels = &self.labels;
+            let made = next.clone();
             next.retain(|&at| !self.outdone(&labels[at as usize], at));
             next.sort_by(|&a, &b| labels[b as usize].promise.total_cmp(&labels[a as usize].promise).then(a.cmp(&b)));
-            self.newest.fill(NONE);
+            for label in made {
+                self.newest[labels[label as usize].token as usize] = NONE;
+            }
             frontier = next;
             if frontier.is_empty() {
                 break;

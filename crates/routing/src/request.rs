@@ -59,8 +59,18 @@ impl PoolFilter {
 
     /// Whether a pool may be used.
     pub fn allows(&self, id: PoolId, product: Product) -> bool {
+        !self.excludes_product(product) && self.allows_pool(id)
+    }
+
+    /// Whether all pools of some product are left out.
+    pub fn excludes_products(&self) -> bool {
+        self.excluded_products != 0
+    }
+
+    /// Whether a pool may be used of which the product may be.
+    pub fn allows_pool(&self, id: PoolId) -> bool {
         let word = self.excluded_pools.get(id.index() / 64).copied().unwrap_or(0);
-        !self.excludes_product(product) && word & (1 << (id.index() % 64)) == 0
+        word & (1 << (id.index() % 64)) == 0
     }
 
     /// Whether every pool may be used.

@@ -42,6 +42,9 @@ impl Tuning {
     pub(crate) const SETTLE_SWEEPS: usize = 3;
     /// Most chords by which one token's price is found. No record.
     pub(crate) const SETTLE_CHORDS: usize = 16;
+    /// How far a price first moves, as a share, until what pools pay balances what they take; and the power of that by which it moves next.
+    pub(crate) const SETTLE_STEP: f64 = 0.0005;
+    pub(crate) const SETTLE_STRIDE: i32 = 4;
     /// A price is found when this share of the tolerance is left. No record.
     pub(crate) const SETTLE_PRECISION: f64 = 0.1;
     /// The change of a price, as a share, that its neighbours answer in the end. With the next one, a block of September 2023 prepared

@@ -213,4 +213,96 @@ mod tests {
         }
         assert_eq!(state.limit, 64);
     }
+
+    /// Longest wait that somebody is accepted for.
+    const WAIT: Duration = Duration::from_millis(250);
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Quotes with simulations before two places, on a clock of their own: one every `gap`, for a minute. Each is a solve, mostly short, and a
+    /// simulation that goes on with it. Gives what the accepted ones took, the quickest first.
+    fn quotes_of_a_minute(gap: Duration) -> Vec<Duration> {
+        let line = line(2, 512);
+        let (mut state, start, mean) = (line.state(), Instant::now(), ms(26));
+        let mut dice = 7_u64;
+        let mut solve = || {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            [(88, ms(12)), (98, ms(40)), (100, ms(130))]
+                .into_iter()
+                .find(|(below, _)| (dice >> 33) % 100 < *below)
+                .unwrap()
+                .1
+        };
+        // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it goes on
+        let (mut beginning, mut going_on) = (VecDeque::new(), VecDeque::new());
+        let mut busy: Vec<(Instant, Instant, bool)> = Vec::new();
+        let (mut next_at, mut took) = (start, Vec::new());
+        let simulated = ms(14);
+        loop {
+            let leaves = (0..busy.len()).min_by_key(|at: &usize| -> Instant { busy[*at].0 });
+            match leaves.filter(|at| busy[*at].0 <= next_at) {
+                Some(at) => {
+                    let (now, came_at, is_solved) = busy.swap_remove(at);
+                    if is_solved {
+                        took.push(now - came_at);
+                    }
+                    let mut enter = |state: &mut State, goes_on: bool| {
+                        let came_at: Instant =
+                            if goes_on { going_on.pop_front() } else { beginning.pop_front() }.unwrap();
+                        let lasts = if goes_on { simulated } else { solve() };
+                        state.took(&line, now);
+                        busy.push((now + lasts, came_at, goes_on));
+                    };
+                    let goes_on = !state.going_on.is_empty();
+                    match state.next() {
+                        Some(_) => enter(&mut state, goes_on),
+                        None => {
+                            state.free += 1;
+                            state.is_empty(&line, now);
+                        }
+                    }
+                    if !is_solved && state.free > 0 {
+                        state.free -= 1;
+                        busy.push((now + simulated, came_at, true));
+                    } else if !is_solved {
+                        state.going_on.push_back(oneshot::channel().0);
+                        going_on.push_back(came_at);
+                    }
+                }
+                None => {
+                    let now = next_at;
+                    next_at += gap;
+                    if now - start > ms(60_000) {
+                        break;
+                    }
+                    let ahead = state.waiting();
+                    if ahead == 0 {
+                        state.is_empty(&line, now);
+                    }
+                    if state.free > 0 {
+                        state.free -= 1;
+                        busy.push((now + solve(), now, false));
+                    } else if ahead < state.limit && mean * u32::try_from(ahead).unwrap() / 2 <= WAIT {
+                        state.beginning.push_back(oneshot::channel().0);
+                        beginning.push_back(now);
+                    }
+                }
+            }
+        }
+        took.sort_unstable();
+        took
+    }
+
+    #[test]
+    fn at_six_times_what_can_be_done_the_accepted_wait_at_most_as_long_as_they_take() {
+        let of = |gap: Duration| {
+            let took = quotes_of_a_minute(gap);
+            [50, 99].map(|percent| took[took.len() * percent / 100])
+        };
+        // a quote takes two places for 30 ms in the mean: one every 15 ms is all that can be done
+        let [quiet, loaded] = [ms(1_000), Duration::from_micros(2_500)].map(of);
+        assert!(loaded[1] <= 2 * quiet[1], "{quiet:?} {loaded:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! What is known of a block's state, and what was known of earlier ones.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use braid_primitives::{Address, B256, Block, U256};
@@ -27,6 +28,8 @@ const PAST_CODE_BYTES: u64 = 64 << 20;
 pub(crate) struct Past {
     accounts: Cache<Address, AccountInfo>,
     words: Cache<(Address, U256), U256>,
+    /// Calls of the node that were made although nobody waited.
+    background_calls: Arc<AtomicU64>,
 }
 
 impl Default for Past {
@@ -38,7 +41,15 @@ impl Default for Past {
         Self {
             accounts: Cache::builder().max_capacity(PAST_CODE_BYTES).weigher(bytes).build(),
             words: Cache::new(PAST_WORDS),
+            background_calls: Arc::default(),
         }
+    }
+}
+
+impl Past {
+    /// How many calls of the node were made so far although nobody waited.
+    pub(crate) fn background_calls(&self) -> u64 {
+        self.background_calls.load(Ordering::Relaxed)
     }
 }
 
@@ -162,6 +173,9 @@ impl BlockMemory {
         }
         let found = self.source.read(&self.block, &wanted).await?;
         let messages = found.messages;
+        if !wanted.is_urgent {
+            self.past.background_calls.fetch_add(found.calls.into(), Ordering::Relaxed);
+        }
         self.keep(found, before)?;
         Ok(messages)
     }

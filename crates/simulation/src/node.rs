@@ -43,11 +43,12 @@ async fn read(node: &Node, block: &Block, wanted: &Wanted) -> Result<Found, Node
         let read = read.map(|read| Account { balance_wei: read.balance_wei, nonce: read.nonce, code: read.code });
         found.accounts = wanted.accounts.keys().copied().zip(read).collect();
         found.words = words.into_iter().zip(state.words).collect();
-        found.messages = state.messages;
+        (found.messages, found.calls) = (state.messages, state.calls);
     }
     for height in &wanted.hashes {
         let ancestor = node.block_at(*height).await?;
         found.messages += 1;
+        found.calls += 1;
         found.hashes.extend(ancestor.map(|ancestor| (*height, ancestor.hash)));
     }
     Ok(found)

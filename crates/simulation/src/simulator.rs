@@ -131,6 +131,11 @@ impl Simulator {
         self.lanes.waiting()
     }
 
+    /// How many calls of the node the service's own jobs took so far.
+    pub fn background_calls(&self) -> u64 {
+        self.past.background_calls()
+    }
+
     /// Turns a caller's next job away, before anything is done for it, where too many of its jobs wait. One that is admitted counts among those until
     /// it begins, which is when what this gives is dropped.
     ///

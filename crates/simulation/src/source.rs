@@ -62,6 +62,8 @@ pub struct Found {
     pub hashes: Vec<(u64, B256)>,
     /// How many messages to a node that took.
     pub messages: u32,
+    /// How many calls they had.
+    pub calls: u32,
 }
 
 /// What a source gives in time.

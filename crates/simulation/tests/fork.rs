@@ -85,6 +85,7 @@ impl StateSource for World {
                 words: wanted.words.iter().map(word).collect(),
                 hashes: wanted.hashes.iter().map(|height| (*height, block.hash)).collect(),
                 messages: 1,
+                calls: 1,
             })
         })
     }

@@ -75,6 +75,8 @@ pub struct BlockState {
     pub words: Vec<U256>,
     /// How many messages that took.
     pub messages: u32,
+    /// How many calls they had.
+    pub calls: u32,
 }
 
 impl Node {
@@ -143,7 +145,7 @@ impl Member {
         requests.extend(proofs.iter().map(|(account, slot)| word(block_hash, *account, *slot)));
 
         let mut answers = self.connection.batch(&requests).await?.into_iter();
-        let mut state = BlockState { messages: 1, ..BlockState::default() };
+        let mut state = BlockState { messages: 1, calls: count(&requests), ..BlockState::default() };
         let mut hashes = Vec::with_capacity(accounts.len());
         for chunk in accounts.chunks(VALUES_PER_CALL) {
             let told: Bytes = next(&mut answers, CALL)?;
@@ -193,6 +195,7 @@ impl Member {
             let requests: Vec<Request> = changed.iter().map(|(address, _)| code(block_hash, *address)).collect();
             let mut answers = self.connection.batch(&requests).await?.into_iter();
             state.messages += 1;
+            state.calls = state.calls.saturating_add(count(&requests));
             for (_, account) in changed {
                 account.code = Some(next(&mut answers, CODE)?);
             }
@@ -219,8 +222,7 @@ impl Member {
         let batches: Vec<&[Request]> = requests.chunks(VALUES_PER_BATCH).collect();
         let read = try_join_all(batches.iter().map(|batch| self.connection.batch(batch))).await?;
         let mut answers = read.into_iter().flatten();
-        let mut state =
-            BlockState { messages: u32::try_from(batches.len()).unwrap_or(u32::MAX), ..BlockState::default() };
+        let mut state = BlockState { messages: count(&batches), calls: count(&requests), ..BlockState::default() };
         for (_, known) in accounts {
             let balance_wei = next(&mut answers, BALANCE)?;
             let nonce: U64 = next(&mut answers, NONCE)?;
@@ -251,6 +253,10 @@ const NONCE: &str = "eth_getTransactionCount";
 const CODE: &str = "eth_getCode";
 const STORAGE: &str = "eth_getStorageAt";
 const UNSUPPORTED: NodeError = NodeError::Unsupported { what: "state read by lent code" };
+
+fn count<T>(list: &[T]) -> u32 {
+    u32::try_from(list.len()).unwrap_or(u32::MAX)
+}
 
 /// One call per contract, with the slots as its calldata.
 fn by_contract(words: &[(Address, U256)]) -> Vec<Call> {

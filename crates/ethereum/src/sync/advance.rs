@@ -7,7 +7,6 @@ use std::{
 
 use braid_market::Market;
 use braid_primitives::{Block, PoolKey};
-use braid_protocols::Pool;
 
 use super::synchronizer::{POOLS_WITH_A_BLOCK, Synchronizer};
 use crate::{BlockLogs, FeeData, FollowError, apply_logs, node::PlacedLog, state::Base};
@@ -118,6 +117,6 @@ fn next_between_blocks(read: usize, took: Duration, longest: Duration) -> usize 
 
 /// Pools that are read again at every block.
 pub(super) fn polled(market: &Market) -> impl Iterator<Item = PoolKey> + '_ {
-    let polled = |pool: &&std::sync::Arc<Pool>| pool.product.reads_each_block(&pool.state);
-    market.pools().iter().filter(polled).map(|pool| pool.key)
+    let pools = market.dependent_pools().map(|(_, pool)| pool);
+    pools.filter(|pool| pool.product.reads_each_block(&pool.state)).map(|pool| pool.key)
 }

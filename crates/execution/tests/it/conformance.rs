@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use braid_execution::proxy;
-use braid_primitives::{Address, ExecutionBlock, U256};
+use braid_primitives::{Address, ExecutionBlock, TokenId, U256};
 use braid_protocols::step::Receivers;
-use braid_protocols::{Pool, Product, Swap, continuous::PairCurve};
+use braid_protocols::{After, Pool, Product, Swap, continuous::PairCurve};
 
 use crate::chain::Chain;
 use crate::vaults::trade;
@@ -116,6 +116,16 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
     trades.into_iter().map(|(coin_in, coin_out, amount, _)| (coin_in, coin_out, amount)).collect()
 }
 
+/// Whoever looks for pools that depend on more than their own logs passes this one over.
+fn stands_alone(pool: &Pool) {
+    let (product, state) = (pool.product, &pool.state);
+    let own = pool.key.id.is_none() && product.listens_to(state).iter().all(|other| *other == pool.key.contract);
+    let timeless = !product.reads_each_block(state) && !product.depends_on_time(state);
+    let plain = |coin: &TokenId| pool.shares_of(&After::Unchanged, *coin, U256::ONE).is_none();
+    let known = product.guessed_as(pool).is_none() && pool.coins.iter().all(plain);
+    assert!(own && timeless && known, "{}: {} does not stand alone", product.id(), pool.key);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_product_is_found_read_priced_encoded_and_executed() {
     let mut chain = Chain::start().await;
@@ -136,6 +146,9 @@ async fn every_product_is_found_read_priced_encoded_and_executed() {
         let pools: Vec<Pool> =
             chain.market.pools().iter().filter(|pool| pool.product == *product).map(|pool| (**pool).clone()).collect();
         assert!(!pools.is_empty(), "{}: the local chain has no pool of it", product.id());
+        if product.stands_alone() {
+            pools.iter().for_each(stands_alone);
+        }
         for (place, pool) in pools.iter().enumerate() {
             let trades = check(pool, &at, &opcodes);
             // one trade through the router and the proxy for each product

@@ -33,6 +33,9 @@ struct Knot {
     gas_hull: f64,
 }
 
+/// Segments up to which they are passed one by one.
+const FEW_KNOTS: usize = 8;
+
 /// What a pool trades at given prices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trade {
@@ -190,8 +193,13 @@ impl Direction {
         let per_square = 1.0 / (self.gamma * price_out);
         let end = self.knots.len() - 1;
         let charge = gas_price * self.gamma;
-        let mut k = 0;
         let mut square = price_in * per_square;
+        // roots fall: where gas counts for nothing, the end of a long chain is found by halving
+        let mut k = if gas_price == 0.0 && end > FEW_KNOTS {
+            self.knots[1..end].partition_point(|next| next.root * next.root >= square)
+        } else {
+            0
+        };
         while k < end {
             square = (price_in + charge * self.knots[k].gas_slope) * per_square;
             let next = self.knots[k + 1].root;

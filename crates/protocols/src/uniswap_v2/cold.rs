@@ -88,6 +88,10 @@ impl Protocol for PairProtocol {
         &[SYNC]
     }
 
+    fn stands_alone(&self) -> bool {
+        true
+    }
+
     fn apply(&self, state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
         if log.topics().first() != Some(&SYNC) {
             return Ok(Freshness::Unaffected);

@@ -106,6 +106,10 @@ impl Protocol for PoolProtocol {
         self.logs.topics
     }
 
+    fn stands_alone(&self) -> bool {
+        true
+    }
+
     fn apply(&self, state: &mut State, log: &Log) -> Result<Freshness, DecodeError> {
         self.logs.apply(state, log)
     }

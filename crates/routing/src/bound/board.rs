@@ -38,7 +38,7 @@ impl PriceBoard {
         let mut bands = vec![Band::ANY; self.price.len()];
         self.tie_given(problem, alive, &mut bands);
         let mut unpriced = Vec::new();
-        for (token, rungs) in problem.prepared.ladder().steps() {
+        for (token, rungs) in problem.prepared.ladder().steps(&problem.terms.ends()) {
             if !alive[token] || self.price[token] > 0.0 {
                 continue;
             }

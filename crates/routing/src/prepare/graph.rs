@@ -10,7 +10,7 @@ use super::pairs::Pairs;
 use crate::tuning::Tuning;
 
 /// One pair as seen from one of its tokens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrow {
     pub(crate) pair: u32,
     /// The token at the other side.
@@ -122,6 +122,19 @@ impl Plain {
         (amount_in <= self.most_in * Tuning::CAPACITY_FILLED).then(|| first / (1.0 + first * self.bend()))
     }
 
+    /// The input of the trade that is best where the output is worth `1 / ratio` times what the marginal rate asks for; `ratio` is below 1.
+    #[inline]
+    pub(crate) fn best_amount_in(self, ratio: f64) -> f64 {
+        ((1.0 / ratio.sqrt() - 1.0) / (self.spot * self.bend())).min(self.most_in)
+    }
+
+    /// Its output.
+    #[inline]
+    pub(crate) fn best_amount_out(self, ratio: f64) -> f64 {
+        let most = self.spot * self.most_in;
+        ((1.0 - ratio.sqrt()) / self.bend()).min(most / (1.0 + most * self.bend()))
+    }
+
     /// As [`Direction::average_rate`](braid_protocols::continuous::Direction::average_rate), of the gas of a swap.
     #[inline]
     pub(crate) fn average_rate(self, price_out: f64, cap: f64, gas_price: f64) -> f64 {
@@ -185,39 +198,40 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn new(market: &Market, nodes: &Nodes, pairs: &Pairs, curves: &[Option<Arc<PairCurve>>]) -> Self {
-        let tokens = nodes.count();
-        let mut list: Vec<(u32, Arrow)> = Vec::with_capacity(2 * curves.len());
-        let mut pair_ends = vec![[u32::MAX; 2]; curves.len()];
-        for ((pair, curve), id) in pairs.list().iter().zip(curves).zip(0_u32..) {
-            let (Some(curve), Some(pool)) = (curve, market.pool(pair.pool)) else { continue };
-            let ends = pair.coins.map(|coin| index32(nodes.node(pool.coins[usize::from(coin)])));
-            if ends[0] == ends[1] {
-                continue;
+        let mut ends = vec![[u32::MAX; 2]; curves.len()];
+        for ((pair, curve), ends) in pairs.list().iter().zip(curves).zip(&mut ends) {
+            let (Some(_), Some(pool)) = (curve, market.pool(pair.pool)) else { continue };
+            let of_coins = pair.coins.map(|coin| index32(nodes.node(pool.coins[usize::from(coin)])));
+            if of_coins[0] != of_coins[1] {
+                *ends = of_coins;
             }
-            pair_ends[id as usize] = ends;
-            let arrow = Arrow::of(id, ends[1], curve);
-            list.push((ends[0], arrow));
-            list.push((ends[1], arrow.reversed(ends[0] as usize)));
         }
-        let inner = inner_tokens(tokens, &list);
-        list.sort_by_key(|(from, arrow)| (*from, !inner[arrow.to as usize], arrow.pair));
-        let mut graph = Self {
-            arrows: Vec::with_capacity(list.len()),
-            start: vec![0],
-            outer: Vec::new(),
-            inner,
-            ends: pair_ends,
-            inner_pairs: Vec::new(),
-        };
-        let mut rest = list.as_slice();
-        for token in 0..tokens {
-            let count = rest.iter().take_while(|(from, _)| *from as usize == token).count();
-            let inner_count = rest[..count].iter().take_while(|(_, a)| graph.inner[a.to as usize]).count();
-            graph.outer.push(index32(graph.arrows.len() + inner_count));
-            graph.arrows.extend(rest[..count].iter().map(|(_, arrow)| *arrow));
-            graph.start.push(index32(graph.arrows.len()));
-            rest = &rest[count..];
+        let inner = inner_tokens(nodes.count(), &ends);
+        let is_outer = |token: u32| usize::from(!inner[token as usize]);
+        let joined = || ends.iter().filter(|ends| ends[0] != u32::MAX);
+        let mut counts = vec![[0_u32; 2]; nodes.count()];
+        for [a, b] in joined() {
+            counts[*a as usize][is_outer(*b)] += 1;
+            counts[*b as usize][is_outer(*a)] += 1;
         }
+        let (mut start, mut outer) = (vec![0], Vec::with_capacity(counts.len()));
+        for [to_inner, to_outer] in &counts {
+            let first = start[start.len() - 1];
+            outer.push(first + to_inner);
+            start.push(first + to_inner + to_outer);
+        }
+        let mut next: Vec<[u32; 2]> = start.iter().zip(&outer).map(|(start, outer)| [*start, *outer]).collect();
+        let mut arrows = vec![Arrow::default(); start[counts.len()] as usize];
+        for ((curve, [a, b]), id) in curves.iter().zip(&ends).zip(0_u32..) {
+            let Some(curve) = curve.as_deref().filter(|_| *a != u32::MAX) else { continue };
+            let arrow = Arrow::of(id, *b, curve);
+            for (from, to, arrow) in [(*a, *b, arrow), (*b, *a, arrow.reversed(*a as usize))] {
+                let place = &mut next[from as usize][is_outer(to)];
+                arrows[*place as usize] = arrow;
+                *place += 1;
+            }
+        }
+        let mut graph = Self { arrows, start, outer, inner, ends, inner_pairs: Vec::new() };
         graph.inner_pairs = graph.pairs_within(curves);
         graph
     }
@@ -301,6 +315,12 @@ impl Graph {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
     }
 
+    /// The arrows out of a token that lead to outer tokens.
+    #[inline]
+    pub(crate) fn outer_arrows(&self, token: usize) -> &[Arrow] {
+        &self.arrows[self.outer[token] as usize..self.start[token + 1] as usize]
+    }
+
     /// The arrows out of a token that lead to inner tokens.
     #[inline]
     pub(crate) fn inner_arrows(&self, token: usize) -> &[Arrow] {
@@ -309,7 +329,11 @@ impl Graph {
 
     /// The arrows from one token to another, looked up at whichever of the two has fewer.
     pub(crate) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = Arrow> + '_ {
-        let (leaving, arriving) = (self.arrows(from), self.arrows(to));
+        // of a token with thousands of pools those with outer tokens are most
+        let towards = |here: usize, other: usize| {
+            if self.inner[other] { self.inner_arrows(here) } else { self.outer_arrows(here) }
+        };
+        let (leaving, arriving) = (towards(from, to), towards(to, from));
         let backwards = arriving.len() < leaving.len();
         let (arrows, other) = if backwards { (arriving, from) } else { (leaving, to) };
         let found = arrows.iter().filter(move |arrow| arrow.to as usize == other);
@@ -322,15 +346,15 @@ impl Graph {
     }
 }
 
-fn inner_tokens(tokens: usize, list: &[(u32, Arrow)]) -> Vec<bool> {
+fn inner_tokens(tokens: usize, ends: &[[u32; 2]]) -> Vec<bool> {
     let mut first = vec![u32::MAX; tokens];
     let mut inner = vec![false; tokens];
-    for (from, arrow) in list {
-        let seen = &mut first[*from as usize];
-        if *seen == u32::MAX {
-            *seen = arrow.to;
-        } else if *seen != arrow.to {
-            inner[*from as usize] = true;
+    let joined = ends.iter().filter(|ends| ends[0] != u32::MAX);
+    for (from, to) in joined.flat_map(|[a, b]| [(*a as usize, *b), (*b as usize, *a)]) {
+        if first[from] == u32::MAX {
+            first[from] = to;
+        } else if first[from] != to {
+            inner[from] = true;
         }
     }
     inner
@@ -339,6 +363,24 @@ fn inner_tokens(tokens: usize, list: &[(u32, Arrow)]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{prepared, token};
+
+    #[test]
+    fn one_formula_trades_what_the_curve_of_one_stretch_trades() {
+        const ETHER: u128 = 10_u128.pow(18);
+        let market = prepared(&[((0, 1), [1_000 * ETHER, 3_000 * ETHER]), ((0, 1), [7 * ETHER, 10_u128.pow(9)])]);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        for arrow in market.graph().arrows(token(0).index()) {
+            for (side, plain) in [(arrow.side, arrow.plain().unwrap()), (1 - arrow.side, arrow.plain_back().unwrap())] {
+                let direction = market.curve(arrow.pair).unwrap().direction(side).unwrap();
+                for ratio in [0.999_9, 0.7, 1e-6, 1e-60] {
+                    let trade = direction.best_trade(direction.spot() * ratio, 1.0, f64::INFINITY, 0.0).unwrap();
+                    let (sold, bought) = (plain.best_amount_in(ratio), plain.best_amount_out(ratio));
+                    assert!(near(sold, trade.amount_in), "{ratio}: {sold} {trade:?}");
+                    assert!(near(bought, trade.amount_out), "{ratio}: {bought} {trade:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn one_formula_says_what_the_curve_of_one_stretch_says() {

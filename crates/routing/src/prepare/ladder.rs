@@ -24,6 +24,8 @@ pub(crate) struct Ladder {
     /// The token at each place, and the place of each token.
     tokens: Vec<u32>,
     place: Vec<u32>,
+    /// The places of inner tokens.
+    inner: Vec<u32>,
 }
 
 impl Ladder {
@@ -33,7 +35,10 @@ impl Ladder {
         for (token, at) in tokens.iter().zip(0_u32..) {
             place[*token as usize] = at;
         }
-        let mut ladder = Self { rungs: Vec::with_capacity(graph.arrow_count() / 2), start: vec![0], tokens, place };
+        let inner =
+            (0..).zip(&tokens).filter(|(_, token)| graph.is_inner(**token as usize)).map(|(at, _)| at).collect();
+        let rungs = Vec::with_capacity(graph.arrow_count() / 2);
+        let mut ladder = Self { rungs, start: vec![0], tokens, place, inner };
         for (token, here) in ladder.tokens.iter().zip(0_u32..) {
             let arrows = graph.arrows(*token as usize).iter().zip(graph.first_arrow(*token as usize)..);
             let before = arrows.filter(|(arrow, _)| ladder.place[arrow.to as usize] < here);
@@ -54,17 +59,33 @@ impl Ladder {
         &self.tokens
     }
 
-    /// The same, with its pairs with those before it.
+    /// Every inner token in its turn, and the `ends` that are not inner in theirs, with their pairs with those before them.
     #[inline]
-    pub(crate) fn steps(&self) -> impl Iterator<Item = (usize, &[Rung])> {
-        let rungs = self.start.windows(2).map(|ends| &self.rungs[ends[0] as usize..ends[1] as usize]);
-        self.tokens.iter().map(|token| *token as usize).zip(rungs)
+    pub(crate) fn steps(&self, ends: &[usize]) -> impl Iterator<Item = (usize, &[Rung])> {
+        let is_inner = |place: &u32| self.inner.binary_search(place).is_ok();
+        let mut outer: Vec<u32> = ends.iter().map(|end| self.place[*end]).filter(|place| !is_inner(place)).collect();
+        outer.sort_unstable();
+        outer.dedup();
+        let (mut inner, mut outer) = (self.inner.iter().copied().peekable(), outer.into_iter().peekable());
+        let places = std::iter::from_fn(move || match (inner.peek(), outer.peek()) {
+            (Some(a), Some(b)) if a < b => inner.next(),
+            (_, Some(_)) => outer.next(),
+            _ => inner.next(),
+        });
+        places.map(|place| {
+            let token = self.tokens[place as usize] as usize;
+            (token, self.at(place as usize))
+        })
     }
 
     /// A token's pairs with those before it.
     #[inline]
     pub(crate) fn rungs(&self, token: usize) -> &[Rung] {
-        let place = self.place[token] as usize;
+        self.at(self.place[token] as usize)
+    }
+
+    #[inline]
+    fn at(&self, place: usize) -> &[Rung] {
         &self.rungs[self.start[place] as usize..self.start[place + 1] as usize]
     }
 }

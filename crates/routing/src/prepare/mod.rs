@@ -11,10 +11,11 @@ mod pairs;
 mod prices;
 mod standing;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_primitives::TokenId;
+use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::PairCurve;
 
 use core::Core;
@@ -51,9 +52,10 @@ impl Prepared {
     /// Prepares a market from nothing.
     pub fn new(market: Arc<Market>) -> Self {
         let pairs = Arc::new(Pairs::of(&market));
-        let curves = pairs.list().iter().map(|pair| curve(&market, *pair)).collect();
-        let nodes = Arc::new(Nodes::of(&market));
-        Self::assemble(market, nodes, pairs, curves, None)
+        let curves: Vec<_> = pairs.list().iter().map(|pair| curve(&market, *pair)).collect();
+        let (nodes, all) = (Arc::new(Nodes::of(&market)), (0..index32(curves.len())).collect::<Vec<_>>());
+        let depths = Depths::default().refreshed(&curves, &all);
+        Self::assemble(market, nodes, pairs, curves, depths, None)
     }
 
     /// Prepares the market that follows this one: curves of pools that did not change are shared.
@@ -63,8 +65,10 @@ impl Prepared {
         let pairs = if same { Arc::clone(&self.pairs) } else { Arc::new(Pairs::of(&market)) };
         let nodes = if same { Arc::clone(&self.nodes) } else { Arc::new(Nodes::of(&market)) };
         let (before, after) = (self.market.pools(), market.pools());
+        let moving = market.dependent_pools().filter(|(_, pool)| pool.depends_on_time());
+        let moving: HashSet<PoolId> = moving.map(|(id, _)| id).collect();
         let kept = |pair: &Pair| match (before.get(pair.pool.index()), after.get(pair.pool.index())) {
-            (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !new.depends_on_time(),
+            (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !moving.contains(&pair.pool),
             _ => false,
         };
         let mut changed = Vec::new();
@@ -75,8 +79,9 @@ impl Prepared {
             changed.push(index32(index));
             curve(&market, *pair)
         };
-        let curves = pairs.list().iter().enumerate().map(fresh).collect();
-        Self::assemble(market, nodes, pairs, curves, same.then_some((self, &changed)))
+        let curves: Vec<_> = pairs.list().iter().enumerate().map(fresh).collect();
+        let depths = self.depths.refreshed(&curves, &changed);
+        Self::assemble(market, nodes, pairs, curves, depths, same.then_some((self, &changed)))
     }
 
     /// `before` is the market before this one with the same pairs, and the pairs whose curves may have changed since.
@@ -85,15 +90,14 @@ impl Prepared {
         nodes: Arc<Nodes>,
         pairs: Arc<Pairs>,
         curves: Vec<Option<Arc<PairCurve>>>,
+        depths: Depths,
         before: Option<(&Self, &Vec<u32>)>,
     ) -> Self {
         let refreshed = before.and_then(|(before, changed)| before.graph.refreshed(&curves, changed));
         let same_graph = refreshed.is_some();
         let graph = refreshed.unwrap_or_else(|| Graph::new(&market, &nodes, &pairs, &curves));
-        let depths = before.map(|(before, changed)| before.depths.refreshed(&curves, changed));
-        let depths = depths.unwrap_or_else(|| Depths::new(&curves));
         let prices = Prices::new(&graph, &depths);
-        let deepest_first = prices.deepest_first();
+        let deepest_first = prices.deepest_first(before.map(|(before, _)| (&before.prices, before.deepest_first())));
         let groups = Groups::new(&graph, &prices, &deepest_first);
         let standing = match before.filter(|_| same_graph) {
             Some((before, changed)) => {
@@ -105,7 +109,7 @@ impl Prepared {
         let core = Core::new(&graph, &standing, &prices, &deepest_first);
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
         let ladder = Ladder::new(&graph, deepest_first);
-        let least_gas_units = curves.iter().flatten().map(|curve| curve.gas_units).fold(f64::INFINITY, f64::min);
+        let least_gas_units = depths.least_gas_units();
         Self {
             market,
             nodes,

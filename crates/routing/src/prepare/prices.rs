@@ -19,32 +19,35 @@ use super::node::WETH;
 use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
-/// What each pair takes, and pays, of its coins to move its price by one percent; by the side that is sold.
+/// What each pair takes, and pays, of its coins to move its price by one percent; by the side that is sold. And the gas of a swap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depths {
     taken: Vec<[f64; 2]>,
     paid: Vec<[f64; 2]>,
+    /// Gas units; infinite without a curve.
+    gas_units: Vec<f64>,
 }
 
 impl Depths {
-    pub(crate) fn new(curves: &[Option<Arc<PairCurve>>]) -> Self {
-        let mut depths = Self { taken: vec![[0.0; 2]; curves.len()], paid: vec![[0.0; 2]; curves.len()] };
-        for (pair, curve) in curves.iter().enumerate() {
-            depths.set(pair, curve.as_deref());
-        }
-        depths
-    }
-
-    /// These depths after some pairs' curves changed.
+    /// These depths after some pairs' curves changed, came or went: all those that are not as they were at their place are `changed`.
     pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Self {
         let mut depths = self.clone();
+        depths.taken.resize(curves.len(), [0.0; 2]);
+        depths.paid.resize(curves.len(), [0.0; 2]);
+        depths.gas_units.resize(curves.len(), f64::INFINITY);
         for pair in changed.iter().map(|pair| *pair as usize) {
             depths.set(pair, curves[pair].as_deref());
         }
         depths
     }
 
+    /// The least gas of a swap of any pair.
+    pub(crate) fn least_gas_units(&self) -> f64 {
+        self.gas_units.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     fn set(&mut self, pair: usize, curve: Option<&PairCurve>) {
+        self.gas_units[pair] = curve.map_or(f64::INFINITY, |curve| curve.gas_units);
         let side =
             |side| curve?.direction(side).map(|direction| direction.to_share_of_spot(Tuning::DEPTH_AT_SHARE_OF_SPOT));
         let [(taken0, paid0), (taken1, paid1)] = [side(0), side(1)].map(Option::unwrap_or_default);
@@ -76,8 +79,19 @@ impl Prices {
                 *depth = found.depth_wei;
                 settled.push(found.token);
                 let known = |to: &Arrow| prices.wei_per_unit[to.to as usize] > 0.0;
-                let arrows = graph.arrows(found.token).iter().filter(|arrow| !known(arrow));
+                let arrows = graph.inner_arrows(found.token).iter().filter(|arrow| !known(arrow));
                 heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, depths)));
+                // nothing else leads to an outer token, and it leads nowhere else
+                let outer = graph.outer_arrows(found.token).iter().filter(|arrow| arrow.to as usize != WETH);
+                for outer in outer.filter_map(|arrow| Candidate::across(&found, arrow, depths)) {
+                    let (price, depth) = (&mut prices.wei_per_unit[outer.token], &mut prices.depth_wei[outer.token]);
+                    if *price == 0.0 {
+                        settled.push(outer.token);
+                    }
+                    if *price == 0.0 || outer.depth_wei > *depth {
+                        (*price, *depth) = (outer.wei_per_unit, outer.depth_wei);
+                    }
+                }
             }
             next = heap.pop();
         }
@@ -124,12 +138,25 @@ impl Prices {
         of(self) == of(before)
     }
 
-    /// Every token, those with the deepest pools first.
-    pub(crate) fn deepest_first(&self) -> Vec<u32> {
-        let mut tokens: Vec<u32> = (0..self.depth_wei.len()).map(super::node::index32).collect();
-        let depth = |token: &u32| self.depth_wei[*token as usize];
-        tokens.sort_by(|a, b| depth(b).total_cmp(&depth(a)).then(a.cmp(b)));
-        tokens
+    /// Every token, those with the deepest pools first. `before` has the prices and the order of the same tokens before these, where they are known.
+    pub(crate) fn deepest_first(&self, before: Option<(&Self, &[u32])>) -> Vec<u32> {
+        let depth = |token: u32| self.depth_wei[token as usize];
+        let order = |a: &u32, b: &u32| depth(*b).total_cmp(&depth(*a)).then(a.cmp(b));
+        let is_kept = |prices: &Self, token: u32| prices.depth_wei[token as usize].to_bits() == depth(token).to_bits();
+        let all = 0..super::node::index32(self.depth_wei.len());
+        let (kept, mut moved): (Vec<u32>, Vec<u32>) = match before {
+            Some((prices, tokens)) => tokens.iter().partition(|token| is_kept(prices, **token)),
+            None => (Vec::new(), all.collect()),
+        };
+        moved.sort_unstable_by(order);
+        // both fall: the next is the first of one of them
+        let (mut kept, mut moved) = (kept.into_iter().peekable(), moved.into_iter().peekable());
+        let next = || match (kept.peek(), moved.peek()) {
+            (Some(a), Some(b)) if order(a, b).is_lt() => kept.next(),
+            (_, Some(_)) => moved.next(),
+            _ => kept.next(),
+        };
+        std::iter::from_fn(next).collect()
     }
 
     pub(crate) fn depth_wei(&self, token: usize) -> f64 {

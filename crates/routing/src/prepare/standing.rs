@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
+use super::graph::Plain;
 use super::groups::Groups;
 use super::marks::Marks;
 use super::node::WETH;
@@ -53,7 +54,7 @@ impl Standing {
         let prices = (0..graph.token_count()).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
         let (profit, out_of_line) = (self.profit.clone(), self.out_of_line.clone());
         let mut state = Self { prices, profit, out_of_line, earning: Vec::new() };
-        let mut settle = Settle::new(graph, curves);
+        let mut settle = Settle::new(graph, curves, reference);
         for (group, touched) in touched.iter().enumerate() {
             if *touched {
                 settle.group(&mut state, groups.tokens(group));
@@ -151,6 +152,7 @@ impl Standing {
 struct Settle<'a> {
     graph: &'a Graph,
     curves: &'a [Option<Arc<PairCurve>>],
+    reference: &'a Prices,
     /// The tokens of a group, deepest first; and the place of each token of the groups so far in its own.
     queue: Vec<u32>,
     place: Vec<u32>,
@@ -174,13 +176,16 @@ struct Live {
     /// The pool takes the token below this price, and pays it above the next one.
     takes_below: f64,
     pays_above: f64,
+    /// Both ways by one formula; `None` for a pool of several stretches.
+    plain: Option<[Plain; 2]>,
 }
 
 impl<'a> Settle<'a> {
-    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>]) -> Self {
+    fn new(graph: &'a Graph, curves: &'a [Option<Arc<PairCurve>>], reference: &'a Prices) -> Self {
         Self {
             graph,
             curves,
+            reference,
             queue: Vec::new(),
             place: vec![u32::MAX; graph.token_count()],
             stale: Marks::default(),
@@ -233,11 +238,17 @@ impl<'a> Settle<'a> {
                 let token = self.queue[place] as usize;
                 let before = state.prices[token];
                 let after = self.balance(state, token, before);
-                if (after / before - 1.0).abs() > self.tolerance {
+                let moved = (after / before - 1.0).abs();
+                if moved > self.tolerance {
                     state.prices[token] = after;
                     self.moved.set(place);
-                    let graph = self.graph;
-                    graph.arrows(token).iter().for_each(|arrow| self.set_stale(arrow.to as usize));
+                    // what a shallow token does is not felt by one with deep pools
+                    let felt = moved * self.reference.depth_wei(token) / self.tolerance;
+                    for arrow in self.graph.arrows(token) {
+                        if self.reference.depth_wei(arrow.to as usize) < felt {
+                            self.set_stale(arrow.to as usize);
+                        }
+                    }
                 }
             }
         }
@@ -250,8 +261,9 @@ impl<'a> Settle<'a> {
         if here == 0.0 {
             return start;
         }
-        // What pools pay rises with the price: walk until the sign turns, then close in on where it does.
-        let factor: f64 = if here > 0.0 { 0.98 } else { 1.02 };
+        // What pools pay rises with the price: walk until the sign turns, then close in on where it does. Near prices trade with few pools.
+        let step = Tuning::SETTLE_STEP;
+        let factor: f64 = if here > 0.0 { 1.0 - step } else { 1.0 + step };
         let (mut near, mut far) = (start, start);
         let (mut excess_near, mut excess_far) = (here, here);
         let mut reach = factor;
@@ -262,7 +274,7 @@ impl<'a> Settle<'a> {
                 break;
             }
             (near, excess_near) = (far, excess_far);
-            reach *= reach;
+            reach = reach.powi(Tuning::SETTLE_STRIDE);
         }
         if excess_far == 0.0 || excess_far * here > 0.0 {
             return far;
@@ -308,7 +320,8 @@ impl<'a> Settle<'a> {
             let other = state.prices[arrow.to as usize];
             if other > 0.0 && state.out_of_line[arrow.pair as usize] == 0.0 {
                 let (takes_below, pays_above) = (arrow.spot * other, other / arrow.back);
-                self.live.push(Live { pair: arrow.pair, side: arrow.side, other, takes_below, pays_above });
+                let plain = arrow.plain().zip(arrow.plain_back()).map(|(sold, bought)| [sold, bought]);
+                self.live.push(Live { pair: arrow.pair, side: arrow.side, other, takes_below, pays_above, plain });
             }
         }
     }
@@ -318,13 +331,21 @@ impl<'a> Settle<'a> {
         let mut sum = 0.0;
         for pool in &self.live {
             if price < pool.takes_below {
-                if let Some(trade) = self.trade(pool.pair, pool.side, price, pool.other) {
-                    sum -= price * trade.amount_in;
-                }
-            } else if price > pool.pays_above
-                && let Some(trade) = self.trade(pool.pair, 1 - pool.side, pool.other, price)
-            {
-                sum += price * trade.amount_out;
+                sum -= price
+                    * match pool.plain {
+                        Some([sold, _]) => sold.best_amount_in(price / pool.takes_below),
+                        None => {
+                            self.trade(pool.pair, pool.side, price, pool.other).map_or(0.0, |trade| trade.amount_in)
+                        }
+                    };
+            } else if price > pool.pays_above {
+                sum += price
+                    * match pool.plain {
+                        Some([_, bought]) => bought.best_amount_out(pool.pays_above / price),
+                        None => self
+                            .trade(pool.pair, 1 - pool.side, pool.other, price)
+                            .map_or(0.0, |trade| trade.amount_out),
+                    };
             }
         }
         sum
@@ -381,8 +402,25 @@ mod tests {
             followed = followed.next(reserved(followed.market(), &pools));
             let afresh = prepared(&pools);
             assert_eq!(followed.standing(), afresh.standing(), "round {round}");
+            assert_eq!(followed.deepest_first(), afresh.deepest_first(), "round {round}");
             assert!(followed.standing().out_of_line.iter().any(|profit| *profit > 0.0));
         }
+    }
+
+    #[test]
+    fn a_pool_that_joins_counts_as_if_it_had_always_been_there() {
+        let mut more = pools();
+        let before = prepared(&more);
+        more.push(((0, 8), [9 * ETHER, 63 * ETHER]));
+        let afresh = prepared(&more);
+        let (market, joined) = (before.market(), afresh.market().pools().last().unwrap());
+        let next = market.next(*market.block(), Arc::clone(market.tokens()), [(**joined).clone()]).unwrap();
+        let followed = before.next(Arc::new(next));
+        assert_eq!(followed.standing(), afresh.standing());
+        assert_eq!(followed.deepest_first(), afresh.deepest_first());
+        assert_ne!(followed.deepest_first(), before.deepest_first());
+        let count = followed.graph().token_count();
+        assert!((0..count).all(|token| followed.prices.is_as_before(&afresh.prices, token)));
     }
 
     #[test]

@@ -207,7 +207,10 @@ fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
     if filter.allows_all() {
         return Vec::new();
     }
-    let allows = |pool| prepared.market().pool(pool).is_some_and(|state| filter.allows(pool, state.product));
+    let product = |pool| prepared.market().pool(pool).map(|state| state.product);
+    let by_product = filter.excludes_products();
+    let allows =
+        |pool| filter.allows_pool(pool) && (!by_product || product(pool).is_some_and(|of| filter.allows(pool, of)));
     prepared.pairs().list().iter().map(|pair| !allows(pair.pool)).collect()
 }
 

@@ -295,21 +295,28 @@ fn sweep(
 ) -> Vec<Vec<f64>> {
     let graph = problem.prepared.graph();
     // The round before which each token improved last.
-    let mut fresh = vec![usize::MAX; graph.token_count()];
+    let mut fresh = vec![u8::MAX; graph.token_count()];
     fresh[way.start] = 0;
     let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { hops + 1 } else { 0 });
-    let mut before = vec![0.0; values.len()];
+    // The values before a round; what a round improves is taken over behind it.
+    let (mut before, mut improved) = (values.to_vec(), Vec::new());
     let (mut frontier, mut next) = (vec![way.start], Vec::new());
-    for round in 0..hops {
-        before.copy_from_slice(values);
+    for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=hops) {
+        for token in improved.drain(..) {
+            before[token] = values[token];
+        }
         if is_kept {
             layers.push(before.clone());
         }
-        let is_last = problem.is_pair() && round + 1 == hops;
+        let is_last = problem.is_pair() && hop == hops;
         for &x in frontier.iter().filter(|_| !is_last) {
             let mut relax = |arrow: &Arrow| {
                 let to = arrow.to as usize;
-                if relax(&before, values, x, arrow) && to != way.lone && fresh[to] != round + 1 {
+                if !relax(&before, values, x, arrow) {
+                    return;
+                }
+                improved.push(to);
+                if to != way.lone && fresh[to] != round + 1 {
                     fresh[to] = round + 1;
                     next.push(to);
                 }
@@ -325,7 +332,11 @@ fn sweep(
                 let x = arrow.to as usize;
                 let is_fresh = fresh[x] == round || (fresh[x] == round + 1 && frontier.contains(&x));
                 let arrow = arrow.reversed(end);
-                if is_fresh && relax(&before, values, x, &arrow) && end != way.lone && fresh[end] != round + 1 {
+                if !is_fresh || !relax(&before, values, x, &arrow) {
+                    continue;
+                }
+                improved.push(end);
+                if end != way.lone && fresh[end] != round + 1 {
                     fresh[end] = round + 1;
                     next.push(end);
                 }

@@ -67,6 +67,8 @@ impl Metrics {
         let build = Info::new([("version", env!("CARGO_PKG_VERSION")), ("commit", commit)]);
         registry.register("build", "What runs", build);
         measures.register(&mut registry);
+        let ready = "Time from the signal of a block to its market being ready for quotes, in seconds";
+        registry.register("market_ready_seconds", ready, state.markets.feed.ready_seconds.clone());
         registry.register_collector(Box::new(state));
         if let Some(node) = &accounts.node {
             registry.register_collector(Box::new(nodes::NodeCollector(node.clone())));

@@ -5,8 +5,12 @@ use proptest::prelude::*;
 use super::*;
 
 fn arb_direction() -> impl Strategy<Value = Direction> {
+    arb_chain(1..6)
+}
+
+fn arb_chain(stretches: std::ops::Range<usize>) -> impl Strategy<Value = Direction> {
     let stretch = (0.9_f64..0.9999, prop_oneof![1 => Just(0.0), 5 => 1.0e3_f64..1.0e6]);
-    (prop::collection::vec(stretch, 1..6), 0.1_f64..10.0, 0.99_f64..1.0).prop_filter_map(
+    (prop::collection::vec(stretch, stretches), 0.1_f64..10.0, 0.99_f64..1.0).prop_filter_map(
         "pays something",
         |(raw, start, gamma)| {
             let mut root = start;
@@ -28,6 +32,14 @@ fn grid(cap: f64) -> impl Iterator<Item = f64> {
 }
 
 proptest! {
+    #[test]
+    fn the_end_of_a_long_chain_is_found_by_halving_as_step_by_step(d in arb_chain(FEW_KNOTS..60), tilt in 0.0_f64..1.1) {
+        // where gas counts, be it for next to nothing, each segment is looked at
+        let [halved, stepped] = [0.0, f64::MIN_POSITIVE].map(|gas| d.best_trade(d.spot() * tilt, 1.0, f64::INFINITY, gas));
+        let amounts = |trade: Option<Trade>| trade.map(|trade| (trade.amount_in, trade.amount_out));
+        prop_assert_eq!(amounts(halved), amounts(stepped));
+    }
+
     #[test]
     fn the_best_trade_beats_every_amount_of_a_grid(d in arb_direction(), tilt in 0.5_f64..1.2, share in 0.01_f64..2.0) {
         let (price_in, price_out) = (d.spot() * tilt, 1.0);
