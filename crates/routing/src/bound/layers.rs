@@ -9,6 +9,7 @@
 use super::noise::noise;
 use crate::prepare::{Arrow, index32};
 use crate::problem::Problem;
+use crate::problem::reachable::hops_ahead;
 use crate::tuning::Tuning;
 
 /// A token with so many pools still to come, and the tracked tokens that a chain has met so far, itself included: a bit each.
@@ -19,15 +20,16 @@ pub(crate) struct Node {
     pub(crate) seen: usize,
 }
 
-/// Which nodes can lie on a route: by how many pools at least lead from the input to a token.
+/// Which nodes can lie on a route of a pair.
 pub(crate) struct Layers<'a, 'p> {
     pub(crate) problem: &'a Problem<'p>,
-    /// Whether a token can lie on a route at all.
-    pub(crate) alive: &'a [bool],
     /// The most of each token that a route can hold.
-    pub(crate) caps: &'a [f64],
-    /// Fewest pools from the input.
-    pub(crate) ahead: Vec<u16>,
+    caps: &'a [f64],
+    /// Fewest pools from the input to each token.
+    ahead: Vec<u16>,
+    /// Numbers of the ends and of the tokens that a route can pass.
+    place: Vec<u32>,
+    places: usize,
 }
 
 /// What is known of a route: pools that it uses, pools that it does not use; and the tokens of which chains keep in mind whether they have
@@ -53,7 +55,7 @@ impl Answers {
 
 /// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
 pub(crate) struct LayerBoard {
-    /// By tracked tokens met, pools still to come, and token; zero where there is no way to the output.
+    /// By tracked tokens met, pools still to come, and the token's number; zero where there is no way to the output.
     price: Vec<Vec<Vec<f64>>>,
     given: Vec<Node>,
 }
@@ -66,17 +68,56 @@ pub(crate) struct Earning {
     pub(crate) to: Node,
 }
 
-impl Layers<'_, '_> {
+impl<'a, 'p> Layers<'a, 'p> {
+    /// Of the tokens that can lie on a route at all.
+    pub(crate) fn new(problem: &'a Problem<'p>, alive: &[bool], caps: &'a [f64]) -> Self {
+        let graph = problem.prepared.graph();
+        let mut place = vec![u32::MAX; alive.len()];
+        let mut places = 0;
+        for (token, place) in place.iter_mut().enumerate() {
+            let is_end = token == problem.source || token == problem.target;
+            if is_end || (alive[token] && caps[token] > 0.0 && graph.is_inner(token)) {
+                *place = index32(places);
+                places += 1;
+            }
+        }
+        Self { problem, caps, ahead: hops_ahead(problem), place, places }
+    }
+
+    pub(crate) fn cap(&self, token: u32) -> f64 {
+        self.caps[token as usize]
+    }
+
+    /// How many nodes there are, those that no route can meet included.
+    pub(crate) fn node_count(&self, answers: &Answers) -> usize {
+        answers.sets() * self.problem.hops * self.places
+    }
+
+    /// The number of a node with pools still to come, fewer than a chain may have.
+    pub(crate) fn number(&self, node: Node) -> usize {
+        (node.seen * self.problem.hops + node.left) * self.places + self.place(node.token)
+    }
+
+    fn place(&self, token: u32) -> usize {
+        self.place[token as usize] as usize
+    }
+
+    /// The pools from a token to those between the ends, and to the output.
+    pub(crate) fn arrows(&self, token: u32) -> impl Iterator<Item = Arrow> + '_ {
+        let (graph, token) = (self.problem.prepared.graph(), token as usize);
+        let is_apart = !graph.is_inner(self.problem.target);
+        let last = is_apart.then(|| graph.between(token, self.problem.target)).into_iter().flatten();
+        graph.inner_arrows(token).iter().copied().chain(last)
+    }
+
     /// Whether a route can meet a token between its ends with so many pools still to come.
     pub(crate) fn is_inner(&self, node: Node) -> bool {
         let (problem, token) = (self.problem, node.token as usize);
         token != problem.source
             && token != problem.target
-            && self.alive[token]
+            && self.place[token] != u32::MAX
             && (1..problem.hops).contains(&node.left)
             && usize::from(self.ahead[token]) + node.left <= problem.hops
-            && self.caps[token] > 0.0
-            && problem.prepared.graph().is_inner(token)
     }
 
     /// The node at which a chain is that comes to a token between the ends, having met those of a set before; `None` where it cannot.
@@ -90,35 +131,36 @@ impl Layers<'_, '_> {
     pub(crate) fn board(&self, given: &[(Node, f64)], answers: &Answers) -> LayerBoard {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
-        let mut price = vec![vec![vec![0.0; self.alive.len()]; problem.hops + 1]; answers.sets()];
+        let mut price = vec![vec![vec![0.0; self.places]; problem.hops + 1]; answers.sets()];
         for layer in price.iter_mut().flat_map(|layers| &mut layers[..problem.hops]) {
-            layer[problem.target] = problem.price_out;
+            layer[self.place(target)] = problem.price_out;
         }
         for (node, known) in given {
-            price[node.seen][node.left][node.token as usize] = *known;
+            price[node.seen][node.left][self.place(node.token)] = *known;
         }
-        let mut is_given = vec![false; self.alive.len()];
+        let mut is_given = vec![false; self.places];
         let mut reached: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
         for left in 1..problem.hops {
             let mut next: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
             for seen in 0..answers.sets() {
                 let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
-                here().for_each(|node| is_given[node.token as usize] = true);
+                here().for_each(|node| is_given[self.place(node.token)] = true);
                 let mut above = std::mem::take(&mut price[seen][left]);
                 // A pool leads from here to what has met the same tokens, and at most its own besides.
                 for after in (0..answers.sets()).filter(|after| after & seen == seen) {
                     let is_next = |to: &u32| answers.bit(*to) == after ^ seen;
                     for &to in reached[after].iter().filter(|to| is_next(to)) {
-                        let price_out = price[after][left - 1][to as usize];
-                        for arrow in graph.arrows(to as usize) {
-                            let (from, bit) = (arrow.to as usize, answers.bit(arrow.to));
+                        let price_out = price[after][left - 1][self.place(to)];
+                        for arrow in graph.inner_arrows(to as usize) {
+                            let bit = answers.bit(arrow.to);
                             let is_here = seen & bit == bit && self.is_inner(Node { left, token: arrow.to, seen });
-                            if is_given[from] || !is_here || !self.is_open(arrow.pair, answers) {
+                            if !is_here || is_given[self.place(arrow.to)] || !self.is_open(arrow.pair, answers) {
                                 continue;
                             }
-                            let known = above[from];
-                            self.raise(arrow, price_out, &mut above[from]);
-                            if known <= 0.0 && above[from] > 0.0 {
+                            let price = &mut above[self.place(arrow.to)];
+                            let known = *price;
+                            self.raise(arrow, price_out, price);
+                            if known <= 0.0 && *price > 0.0 {
                                 next[seen].push(arrow.to);
                             }
                         }
@@ -126,7 +168,7 @@ impl Layers<'_, '_> {
                 }
                 price[seen][left] = above;
                 for node in here() {
-                    is_given[node.token as usize] = false;
+                    is_given[self.place(node.token)] = false;
                     next[seen].push(node.token);
                 }
             }
@@ -162,19 +204,18 @@ impl Layers<'_, '_> {
     /// The dual at a board's prices over the routes that the answers leave, and the pools that earn more than `least`.
     pub(crate) fn evaluate(&self, board: &LayerBoard, answers: &Answers, least: f64) -> (f64, Vec<Earning>) {
         let problem = self.problem;
-        let graph = problem.prepared.graph();
         let mut terms: Vec<(Earning, f64)> = Vec::new();
         for &from in &board.given {
-            let arrows = graph.arrows(from.token as usize).iter();
+            let arrows = self.arrows(from.token);
             let arrows =
                 arrows.filter(|arrow| self.is_open(arrow.pair, answers) && !answers.used.contains(&arrow.pair));
-            terms.extend(arrows.filter_map(|arrow| self.term(board, answers, from, arrow, 1.0)));
+            terms.extend(arrows.filter_map(|arrow| self.term(board, answers, from, &arrow, 1.0)));
         }
         terms.sort_unstable_by(|(a, _), (b, _)| {
             a.pair.cmp(&b.pair).then(b.earned.total_cmp(&a.earned)).then(a.to.cmp(&b.to))
         });
         let mut bound =
-            board.price(Node { left: problem.hops, token: index32(problem.source), seen: 0 }) * problem.amount;
+            self.price(board, Node { left: problem.hops, token: index32(problem.source), seen: 0 }) * problem.amount;
         for pool in terms.chunk_by(|(a, _), (b, _)| a.pair == b.pair) {
             bound += pool[0].0.earned + pool.iter().map(|(_, noise)| *noise).fold(0.0, f64::max);
         }
@@ -220,7 +261,7 @@ impl Layers<'_, '_> {
             true => Node { left, token: arrow.to, seen: from.seen },
             false => self.arrives(left, arrow.to, from.seen, answers)?,
         };
-        let (price_in, price_out) = (board.price(from), board.price(to));
+        let (price_in, price_out) = (self.price(board, from), self.price(board, to));
         let root = (problem.gas_price * gas_share / price_out).sqrt();
         if price_out <= 0.0 || price_in >= price_out * arrow.spot_after_gas(root) {
             return None;
@@ -231,10 +272,8 @@ impl Layers<'_, '_> {
         let noise = noise(direction, price_in, price_out, cap);
         Some((Earning { earned, pair: arrow.pair, to }, noise))
     }
-}
 
-impl LayerBoard {
-    pub(crate) fn price(&self, node: Node) -> f64 {
-        self.price[node.seen][node.left][node.token as usize]
+    pub(crate) fn price(&self, board: &LayerBoard, node: Node) -> f64 {
+        board.price[node.seen][node.left][self.place(node.token)]
     }
 }

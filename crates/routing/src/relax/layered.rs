@@ -142,21 +142,19 @@ impl<'p> LayerSearch<'_, 'p> {
     /// The pools between nodes, and the output, which is the last of them.
     fn subproblem(&self, nodes: &[(Node, f64)], answers: &Answers) -> Subproblem<'p> {
         let (layers, problem) = (&self.layers, self.layers.problem);
-        let graph = problem.prepared.graph();
-        let (tokens, last) = (layers.alive.len(), nodes.len());
-        let place = |node: Node| (node.seen * problem.hops + node.left) * tokens + node.token as usize;
-        let mut local = vec![u32::MAX; tokens * problem.hops * answers.sets()];
+        let last = nodes.len();
+        let mut local = vec![u32::MAX; layers.node_count(answers)];
         for ((node, _), number) in nodes.iter().zip(0_u32..).filter(|((node, _), _)| node.left < problem.hops) {
-            local[place(*node)] = number;
+            local[layers.number(*node)] = number;
         }
         let mut members: Vec<Member<'p>> = Vec::new();
         for ((node, _), number) in nodes.iter().zip(0_u32..) {
-            for arrow in graph.arrows(node.token as usize) {
+            for arrow in layers.arrows(node.token) {
                 let to = if arrow.to as usize == problem.target {
                     index32(last)
                 } else {
                     let to = layers.arrives(node.left - 1, arrow.to, node.seen, answers);
-                    to.map_or(u32::MAX, |to| local[place(to)])
+                    to.map_or(u32::MAX, |to| local[layers.number(to)])
                 };
                 if to == u32::MAX || arrow.spot <= 0.0 || !layers.is_open(arrow.pair, answers) {
                     continue;
@@ -183,7 +181,7 @@ impl<'p> LayerSearch<'_, 'p> {
         weights[last] = 1.0 / problem.price_out;
         let mut tokens: Vec<u32> = nodes.iter().map(|(node, _)| node.token).collect();
         tokens.push(index32(problem.target));
-        let caps = tokens.iter().map(|token| layers.caps[*token as usize]).collect();
+        let caps = tokens.iter().map(|token| layers.cap(*token)).collect();
         Subproblem { tokens, members, first, supply, outputs: 1, weights, caps, has_copies: true }
     }
 
@@ -195,7 +193,7 @@ impl<'p> LayerSearch<'_, 'p> {
         for Earning { to, .. } in earning {
             let is_new = to.token as usize != self.layers.problem.target && known.iter().all(|(node, _)| *node != to);
             if is_new && known.len() < room {
-                known.push((to, board.price(to)));
+                known.push((to, self.layers.price(board, to)));
             }
         }
         known[before..].sort_by(|(a, _), (b, _)| b.left.cmp(&a.left).then(a.token.cmp(&b.token)));
@@ -245,7 +243,7 @@ mod tests {
     use super::*;
     use crate::problem::Problem;
     use crate::problem::potentials::Potentials;
-    use crate::problem::reachable::{hops_ahead, reachable};
+    use crate::problem::reachable::reachable;
     use crate::testing::{prepared, problem, request, token};
     use crate::{Request, plan, solve};
 
@@ -255,7 +253,7 @@ mod tests {
     fn bound(problem: &Problem<'_>) -> f64 {
         let potentials = Potentials::with_first_slippage(problem);
         let (alive, price) = (reachable(problem), potentials.start_prices(problem));
-        let layers = Layers { problem, alive: &alive, caps: &potentials.cap, ahead: hops_ahead(problem) };
+        let layers = Layers::new(problem, &alive, &potentials.cap);
         let scale = potentials.bound(problem).max(problem.gas_price);
         let ends = [problem.source, problem.target].map(index32);
         LayerSearch { layers, scale, net: f64::NEG_INFINITY, newton: Newton::default() }.bound(&ends, &price)

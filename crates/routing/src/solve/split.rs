@@ -9,7 +9,7 @@ use crate::exact::candidate::Candidate;
 use crate::plan;
 use crate::prepare::active::is_large;
 use crate::problem::potentials::Potentials;
-use crate::problem::reachable::{hops_ahead, reachable};
+use crate::problem::reachable::reachable;
 use crate::problem::{Flow, Problem};
 use crate::relax::{FlowSearch, LayerSearch, Newton};
 use crate::round::{Found, Relaxed};
@@ -221,7 +221,7 @@ impl Solver<'_> {
     /// The least bound by pools still to come, from the tokens of a chain and their prices on.
     fn layered(&self, alive: &[bool], caps: &[f64], price: &[f64], chain: &[Flow], [net, bound]: [f64; 2]) -> f64 {
         let problem = &self.problem;
-        let layers = Layers { problem, alive, caps, ahead: hops_ahead(problem) };
+        let layers = Layers::new(problem, alive, caps);
         let mut tokens: Vec<u32> = chain.iter().flat_map(|flow| [flow.from, flow.to]).collect();
         tokens.sort_unstable();
         tokens.dedup();
