@@ -9,14 +9,50 @@ use braid_server::{App, serve};
 use braid_store::MarketStore;
 use braid_store::market::Saved;
 use braid_store::replicas::stream::MarketStream;
-use eyre::Result;
+use eyre::{Result, eyre};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::serve::Args;
+use crate::nodes::NodeArgs;
+use crate::paths::DataDir;
+use crate::snapshot::SnapshotArgs;
 
 /// Longest wait for a lease to be given back.
 const RELEASE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceArgs {
+    #[command(flatten)]
+    nodes: NodeArgs,
+    /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API keys
+    #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true)]
+    pub(crate) redis: Option<String>,
+    /// Take the market from the `--redis` server, where a service with a node publishes it, instead of following a node. There are no simulations then
+    #[arg(long, env = "BRAID_FOLLOW")]
+    follow: bool,
+    #[command(flatten)]
+    pub(crate) data: DataDir,
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
+}
+
+impl SourceArgs {
+    /// Refuses options that contradict each other.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.follow && self.redis.is_none() {
+            return Err(eyre!("--follow takes the market from a Redis server: name it with --redis"));
+        }
+        if self.follow && self.nodes.is_given() {
+            return Err(eyre!(
+                "--follow needs no node: leave --rpc-url, --rpc-url-file and BRAID_RPC_URL out, or leave out --follow"
+            ));
+        }
+        if !self.follow {
+            self.nodes.urls()?;
+        }
+        Ok(())
+    }
+}
 
 /// What is opened before the service listens.
 pub(crate) enum Source {
@@ -48,7 +84,7 @@ enum Kind {
 
 impl Source {
     /// Opens what is on disk.
-    pub(crate) fn prepare(args: &Args, mut pools: FollowerConfig) -> Result<Self> {
+    pub(crate) fn prepare(args: &SourceArgs, mut pools: FollowerConfig) -> Result<Self> {
         let stream = args.redis.as_deref().map(MarketStream::open).transpose()?;
         match stream {
             Some(stream) if args.follow => Ok(Self::Stream(stream)),
@@ -61,7 +97,7 @@ impl Source {
     }
 
     /// Begins to follow the node.
-    pub(crate) async fn start(self, args: &Args) -> Result<Running> {
+    pub(crate) async fn start(self, args: &SourceArgs) -> Result<Running> {
         let kind = match self {
             Self::Stream(stream) => {
                 Kind::Stream { stream: Some(stream), heads: watch::Sender::default(), status: watch::Sender::default() }
@@ -104,7 +140,7 @@ impl Running {
     }
 
     /// Starts what the service does with it: audits and publishes what it reads from a node, or reads what another one publishes.
-    pub(crate) fn serve(mut self, app: &App, args: &Args) -> Self {
+    pub(crate) fn serve(mut self, app: &App, args: &SourceArgs) -> Self {
         let audit = Arc::clone(&app.audit);
         match &mut self.kind {
             Kind::Node { node, follower, stream, .. } => {

@@ -18,12 +18,9 @@ use crate::config_file::ConfigFile;
 use crate::data::cannot_store;
 use crate::descriptors;
 use crate::logging::{LogArgs, Logging};
-use crate::market_source::{Running, Source};
-use crate::nodes::NodeArgs;
-use crate::paths::DataDir;
+use crate::market_source::{Running, Source, SourceArgs};
 use crate::rules::RuleArgs;
 use crate::secrets;
-use crate::snapshot::SnapshotArgs;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -31,23 +28,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     _config: ConfigFile,
     #[command(flatten)]
-    pub(crate) nodes: NodeArgs,
+    source: SourceArgs,
     /// Address and port to listen on
     #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API keys
-    #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true)]
-    pub(crate) redis: Option<String>,
-    /// Take the market from the `--redis` server, where a service with a node publishes it, instead of following a node. There are no simulations then
-    #[arg(long, env = "BRAID_FOLLOW")]
-    pub(crate) follow: bool,
     /// Address and port for `/metrics` alone, which then is not on the other one
     #[arg(long, env = "BRAID_METRICS_LISTEN", value_name = "ADDR:PORT")]
     metrics_listen: Option<SocketAddr>,
-    #[command(flatten)]
-    pub(crate) data: DataDir,
-    #[command(flatten)]
-    pub(crate) snapshot: SnapshotArgs,
     /// An API key that is valid besides those of `braid keys`; may be given several times
     #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
     api_keys: Vec<String>,
@@ -135,17 +122,7 @@ impl Args {
     /// Refuses options that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         self.rules.follower()?;
-        if self.follow && self.redis.is_none() {
-            return Err(eyre!("--follow takes the market from a Redis server: name it with --redis"));
-        }
-        if self.follow && self.nodes.is_given() {
-            return Err(eyre!(
-                "--follow needs no node: leave --rpc-url, --rpc-url-file and BRAID_RPC_URL out, or leave out --follow"
-            ));
-        }
-        if !self.follow {
-            self.nodes.urls()?;
-        }
+        self.source.check()?;
         if self.rules.guesses_vaults() && !audit(self).is_on() {
             return Err(eyre!(
                 "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
@@ -227,23 +204,23 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     // from now on a SIGHUP does not end the process
     let hangups = signal(SignalKind::hangup()).map_err(|error| eyre!("signals cannot be heard: {error}"))?;
     let pools = args.rules.follower()?;
-    let replicas = match &args.redis {
+    let replicas = match &args.source.redis {
         Some(url) => Some(Replicas::connect(url).await?),
         None => None,
     };
     let sharing = replicas.clone().map(SharedKeys::of);
     if let Some(keys) = &sharing {
-        braid_store::prepare_dir(&args.data.data_dir).map_err(cannot_store)?;
-        keys.refresh(&args.data.data_dir).await.map_err(cannot_store)?;
+        braid_store::prepare_dir(&args.source.data.data_dir).map_err(cannot_store)?;
+        keys.refresh(&args.source.data.data_dir).await.map_err(cannot_store)?;
     }
     let (keys, quotes) = stores(args)?;
-    let source = Source::prepare(args, pools)?;
+    let source = Source::prepare(&args.source, pools)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let metrics = match args.metrics_listen {
         Some(address) => Some(TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?),
         None => None,
     };
-    let running = source.start(args).await?;
+    let running = source.start(&args.source).await?;
     let feed = Arc::new(MarketFeed::new(running.status()));
     let app = App::new(Parts {
         config: config(args, connections),
@@ -257,8 +234,8 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
     let following = tokio::spawn(feed::follow(feed, running.heads()));
     let telling = tokio::spawn(tell_progress(running.status()));
-    let running = running.serve(&app, args);
-    let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.data.data_dir.clone())));
+    let running = running.serve(&app, &args.source);
+    let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.source.data.data_dir.clone())));
     let reloading = tokio::spawn(reload_on_hangup(hangups, Arc::clone(logging)));
     let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
     serve(app.clone(), listener, told_to_stop()).await;
@@ -311,7 +288,7 @@ fn config(args: &Args, connections: ConnectionLimits) -> Config {
 }
 
 fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
-    let dir = &args.data.data_dir;
+    let dir = &args.source.data.data_dir;
     braid_store::prepare_dir(dir).map_err(cannot_store)?;
     let keys = KeyStore::open(dir).map_err(cannot_store)?;
     let named = secrets::with(&args.api_keys, args.api_key_file.as_ref())?;

@@ -11,6 +11,8 @@ mod digest;
 pub mod file;
 pub mod market;
 mod shared;
+#[cfg(test)]
+mod testing;
 pub mod tokens;
 
 pub use delta::Delta;

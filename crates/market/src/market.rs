@@ -273,39 +273,14 @@ impl Topology {
 
 #[cfg(test)]
 mod tests {
-    use braid_primitives::{Address, B256, Token};
-    use braid_protocols::{PoolState, Product, uniswap_v2};
+    use braid_primitives::{Address, B256};
+    use braid_protocols::{PoolState, Product};
 
     use super::*;
-
-    fn block(number: u64) -> Block {
-        Block {
-            number,
-            hash: B256::with_last_byte(u8::try_from(number).unwrap()),
-            parent_hash: B256::ZERO,
-            timestamp: number * 12,
-            base_fee_per_gas_wei: 1,
-            gas_used: 0,
-            gas_limit: 30_000_000,
-        }
-    }
+    use crate::testing::{block, pool, tokens_of};
 
     fn tokens(count: u8) -> Arc<Tokens> {
-        let mut tokens = Tokens::new();
-        for byte in 1..=count {
-            let address = Address::with_last_byte(byte);
-            tokens.insert(Token { address, symbol: format!("T{byte}"), name: String::new(), decimals: 18 });
-        }
-        Arc::new(tokens)
-    }
-
-    fn pool(address: u8, coins: [u32; 2], reserve: u128) -> Pool {
-        Pool {
-            key: Address::repeat_byte(address).into(),
-            product: Product::UniswapV2,
-            coins: coins.into_iter().map(TokenId).collect(),
-            state: PoolState::UniswapV2(uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 }),
-        }
+        tokens_of(1..=count)
     }
 
     #[test]
