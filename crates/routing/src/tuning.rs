@@ -204,9 +204,9 @@ impl Tuning {
     pub(crate) const LAYER_NODES_PER_ROUND: usize = 16;
     /// Most tokens of which chains keep in mind whether they have met them: each doubles the prices. No record.
     pub(crate) const LAYER_TRACKED: usize = 3;
-    /// Its smoothing, as shares of a swap's gas, and steps at each. With 40 steps the 95th percentile of gaps among stale pools was 23
+    /// Its smoothing, as shares of a swap's gas and of the trade, and steps at each. With 40 steps the 95th percentile of gaps among stale pools was 23
     /// basis points, with 300 it was 16, at the same time.
-    pub(crate) const LAYER_SMOOTHING: [f64; 2] = [0.1, 0.01];
+    pub(crate) const LAYER_SMOOTHING: [[f64; 2]; 2] = [[0.1, 1e-6], [0.01, 1e-8]];
     pub(crate) const LAYER_STEPS: usize = 200;
     /// Its questions, and what all of it may cost, in evaluations of a pool. Four times the work and three times the questions took 35 basis
     /// points of dusted pools' 95th percentile to 29.

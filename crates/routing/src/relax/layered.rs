@@ -99,11 +99,17 @@ impl<'p> LayerSearch<'_, 'p> {
         }
     }
 
+    /// A share of a swap's gas, or of the trade where that is more: gas may be free.
+    fn smoothing(&self, [gas_share, trade_share]: [f64; 2]) -> f64 {
+        let gas = Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price;
+        (gas_share * gas).max(trade_share * self.scale)
+    }
+
     /// Newton along falling smoothness.
     fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64]) {
-        let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price);
+        let scale = self.scale;
         for share in Tuning::LAYER_SMOOTHING {
-            let tau = (share * gas).max(Tuning::LEAST_SMOOTHING * scale);
+            let tau = self.smoothing(share);
             let tolerance = Tolerance {
                 excess: Tuning::ROUGHLY_BALANCED_SHARE * scale,
                 decrease: Tuning::BRANCH_DECREASE * scale,
@@ -115,7 +121,7 @@ impl<'p> LayerSearch<'_, 'p> {
 
     /// The pool whose use is least clear at these prices, by the gas at stake; and a token that a chain meets twice.
     fn unclear(&self, sub: &Subproblem<'p>, prices: &[f64], leaf: &Leaf) -> (Option<u32>, Option<u32>) {
-        let tau = Tuning::LAYER_SMOOTHING[1] * Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price;
+        let tau = self.smoothing(Tuning::LAYER_SMOOTHING[1]);
         let (mut flows, mut unclear): (Vec<[usize; 2]>, Option<(f64, u32)>) = (Vec::new(), None);
         for copies in sub.members.chunk_by(|a, b| a.pair == b.pair) {
             let gains =
@@ -316,7 +322,13 @@ mod tests {
             &pools.into_iter().chain([((2, 3), crumb), ((2, 3), deep), ((3, 0), [1_000; 2])]).collect::<Vec<_>>(),
         );
         let amount = U256::from(10.0 * ETHER);
-        let [calm, apart] = [&calm, &apart].map(|market| bound(&problem(market, token(1), amount, token(0))));
-        assert!((apart / calm - 1.0).abs() < 1e-7, "{apart} beside the circle, {calm} without it");
+        for gas_price in [0.0, 15e9] {
+            let bound = |market| bound(&Problem { gas_price, ..problem(market, token(1), amount, token(0)) });
+            let [calm, apart] = [&calm, &apart].map(bound);
+            assert!(
+                (apart / calm - 1.0).abs() < 1e-7,
+                "{apart} beside the circle, {calm} without it, gas at {gas_price}"
+            );
+        }
     }
 }

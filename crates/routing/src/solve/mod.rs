@@ -44,8 +44,8 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
 
 /// As [`solve`], with what a third party needs to work the bound out again; the route and the certificate are the same.
 ///
-/// The witness's bound is a plain dual bound. The certificate's can be a little less, where counting pools closed the gap
-/// further. `None` where there is no certificate, or only counting pools gave it.
+/// The witness's bound is the dual with one price a token. The certificate's can be less: a little where counting pools closed the gap
+/// further, a lot where prices stand apart. `None` where there is no certificate, or the witness's bound says nothing beside it.
 ///
 /// # Errors
 /// As [`solve`].

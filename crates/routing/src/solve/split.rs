@@ -192,8 +192,8 @@ impl Solver<'_> {
             bound = bound.min(*dual - passing);
         }
         let is_pair = problem.is_pair();
-        let (caps, chain) = (&split.potentials.cap, self.flows_of(best));
-        let layered = |bound: f64| self.layered(alive, caps, &board.price, &chain, [known, bound]);
+        let (caps, chain) = (&split.potentials.cap, || self.flows_of(best));
+        let layered = |bound: f64| self.layered(alive, caps, &board.price, &chain(), [known, bound]);
         let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
         // Gas of a few pools is better told by counting pools, and asking about them; where more is open, prices stand apart.
         let is_by_gas = |bound: f64| Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
@@ -210,7 +210,7 @@ impl Solver<'_> {
         let unclear = is_pair && bound - known > Tuning::UNCLEAR_GAP * bound.abs() && is_by_gas(bound);
         if unclear && dual.is_finite() {
             let worth = Worth::of_board(problem, *dual, board, caps);
-            let boards = [Some(board.clone()), few::chain_prices(problem, alive, &chain)];
+            let boards = [Some(board.clone()), few::chain_prices(problem, alive, &chain())];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
             let few = few::bound(problem, worth, alive, &boards, known);
             bound = few.map_or(bound, |few| few.min(bound));
@@ -225,7 +225,8 @@ impl Solver<'_> {
         let mut tokens: Vec<u32> = chain.iter().flat_map(|flow| [flow.from, flow.to]).collect();
         tokens.sort_unstable();
         tokens.dedup();
-        let mut search = LayerSearch { layers, scale: self.scale(bound), newton: Newton::default(), net };
+        let scale = self.scale(bound).max(problem.gas_price);
+        let mut search = LayerSearch { layers, scale, newton: Newton::default(), net };
         search.bound(&tokens, price).min(bound)
     }
 
