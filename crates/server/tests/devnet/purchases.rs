@@ -119,11 +119,13 @@ async fn exactly_the_amount_is_bought_by_allowance() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_split_sells_the_maximum_and_buys_at_least_the_amount() {
     let mut world = World::start().await;
+    // leave out what earns by the second: the block comes when the machine gets to it
+    let timeless = json!({"exclude_protocols": ["morpho", "erc4626", "balancer_v3_buffer"]});
     let mut split = 0;
     for (from, whole, to) in
         [("USDC", 3_000, "WETH"), ("ETH", 9_000_000, "USDC"), ("USDT", 6_000, "DAI"), ("USDC", 2_000, "ETH")]
     {
-        let quote = purchase(&world, from, units(to, whole), to, json!({})).await;
+        let quote = purchase(&world, from, units(to, whole), to, timeless.clone()).await;
         split += usize::from(quote["exact_output"]["bought"] == "at_least");
         world.approve(&quote["approvals"]).await;
         settles(&mut world, &quote, json!({})).await;
@@ -135,7 +137,8 @@ async fn a_split_sells_the_maximum_and_buys_at_least_the_amount() {
 async fn a_signature_pays_no_more_than_a_purchase_costs() {
     let mut world = World::start().await;
     let chain = json!({"include_protocols": ["uniswap_v3"], "max_steps": 1});
-    for (more, whole, bought) in [(chain, 2, "exactly"), (json!({}), 3_000, "at_least")] {
+    let timeless = json!({"exclude_protocols": ["morpho", "erc4626", "balancer_v3_buffer"]});
+    for (more, whole, bought) in [(chain, 2, "exactly"), (timeless, 3_000, "at_least")] {
         let quote = purchase(&world, "USDC", units("WETH", whole), "WETH", more).await;
         assert_eq!(quote["exact_output"]["bought"], bought);
         world.approve(&quote["permit2"]["approvals"]).await;
