@@ -148,6 +148,13 @@ impl Audit {
         self.adopted.store(findings.verifies, Ordering::Relaxed);
     }
 
+    /// Adds another service's findings to ours. Pools that it had in quarantine stay there until a check of ours lifts them.
+    pub fn inherit(&self, findings: &Findings) {
+        self.quarantine.inherit(&findings.quarantine);
+        self.tokens.0.inherit(findings.sound.iter().copied());
+        self.guessed.0.inherit(findings.proven.iter().map(|(pool, form)| (*pool, form.clone().into())));
+    }
+
     /// Why a token is not known to be sound.
     pub fn why_unknown(&self, token: Address) -> String {
         if self.adopted.load(Ordering::Relaxed) {

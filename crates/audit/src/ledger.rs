@@ -90,6 +90,15 @@ impl<K: Eq + Hash> Ledger<K> {
         state.version += 1;
     }
 
+    /// Takes somebody else's word for what is sound, where we found nothing ourselves.
+    pub(crate) fn inherit(&self, sound: impl IntoIterator<Item = K>) {
+        let mut state = self.state();
+        let before = state.sound.len();
+        let open: Vec<K> = sound.into_iter().filter(|what| !state.unknown.contains_key(what)).collect();
+        state.sound.extend(open);
+        state.version += u64::from(state.sound.len() > before);
+    }
+
     /// Why something is not known to be sound.
     pub(crate) fn why(&self, what: &K) -> String {
         let why = self.state().unknown.get(what).map(|unknown| unknown.why.clone());

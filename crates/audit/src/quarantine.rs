@@ -66,6 +66,18 @@ impl Quarantine {
         state.held = records.iter().map(held).collect();
     }
 
+    /// Adds what somebody else has in quarantine; it is due for a check at once.
+    pub(crate) fn inherit(&self, records: &[Quarantined]) {
+        let mut state = self.state();
+        let before = state.held.len();
+        for record in records {
+            state.held.entry(record.pool).or_insert_with(|| Held { record: record.clone(), tries: 0, due_at: 0 });
+        }
+        if state.held.len() > before {
+            state.changed();
+        }
+    }
+
     /// A number that changes whenever a pool comes or goes.
     pub(crate) fn version(&self) -> u64 {
         self.state().version

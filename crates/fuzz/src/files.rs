@@ -2,6 +2,7 @@
 //! text inside, and for the whole as well.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{Keccak256, U256};
 use braid_market::Market;
@@ -55,7 +56,7 @@ pub(crate) fn market_seeds() -> Vec<Vec<u8>> {
 }
 
 fn told() -> Option<Told> {
-    Told::new(Arc::new(samples::market()), [1, 2, 3, 4], Arc::new(Findings::default())).ok()
+    Told::new(Arc::new(samples::market()), [1, 2, 3, 4], Arc::new(Findings::default()), Duration::ZERO).ok()
 }
 
 pub(crate) fn stream(data: &[u8]) {
@@ -73,7 +74,9 @@ pub(crate) fn stream_seeds() -> Vec<Vec<u8>> {
     let market = Arc::clone(&told.market);
     let pool = market.pools().first().map(|pool| pool.as_ref().clone());
     let next = market.next(samples::block(8), Arc::clone(market.tokens()), pool);
-    let entry = next.ok().and_then(|next| told.next(Arc::new(next), [5; 4], Arc::new(Findings::default())).ok());
+    let entry = next
+        .ok()
+        .and_then(|next| told.next(Arc::new(next), [5; 4], Arc::new(Findings::default()), Duration::ZERO).ok());
     let snapshot = told.to_snapshot("here".into()).unwrap_or_default();
     let entry = entry.map(|(_, entry)| entry).unwrap_or_default();
     vec![text_of(&entry), text_of(&snapshot), entry]

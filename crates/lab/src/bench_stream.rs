@@ -47,7 +47,7 @@ async fn measure(args: &Args) -> Result<()> {
     }
 
     let begun = Instant::now();
-    let mut told = Told::new(Arc::clone(&market), tips, Arc::clone(&findings))?;
+    let mut told = Told::new(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
     let snapshot = told.to_snapshot(place(0))?;
     let made = begun.elapsed();
     let number = market.block().number;
@@ -68,7 +68,7 @@ async fn measure(args: &Args) -> Result<()> {
     for number in 1..=BLOCKS {
         market = next(&market)?;
         let begun = Instant::now();
-        let (next, entry) = told.next(Arc::clone(&market), tips, Arc::clone(&findings))?;
+        let (next, entry) = told.next(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
         let made = begun.elapsed();
         let at = (&*place(number), market.block().number);
         stream.append(&token, &place(number - 1), at, &entry, &[]).await?;

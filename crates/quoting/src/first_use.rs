@@ -96,7 +96,8 @@ pub(crate) async fn settle(
         for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)) {
             aside.filter.exclude_pool(*pool);
         }
-        if route == ROUTES || Instant::now() >= deadline {
+        // a check that nobody here makes is not waited for
+        if route == ROUTES || !audit.is_on() || Instant::now() >= deadline {
             audit.tokens.leave_out_unknown(&market, &mut aside.filter);
         }
         let places = (0..).map(braid_primitives::PoolId).zip(market.pools());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use braid_audit::Audit;
 use braid_ethereum::{CEILING_WEI, FeeData, Head, Phase, SyncStatus};
 use braid_market::FileError;
-use braid_store::replicas::stream::{MarketStream, Place, Read, StreamError, Told};
+use braid_store::replicas::stream::{Findings, MarketStream, Place, Read, StreamError, Told};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
@@ -16,6 +16,9 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Pause before the market is taken whole once more.
 const JOIN_PAUSE: Duration = Duration::from_secs(1);
+
+/// Pause before another market is asked for again.
+const ASKING_PAUSE: Duration = Duration::from_secs(30);
 
 /// Before every entry.
 const FIRST: &str = "0-0";
@@ -27,7 +30,8 @@ pub async fn follow(
     heads: watch::Sender<Option<Arc<Head>>>,
     status: watch::Sender<SyncStatus>,
 ) {
-    let mut reader = Reader { stream, audit, heads, at: None, last_id: FIRST.into(), joined: false };
+    let mut reader =
+        Reader { stream, audit, heads, at: None, last_id: FIRST.into(), joined: false, adopted: None, asked_at: None };
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -51,7 +55,8 @@ pub async fn follow(
                 }
             }
         });
-        if matches!(step, Err(Trouble::Snapshot(_) | Trouble::NoSnapshot | Trouble::Entry { .. } | Trouble::Gap)) {
+        // what is not there, or is no market, is not there a moment later either
+        if reader.at.is_none() && !matches!(step, Ok(()) | Err(Trouble::Server(_))) {
             tokio::time::sleep(JOIN_PAUSE).await;
         }
     }
@@ -86,15 +91,18 @@ struct Reader {
     last_id: String,
     /// Whether the market was taken whole a moment ago, and the stream's end was not reached since.
     joined: bool,
+    /// What the audit has of it, and when another market was asked for.
+    adopted: Option<Arc<Findings>>,
+    asked_at: Option<Instant>,
 }
 
 impl Reader {
     async fn step(&mut self) -> Result<(), Trouble> {
         loop {
-            let Read { is_led, head, head_age, entries } = self.stream.read(&self.last_id).await?;
+            let Read { is_published, head, head_age, entries } = self.stream.read(&self.last_id).await?;
             if self.at.is_none() {
                 // nobody knows how old it is, where nobody publishes
-                if !is_led {
+                if !is_published {
                     return Err(Trouble::NobodyPublishes);
                 }
                 self.join().await?;
@@ -115,12 +123,16 @@ impl Reader {
                     continue;
                 }
                 // the snapshot leads nowhere, or entries went missing behind it
-                self.stream.drop_snapshot().await?;
+                self.drop_snapshot().await?;
                 return Err(Trouble::Gap);
             }
             self.joined = false;
-            publish(told, head_age, &self.audit, &self.heads);
-            return if is_led { Ok(()) } else { Err(Trouble::NobodyPublishes) };
+            if self.adopted.as_ref().is_none_or(|adopted| !Arc::ptr_eq(adopted, &told.findings)) {
+                self.audit.adopt(&told.findings);
+                self.adopted = Some(Arc::clone(&told.findings));
+            }
+            publish(told, head_age, &self.heads);
+            return if is_published { Ok(()) } else { Err(Trouble::NobodyPublishes) };
         }
     }
 
@@ -165,24 +177,32 @@ impl Reader {
     /// Has the market written anew, behind what is damaged. What another version wrote would come again.
     async fn ask_for_another(&mut self, error: &FileError) -> Result<(), Trouble> {
         if !matches!(error, FileError::Version { .. }) {
+            self.drop_snapshot().await?;
+        }
+        Ok(())
+    }
+
+    /// Has another snapshot written, and not again for a while: what we cannot read others may, and it costs them a whole market.
+    async fn drop_snapshot(&mut self) -> Result<(), Trouble> {
+        if self.asked_at.is_none_or(|at| at.elapsed() >= ASKING_PAUSE) {
             self.stream.drop_snapshot().await?;
+            self.asked_at = Some(Instant::now());
         }
         Ok(())
     }
 }
 
 /// Makes a market the newest, unless it is.
-fn publish(told: &Told, age: Duration, audit: &Audit, heads: &watch::Sender<Option<Arc<Head>>>) {
+fn publish(told: &Told, head_age: Duration, heads: &watch::Sender<Option<Arc<Head>>>) {
     let before = heads.borrow().clone();
     if before.as_ref().is_some_and(|head| Arc::ptr_eq(&head.market, &told.market)) {
         return;
     }
-    audit.adopt(&told.findings);
     let block = told.market.block();
     // a fuller market of the same block is no younger
     let same = before.filter(|head| head.block().hash == block.hash).map(|head| head.received_at);
     let now = Instant::now();
-    let received_at = same.or_else(|| now.checked_sub(age)).unwrap_or(now);
+    let received_at = same.or_else(|| now.checked_sub(told.age.saturating_add(head_age))).unwrap_or(now);
     let fees = FeeData {
         next_base_fee_per_gas_wei: block.next_base_fee_per_gas_wei(),
         priority_fee_per_gas_wei: told.tips_wei.map(|tip| tip.min(CEILING_WEI)),

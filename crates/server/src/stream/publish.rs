@@ -7,13 +7,19 @@ use std::time::Duration;
 use braid_audit::Audit;
 use braid_ethereum::{Head, Phase, SyncStatus};
 use braid_market::FileError;
-use braid_store::replicas::stream::{Appended, ENTRIES_KEPT, Findings, Held, MarketStream, StreamError, Told};
+use braid_store::replicas::stream::{Appended, ENTRIES_KEPT, Findings, Held, MarketStream, Place, StreamError, Told};
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
 
 /// Blocks that are told one by one after a pause, or by a service that takes over.
 const BLOCKS_WAITING: usize = 64;
+
+/// Age of the newest market from which a service does not hold the lease: another may have a node that does not stand still.
+const STANDING_STILL: Duration = Duration::from_secs(60);
+
+/// How long the lease lasts while a whole market goes over.
+const LONG_LEASE: Duration = Duration::from_secs(60);
 
 /// Entries between two snapshots. Whoever joins finds what came since in the stream.
 const SNAPSHOT_EVERY: usize = ENTRIES_KEPT / 4;
@@ -103,6 +109,13 @@ impl Queue {
         waiting.push_back(head);
     }
 
+    /// Drops all markets but the newest.
+    fn keep_newest(&self) {
+        let mut waiting = self.heads();
+        let all_but_one = waiting.len().saturating_sub(1);
+        waiting.drain(..all_but_one);
+    }
+
     /// Takes a market out that was told or need not be; the newest stays, in case that it must be told anew.
     fn done_with(&self, head: &Arc<Head>) {
         let mut waiting = self.heads();
@@ -152,7 +165,8 @@ impl Publisher {
                 () = queue.news.notified() => {}
             }
             // a service whose node fails lets the lease end: another may have one that answers
-            if status.borrow().phase != Phase::Following || queue.heads().is_empty() {
+            let age = queue.heads().back().map(|head| head.received_at.elapsed());
+            if status.borrow().phase != Phase::Following || age.is_none_or(|age| age >= STANDING_STILL) {
                 continue;
             }
             let failed = self.step(queue).await.err().map(|failure| failure.to_string());
@@ -175,13 +189,22 @@ impl Publisher {
 
     /// Holds the lease, and tells all that waits.
     async fn step(&mut self, queue: &Queue) -> Result<(), Failure> {
-        let Held::Ours { token, head, has_snapshot } = self.stream.hold(&self.run, self.pace.lease).await? else {
-            if self.token.take().is_some() {
-                tracing::warn!("another service publishes the market now");
+        let (token, head, has_snapshot) = match self.stream.hold(&self.run, self.pace.lease).await? {
+            Held::Ours { token, head, has_snapshot } => (token, head, has_snapshot),
+            held => {
+                queue.keep_newest();
+                match (self.token.take(), held) {
+                    (Some(_), Held::Unwanted) => {
+                        tracing::info!("no service without a node reads the market: it is published no more")
+                    }
+                    (Some(_), _) => tracing::warn!("another service publishes the market now"),
+                    (None, _) => {}
+                }
+                return Ok(());
             }
-            return Ok(());
         };
-        if self.token.as_ref() != Some(&token) {
+        let is_new = self.token.as_ref() != Some(&token);
+        if is_new {
             tracing::info!(lease = token, "this service publishes the market");
             self.token = Some(token.clone());
         }
@@ -189,7 +212,14 @@ impl Publisher {
         if self.told.as_ref().map(|(place, _)| place) != head.as_ref().map(|head| &head.place) {
             self.told = None;
         }
+        if self.told.is_none() {
+            // a market told whole is the newest: what was missed until then is told by nobody
+            queue.keep_newest();
+        }
         let others = head.filter(|head| !head.place.starts_with(&self.run));
+        if is_new && others.is_some() && self.audit.is_on() {
+            self.inherit().await?;
+        }
         let versions = self.audit.versions();
         if versions != self.findings.0 {
             self.findings = (versions, Arc::new(self.audit.findings()));
@@ -210,8 +240,15 @@ impl Publisher {
             } else {
                 match self.tell(&token, &head).await? {
                     Appended::Done => {}
-                    Appended::Parted if self.told.take().is_some() => continue,
-                    Appended::Parted | Appended::Behind | Appended::Lost => return Ok(()),
+                    Appended::Parted if self.told.take().is_some() => {
+                        queue.keep_newest();
+                        continue;
+                    }
+                    Appended::Parted | Appended::Behind => return Ok(()),
+                    Appended::Lost => {
+                        tracing::warn!("the lease ended before the market was told: it is tried again");
+                        return Ok(());
+                    }
                 }
             }
             if queue.heads().len() <= 1 {
@@ -223,16 +260,46 @@ impl Publisher {
             self.told.as_ref().filter(|_| (had_told && !has_snapshot) || self.since_snapshot >= SNAPSHOT_EVERY)
         {
             let (place, told) = (place.clone(), told.clone());
+            self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
             let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
-            self.stream.keep(&token, &snapshot).await?;
-            self.since_snapshot = 0;
+            if self.stream.keep(&token, &snapshot).await? {
+                self.since_snapshot = 0;
+            }
         }
+        Ok(())
+    }
+
+    /// Takes over what the service before found: pools that it kept out stay out until they were checked again, and tokens that it checked
+    /// need not be checked anew before anybody quotes.
+    async fn inherit(&mut self) -> Result<(), Failure> {
+        let bytes = self.stream.snapshot().await?;
+        let Ok((mut told, mut place)) = spawn_blocking(move || Told::from_snapshot(&bytes)).await? else {
+            return Ok(());
+        };
+        let mut last_id = "0-0".to_owned();
+        loop {
+            let entries = self.stream.read(&last_id).await?.entries;
+            let Some(last) = entries.last() else { break };
+            last_id.clone_from(&last.id);
+            for Place { from, to, entry, .. } in entries {
+                if from != place {
+                    continue;
+                }
+                let before = told.clone();
+                match spawn_blocking(move || before.after(&entry)).await? {
+                    Ok(next) => (told, place) = (next, to),
+                    Err(_) => break,
+                }
+            }
+        }
+        self.audit.inherit(&told.findings);
         Ok(())
     }
 
     /// Appends what leads to a market, unless everybody has it.
     async fn tell(&mut self, token: &str, head: &Arc<Head>) -> Result<Appended, Failure> {
         let (market, tips) = (Arc::clone(&head.market), head.fees.priority_fee_per_gas_wei);
+        let age = head.received_at.elapsed();
         let findings = Arc::clone(&self.findings.1);
         self.attempts += 1;
         let place = format!("{}:{}", self.run, self.attempts);
@@ -241,7 +308,7 @@ impl Publisher {
             if Arc::ptr_eq(&told.market, &market) && Arc::ptr_eq(&told.findings, &findings) {
                 return Ok(Appended::Done);
             }
-            let (next, entry) = match spawn_blocking(move || told.next(market, tips, findings)).await? {
+            let (next, entry) = match spawn_blocking(move || told.next(market, tips, findings, age)).await? {
                 // too much for an entry, not for a market
                 Err(FileError::TooLarge { .. }) => return Ok(Appended::Parted),
                 made => made?,
@@ -253,9 +320,10 @@ impl Publisher {
             }
             return Ok(appended);
         }
+        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
         let at = place.clone();
         let whole = move || {
-            let told = Told::new(market, tips, findings)?;
+            let told = Told::new(market, tips, findings, age)?;
             let snapshot = told.to_snapshot(at)?;
             Ok::<_, FileError>((told, snapshot))
         };

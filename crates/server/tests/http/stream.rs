@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use crate::replicas::Redis;
 use crate::support::{DAI, Following, NOW_MS, Service, USDC, market, request, swap};
 
-const PACE: Pace = Pace { every: Duration::from_millis(20), lease: Duration::from_millis(500) };
+const PACE: Pace = Pace { every: Duration::from_millis(20), lease: Duration::from_secs(2) };
 
 /// A service with a node, as the stream knows it.
 struct Leader {
@@ -118,21 +118,23 @@ impl Following {
 
     async fn is(&mut self, phase: Phase, word: &str) {
         let says = |status: &SyncStatus| {
-            status.phase == phase && status.last_error.as_ref().is_none_or(|error| error.contains(word))
+            let error = status.last_error.as_deref();
+            status.phase == phase
+                && if word.is_empty() { error.is_none() } else { error.is_some_and(|error| error.contains(word)) }
         };
-        let reached = self.status.wait_for(says);
-        let status = tokio::time::timeout(Duration::from_secs(20), reached).await;
-        assert!(status.is_ok(), "never {phase:?} {word}");
-        drop(status);
-        let _ = self.status.borrow();
+        let reached = tokio::time::timeout(Duration::from_secs(20), self.status.wait_for(says)).await;
+        assert!(reached.is_ok(), "never {phase:?} {word}");
     }
 }
 
 /// The quote of a service once it quotes on a block, without what differs from quote to quote.
 async fn quote_at(service: &Service, number: u64, body: &Value) -> Value {
-    while service.feed.latest().is_none_or(|published| published.head.block().number != number) {
-        tokio::task::yield_now().await;
-    }
+    let is_there = async {
+        while service.feed.latest().is_none_or(|published| published.head.block().number != number) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), is_there).await.expect("the service quotes on the block");
     let mut quote = service.quote(body).await;
     quote["quote_id"].take();
     // a nonce is given once
@@ -235,11 +237,12 @@ async fn what_the_publishers_audit_found_holds_for_all() {
 async fn a_token_that_the_publisher_did_not_check_is_not_quoted() {
     let redis = Redis::start();
     let mut stream = MarketStream::open(&redis.url()).unwrap();
-    let Held::Ours { token, .. } = stream.hold(&"1".repeat(32), Duration::from_secs(60)).await.unwrap() else {
-        panic!("nobody else is here")
-    };
+    let (run, lease) = ("1".repeat(32), Duration::from_secs(60));
+    assert_eq!(stream.hold(&run, lease).await.unwrap(), Held::Unwanted, "nobody reads");
+    stream.read("0-0").await.unwrap();
+    let Held::Ours { token, .. } = stream.hold(&run, lease).await.unwrap() else { panic!("nobody else is here") };
     let findings = Findings { verifies: true, sound: BTreeSet::from([USDC]), ..Findings::default() };
-    let told = Told::new(Arc::new(market(1_000)), [1, 2, 3, 4], Arc::new(findings)).unwrap();
+    let told = Told::new(Arc::new(market(1_000)), [1, 2, 3, 4], Arc::new(findings), Duration::ZERO).unwrap();
     let place = "1".repeat(32) + ":1";
     let snapshot = told.to_snapshot(place.clone()).unwrap();
     stream.append(&token, "", (&place, 20_000_000), &[], &snapshot).await.unwrap();
@@ -293,18 +296,17 @@ async fn whoever_lost_the_lease_appends_nothing() {
     let mut streams = [MarketStream::open(&redis.url()).unwrap(), MarketStream::open(&redis.url()).unwrap()];
     let [slow, quick] = &mut streams;
     let runs = ["a".repeat(32), "b".repeat(32)];
-    let lease = Duration::from_millis(50);
+    let lease = Duration::from_secs(60);
+    quick.read("0-0").await.unwrap();
     let Held::Ours { token, head, .. } = slow.hold(&runs[0], lease).await.unwrap() else { panic!("it is free") };
     assert!(head.is_none());
     assert_eq!(quick.hold(&runs[1], lease).await.unwrap(), Held::Others);
     let (first, second) = (format!("{}:1", runs[0]), format!("{}:2", runs[0]));
     assert_eq!(slow.append(&token, "", (&first, 7), b"", b"all").await.unwrap(), Appended::Done);
     assert_eq!(slow.append(&token, "elsewhere", (&second, 8), b"x", b"").await.unwrap(), Appended::Parted);
-    let newer = loop {
-        if let Held::Ours { token, .. } = quick.hold(&runs[1], Duration::from_secs(60)).await.unwrap() {
-            break token;
-        }
-    };
+    // it ends
+    redis.command(&["del", "braid:{market:1:v1}:lease"]);
+    let Held::Ours { token: newer, .. } = quick.hold(&runs[1], lease).await.unwrap() else { panic!("it is free") };
     assert!(token.starts_with("1 ") && newer.starts_with("2 "), "{token}, {newer}: how often it was taken");
     // what the first one sends late
     assert_eq!(slow.append(&token, &first, (&second, 8), b"x", b"").await.unwrap(), Appended::Lost);
@@ -333,14 +335,15 @@ async fn what_is_damaged_or_missing_is_refused_and_taken_anew() {
         following.reaches(market).await;
     }
     // an entry that is none, behind the last
-    let place = redis.command(&["hget", "braid:{market}:head", "place"]);
-    let id = redis.command(&["xadd", "braid:{market}:blocks", "*", "from", &place, "place", "x", "entry", "nonsense"]);
-    redis.command(&["hset", "braid:{market}:head", "place", "x", "id", &id]);
+    let place = redis.command(&["hget", "braid:{market:1:v1}:head", "place"]);
+    let id =
+        redis.command(&["xadd", "braid:{market:1:v1}:blocks", "*", "from", &place, "place", "x", "entry", "nonsense"]);
+    redis.command(&["hset", "braid:{market:1:v1}:head", "place", "x", "id", &id]);
     following.is(Phase::Disconnected, "is refused").await;
     leader.has(&markets[3]);
     following.reaches(&markets[3]).await;
     // a snapshot with another byte
-    redis.command(&["setrange", "braid:{market}:snapshot", "100", "garbled"]);
+    redis.command(&["setrange", "braid:{market:1:v1}:snapshot", "100", "garbled"]);
     let other = service().await;
     let mut late = other.follow(&redis.url());
     late.is(Phase::Connecting, "is refused").await;
@@ -351,16 +354,16 @@ async fn what_is_damaged_or_missing_is_refused_and_taken_anew() {
         following.reaches(market).await;
     }
     let entries = MarketStream::open(&redis.url()).unwrap().read("0-0").await.unwrap().entries;
-    redis.command(&["xdel", "braid:{market}:blocks", &entries[entries.len() - 2].id]);
+    redis.command(&["xdel", "braid:{market:1:v1}:blocks", &entries[entries.len() - 2].id]);
     let third = service().await;
     let mut late = third.follow(&redis.url());
     late.is(Phase::Connecting, "are missing").await;
     late.reaches(&markets[5]).await;
     // something that is no stream at all
-    redis.command(&["del", "braid:{market}:blocks"]);
-    redis.command(&["set", "braid:{market}:blocks", "text"]);
+    redis.command(&["del", "braid:{market:1:v1}:blocks"]);
+    redis.command(&["set", "braid:{market:1:v1}:blocks", "text"]);
     following.is(Phase::Disconnected, "the Redis server fails").await;
-    redis.command(&["del", "braid:{market}:blocks"]);
+    redis.command(&["del", "braid:{market:1:v1}:blocks"]);
     leader.has(&markets[6]);
     following.reaches(&markets[6]).await;
 }

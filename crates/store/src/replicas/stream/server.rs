@@ -2,13 +2,14 @@
 //!
 //! | name | what |
 //! | --- | --- |
-//! | `braid:{market}:lease` | who publishes: `FENCE RUN`, until it ends by itself |
-//! | `braid:{market}:fence` | how often the lease was taken |
-//! | `braid:{market}:head` | the newest entry: its place, block and id |
-//! | `braid:{market}:blocks` | the stream |
-//! | `braid:{market}:snapshot` | all that there was to tell at one place of the stream |
+//! | `braid:{market:1:v1}:lease` | who publishes: `FENCE RUN`, until it ends by itself |
+//! | `braid:{market:1:v1}:fence` | how often the lease was taken |
+//! | `braid:{market:1:v1}:head` | the newest entry: its place, block and id |
+//! | `braid:{market:1:v1}:blocks` | the stream |
+//! | `braid:{market:1:v1}:snapshot` | all that there was to tell at one place of the stream |
+//! | `braid:{market:1:v1}:wanted` | whether anybody read lately: for nobody nothing is published |
 //!
-//! What must not come apart is one script: whoever lost the lease, or does not know the newest entry, appends nothing.
+//! The names say the chain and the version of what is written. What must not come apart is one script: whoever lost the lease, or does not know the newest entry, appends nothing.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -34,17 +35,22 @@ pub const ENTRIES_KEPT: usize = 128;
 /// Most entries that are read at once.
 const ENTRIES_AT_ONCE: usize = 16;
 
-const LEASE: &str = "braid:{market}:lease";
-const FENCE: &str = "braid:{market}:fence";
-const HEAD: &str = "braid:{market}:head";
-const BLOCKS: &str = "braid:{market}:blocks";
-const SNAPSHOT: &str = "braid:{market}:snapshot";
+const LEASE: &str = "braid:{market:1:v1}:lease";
+const FENCE: &str = "braid:{market:1:v1}:fence";
+const HEAD: &str = "braid:{market:1:v1}:head";
+const BLOCKS: &str = "braid:{market:1:v1}:blocks";
+const WANTED: &str = "braid:{market:1:v1}:wanted";
+const SNAPSHOT: &str = "braid:{market:1:v1}:snapshot";
 
-/// Takes the lease where nobody has it, makes it last where we do. A run has 32 characters.
+/// How long a market is published for whoever read it last.
+const WANTED_FOR: Duration = Duration::from_secs(60);
+
+/// Takes the lease where nobody has it, makes it last where we do; where nobody reads, nobody has it. A run has 32 characters.
 static HOLD: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
         local held = redis.call('GET', KEYS[1])
+        if redis.call('EXISTS', KEYS[5]) == 0 then return { 'unwanted', '', '0', 0 } end
         if not held then
             held = redis.call('INCR', KEYS[2]) .. ' ' .. ARGV[1]
             redis.call('SET', KEYS[1], held, 'NX', 'PX', ARGV[2])
@@ -100,6 +106,7 @@ static KEEP: LazyLock<Script> = LazyLock::new(|| {
 static READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
+        redis.pcall('SET', KEYS[4], '1', 'PX', ARGV[4])
         local most, entries = tonumber(ARGV[2]), {}
         local room = most
         for _, found in ipairs(redis.call('XRANGE', KEYS[2], '(' .. ARGV[1], '+', 'COUNT', ARGV[3])) do
@@ -137,6 +144,8 @@ pub enum Held {
     },
     /// Another service.
     Others,
+    /// Nobody: no service without a node has read for a minute.
+    Unwanted,
 }
 
 /// The newest entry of the stream.
@@ -178,7 +187,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// Whether a service follows a node and publishes.
-    pub is_led: bool,
+    pub is_published: bool,
     /// The newest place; empty before the first.
     pub head: String,
     /// How long ago the newest entry was appended.
@@ -216,12 +225,14 @@ impl MarketStream {
         let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
         let hold = |mut connection: MultiplexedConnection| async move {
             let mut call = HOLD.key(LEASE);
-            call.key(FENCE).key(HEAD).key(SNAPSHOT).arg(run).arg(lease_ms);
+            call.key(FENCE).key(HEAD).key(SNAPSHOT).key(WANTED).arg(run).arg(lease_ms);
             call.invoke_async::<(String, String, u64, u8)>(&mut connection).await
         };
         let (token, place, number, snapshots) = self.ask(PATIENCE, hold).await?;
-        if token.is_empty() {
-            return Ok(Held::Others);
+        match token.as_str() {
+            "" => return Ok(Held::Others),
+            "unwanted" => return Ok(Held::Unwanted),
+            _ => {}
         }
         let head = (!place.is_empty()).then_some(StreamHead { place, number });
         Ok(Held::Ours { token, head, has_snapshot: snapshots == 1 })
@@ -282,15 +293,19 @@ impl MarketStream {
     /// # Errors
     /// [`StreamError`] when the server does not answer.
     pub async fn read(&mut self, after: &str) -> Result<Read, StreamError> {
-        type Answer = (u8, String, String, String, Vec<(String, String, String, Vec<u8>)>);
+        type Answer = (u8, String, Vec<u8>, Vec<u8>, Vec<(String, Vec<u8>, Vec<u8>, Vec<u8>)>);
         let read = |mut connection: MultiplexedConnection| async move {
             let mut call = READ.key(HEAD);
-            call.key(BLOCKS).key(LEASE).arg(after).arg(MAX_ENTRY_BYTES).arg(ENTRIES_AT_ONCE);
+            call.key(BLOCKS).key(LEASE).key(WANTED);
+            call.arg(after).arg(MAX_ENTRY_BYTES).arg(ENTRIES_AT_ONCE).arg(WANTED_FOR.as_secs() * 1_000);
             call.invoke_async::<Answer>(&mut connection).await
         };
-        let (is_led, now, head, head_id, entries) = self.ask(READ_PATIENCE, read).await?;
-        let entries = entries.into_iter().map(|(id, from, to, entry)| Place { id, from, to, entry }).collect();
-        Ok(Read { is_led: is_led == 1, head, head_age: age(&now, &head_id), entries })
+        let (is_published, now, head, head_id, entries) = self.ask(READ_PATIENCE, read).await?;
+        // what is no text is no place either, and is met like any other that is unknown
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let place = |(id, from, to, entry)| Place { id, from: text(from), to: text(to), entry };
+        let entries = entries.into_iter().map(place).collect();
+        Ok(Read { is_published: is_published == 1, head: text(head), head_age: age(&now, &text(head_id)), entries })
     }
 
     /// The snapshot, of at most so many bytes; empty where there is none.

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::Address;
 use braid_market::{FileError, Market, Tokens};
@@ -8,6 +9,7 @@ use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
 use super::*;
 
 const TIPS: [u64; 4] = [1, 2, 3, 4];
+const AGE: Duration = Duration::from_millis(70);
 
 fn block(number: u8) -> Block {
     Block {
@@ -54,16 +56,16 @@ fn findings(sound: &[u8]) -> Arc<Findings> {
 #[test]
 fn whoever_reads_the_snapshot_and_the_entries_has_what_was_told() {
     let [first, second] = two_markets();
-    let told = Told::new(first, TIPS, findings(&[1, 2])).unwrap();
+    let told = Told::new(first, TIPS, findings(&[1, 2]), AGE).unwrap();
     let (read, place) = Told::from_snapshot(&told.to_snapshot("here".into()).unwrap()).unwrap();
     assert_eq!(place, "here");
-    let (next, entry) = told.next(Arc::clone(&second), [5; 4], findings(&[2, 3])).unwrap();
+    let (next, entry) = told.next(Arc::clone(&second), [5; 4], findings(&[2, 3]), AGE).unwrap();
     let read = read.after(&entry).unwrap();
     assert_eq!(read.market.digest().unwrap(), second.digest().unwrap());
     assert_eq!(read.market.order_digest(), second.order_digest());
     assert_eq!((read.tips_wei, &read.findings), ([5; 4], &findings(&[2, 3])));
     // findings that stay the same are not told again
-    let (_, short) = next.next(second, TIPS, Arc::clone(&next.findings)).unwrap();
+    let (_, short) = next.next(second, TIPS, Arc::clone(&next.findings), AGE).unwrap();
     assert!(short.len() < entry.len());
     assert_eq!(read.after(&short).unwrap().findings, read.findings);
 }
@@ -71,10 +73,10 @@ fn whoever_reads_the_snapshot_and_the_entries_has_what_was_told() {
 #[test]
 fn an_entry_leads_from_one_place_alone() {
     let [first, second] = two_markets();
-    let told = Told::new(Arc::clone(&first), TIPS, findings(&[])).unwrap();
-    let (_, entry) = told.next(second, TIPS, findings(&[])).unwrap();
+    let told = Told::new(Arc::clone(&first), TIPS, findings(&[]), AGE).unwrap();
+    let (_, entry) = told.next(second, TIPS, findings(&[]), AGE).unwrap();
     let other = Market::clone(&first).next(block(1), tokens(3), [pool(1, 11)]).unwrap();
-    let elsewhere = Told::new(Arc::new(other), TIPS, findings(&[])).unwrap();
+    let elsewhere = Told::new(Arc::new(other), TIPS, findings(&[]), AGE).unwrap();
     let error = elsewhere.after(&entry).unwrap_err();
     assert!(matches!(&error, FileError::Body { why } if why.contains("sum")), "{error}");
 }
@@ -82,8 +84,8 @@ fn an_entry_leads_from_one_place_alone() {
 #[test]
 fn any_damaged_byte_and_any_cut_of_an_entry_is_noticed() {
     let [first, second] = two_markets();
-    let told = Told::new(first, TIPS, findings(&[1])).unwrap();
-    let (_, entry) = told.next(second, TIPS, findings(&[2])).unwrap();
+    let told = Told::new(first, TIPS, findings(&[1]), AGE).unwrap();
+    let (_, entry) = told.next(second, TIPS, findings(&[2]), AGE).unwrap();
     for at in 0..entry.len() {
         let mut damaged = entry.clone();
         damaged[at] ^= 1;

@@ -1,6 +1,7 @@
 //! What every service has at one place of the stream.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_market::file::{Form, pack, unpack};
 use braid_market::{Delta, FileError, Market};
@@ -10,7 +11,7 @@ use super::findings::{Findings, FindingsChange};
 use crate::market::sum::Sum;
 use crate::market::{pool_key, show_sum};
 
-/// Largest entry that is written or read, in bytes: a block of mainnet takes less than a hundredth.
+/// Largest entry that is written or read, in bytes: a block that changes 300 of 10,000 generated pools takes 34 kB.
 pub const MAX_ENTRY_BYTES: usize = 32 << 20;
 
 const ENTRY: Form = Form { magic: b"BRAIDBLK", version: 1 };
@@ -24,6 +25,8 @@ pub struct Told {
     pub tips_wei: [u64; 4],
     /// What the self-audit found.
     pub findings: Arc<Findings>,
+    /// How old the market was when it was told.
+    pub age: Duration,
     /// Over every pool and token: whoever applied the same entries has the same one.
     sum: Sum,
 }
@@ -35,6 +38,7 @@ struct Entry {
     tips_wei: [u64; 4],
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<FindingsChange>,
+    age_ms: u64,
     sum: String,
 }
 
@@ -44,6 +48,7 @@ struct Beside {
     place: String,
     tips_wei: [u64; 4],
     findings: Findings,
+    age_ms: u64,
     sum: String,
 }
 
@@ -52,10 +57,15 @@ impl Told {
     ///
     /// # Errors
     /// [`FileError::Body`], if a pool cannot be written as text.
-    pub fn new(market: Arc<Market>, tips_wei: [u64; 4], findings: Arc<Findings>) -> Result<Self, FileError> {
+    pub fn new(
+        market: Arc<Market>,
+        tips_wei: [u64; 4],
+        findings: Arc<Findings>,
+        age: Duration,
+    ) -> Result<Self, FileError> {
         let nothing = Market::empty(*market.block(), Arc::default());
         let sum = sum_after(Sum::default(), &nothing, &market.delta_since(&nothing))?;
-        Ok(Self { market, tips_wei, findings, sum })
+        Ok(Self { market, tips_wei, findings, age, sum })
     }
 
     /// What comes next, and the entry that leads there.
@@ -67,15 +77,16 @@ impl Told {
         market: Arc<Market>,
         tips_wei: [u64; 4],
         findings: Arc<Findings>,
+        age: Duration,
     ) -> Result<(Self, Vec<u8>), FileError> {
         let delta = market.delta_since(&self.market);
         let sum = sum_after(self.sum, &self.market, &delta)?;
         let news = (!Arc::ptr_eq(&findings, &self.findings)).then(|| findings.since(&self.findings));
-        let bytes = pack(&ENTRY, &Entry { delta, tips_wei, findings: news, sum: show_sum(sum.0) })?;
+        let bytes = pack(&ENTRY, &Entry { delta, tips_wei, findings: news, age_ms: in_ms(age), sum: show_sum(sum.0) })?;
         if bytes.len() > MAX_ENTRY_BYTES {
             return Err(FileError::TooLarge { most: MAX_ENTRY_BYTES as u64 });
         }
-        Ok((Self { market, tips_wei, findings, sum }, bytes))
+        Ok((Self { market, tips_wei, findings, age, sum }, bytes))
     }
 
     /// What an entry leads to.
@@ -83,7 +94,10 @@ impl Told {
     /// # Errors
     /// [`FileError`], where the bytes are no entry, or it leads from elsewhere.
     pub fn after(&self, entry: &[u8]) -> Result<Self, FileError> {
-        let Entry { delta, tips_wei, findings, sum } = unpack(&ENTRY, entry)?;
+        let Entry { delta, tips_wei, findings, age_ms, sum } = unpack(&ENTRY, entry)?;
+        if delta.tokens_kept > self.market.tokens().len() {
+            return Err(FileError::Body { why: format!("it keeps {} tokens, more than there are", delta.tokens_kept) });
+        }
         let own = sum_after(self.sum, &self.market, &delta)?;
         check_sum(own, &sum)?;
         let market = Arc::new(self.market.after(delta)?);
@@ -91,7 +105,7 @@ impl Told {
             Some(change) => Arc::new(self.findings.after(change)),
             None => Arc::clone(&self.findings),
         };
-        Ok(Self { market, tips_wei, findings, sum: own })
+        Ok(Self { market, tips_wei, findings, age: Duration::from_millis(age_ms), sum: own })
     }
 
     /// All of it as bytes: a market file that also says at which place of the stream it stands.
@@ -100,7 +114,8 @@ impl Told {
     /// [`FileError::Body`], if it cannot be written as text.
     pub fn to_snapshot(&self, place: String) -> Result<Vec<u8>, FileError> {
         let findings = self.findings.as_ref().clone();
-        let beside = Beside { place, tips_wei: self.tips_wei, findings, sum: show_sum(self.sum.0) };
+        let (tips_wei, age_ms) = (self.tips_wei, in_ms(self.age));
+        let beside = Beside { place, tips_wei, findings, age_ms, sum: show_sum(self.sum.0) };
         self.market.to_bytes_with(Some(&beside))
     }
 
@@ -110,10 +125,10 @@ impl Told {
     /// [`FileError`], which says what is wrong with the bytes.
     pub fn from_snapshot(bytes: &[u8]) -> Result<(Self, String), FileError> {
         let (market, beside) = Market::from_bytes_with::<Beside>(bytes)?;
-        let Some(Beside { place, tips_wei, findings, sum }) = beside else {
+        let Some(Beside { place, tips_wei, findings, age_ms, sum }) = beside else {
             return Err(FileError::Body { why: "it does not say at which place of the stream it stands".into() });
         };
-        let told = Self::new(Arc::new(market), tips_wei, Arc::new(findings))?;
+        let told = Self::new(Arc::new(market), tips_wei, Arc::new(findings), Duration::from_millis(age_ms))?;
         check_sum(told.sum, &sum)?;
         Ok((told, place))
     }
@@ -146,6 +161,10 @@ fn sum_after(mut sum: Sum, older: &Market, delta: &Delta) -> Result<Sum, FileErr
         sum.add("tokens", &id.to_be_bytes(), &text(token)?);
     }
     Ok(sum)
+}
+
+fn in_ms(age: Duration) -> u64 {
+    u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn text(value: &impl Serialize) -> Result<Vec<u8>, FileError> {
