@@ -202,3 +202,99 @@ fn probe_of(market: &Market, outlier: &Outlier) -> Option<Probe> {
 fn pool_of(market: &Market, key: PoolKey) -> Option<&Arc<Pool>> {
     market.pools().get(market.pool_id(key)?.index())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use braid_market::Tokens;
+    use braid_primitives::{Address, B256, Block, TokenId};
+    use braid_protocols::{PoolState, Product, uniswap_v2};
+
+    const ETHER: u128 = 10_u128.pow(18);
+
+    /// Wrapped ether and a token in three pools; the first has so much of its first coin, where 900 ether would be in line with the others.
+    fn prepared(block: u64, reserve: u128) -> Prepared {
+        let block = Block {
+            number: block,
+            hash: B256::with_last_byte(1),
+            parent_hash: B256::ZERO,
+            timestamp: block * 12,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 30_000_000,
+        };
+        let pool = |address: u8, reserve0: u128| Pool {
+            key: Address::repeat_byte(address).into(),
+            product: Product::UniswapV2,
+            coins: [TokenId(1), TokenId(2)].into_iter().collect(),
+            state: PoolState::UniswapV2(uniswap_v2::State { reserve0, reserve1: 100 * ETHER, fee_bps: 30 }),
+        };
+        let mut tokens = Tokens::new();
+        let token = braid_primitives::Token {
+            address: Address::with_last_byte(9),
+            symbol: "T".into(),
+            name: String::new(),
+            decimals: 18,
+        };
+        tokens.insert(token);
+        let pools = [pool(1, reserve), pool(2, 900 * ETHER), pool(3, 900 * ETHER)];
+        let market = Market::new(block, Arc::new(tokens), pools).unwrap();
+        Prepared::new(Arc::new(market))
+    }
+
+    fn first(prepared: &Prepared) -> (Vec<Outlier>, Probe) {
+        let outliers = Doubtful::of(prepared).outliers;
+        let probe = probe_of(prepared.market(), &outliers[0]).unwrap();
+        assert_eq!(probe.pool, Address::repeat_byte(1).into());
+        (outliers, probe)
+    }
+
+    #[test]
+    fn a_pool_in_line_is_no_outlier() {
+        assert_eq!(Doubtful::of(&prepared(7, 900 * ETHER)).outliers, []);
+    }
+
+    #[test]
+    fn what_was_paid_holds_for_less_of_the_same_state_and_for_some_blocks() {
+        let known = Outliers::default();
+        let now = prepared(7, 2_000 * ETHER);
+        let (outliers, probe) = first(&now);
+        assert_eq!(known.next(now.market(), &outliers, |_| false), Some(probe));
+        known.note(now.market(), &probe, &Verdict::Agrees);
+        let more = Probe { amount_in: probe.amount_in + U256::ONE, ..probe };
+        assert!(known.is_paid(now.market(), &probe) && !known.is_paid(now.market(), &more));
+        assert_eq!(known.unpaid(now.market(), &outliers, [probe, more].into_iter()), [more]);
+        assert_eq!(known.next(now.market(), &outliers, |_| false), None);
+        assert!(known.is_paid(prepared(70, 2_000 * ETHER).market(), &probe));
+        assert!(!known.is_paid(prepared(71, 2_000 * ETHER).market(), &probe), "it is asked again after a while");
+        assert!(!known.is_paid(prepared(8, 2_001 * ETHER).market(), &probe), "and where the pool moved");
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_left_out_and_asked_again_ever_later() {
+        let known = Outliers::default();
+        let mut asked_at = Vec::new();
+        for block in 1..=200 {
+            let now = prepared(block, 2_000 * ETHER);
+            let (outliers, probe) = first(&now);
+            known.turn.store(0, Ordering::Relaxed);
+            assert_eq!(known.unseen(now.market(), &outliers).count(), outliers.len());
+            if let Some(asked) = known.next(now.market(), &outliers, |_| false) {
+                assert_eq!(asked, probe);
+                asked_at.push(block);
+                known.note(now.market(), &probe, &Verdict::Unknown("no node".into()));
+            }
+            assert_eq!(known.untold(now.market(), &outliers).next(), Some(outliers[0].pool));
+        }
+        assert_eq!(asked_at, [1, 2, 4, 8, 16, 32, 64, 128, 192]);
+    }
+
+    #[test]
+    fn one_turn_of_three_is_left_to_others() {
+        let known = Outliers::default();
+        let now = prepared(7, 2_000 * ETHER);
+        let (outliers, _) = first(&now);
+        let turns = [(); 6].map(|()| known.next(now.market(), &outliers, |_| false).is_some());
+        assert_eq!(turns, [true, true, false, true, true, false]);
+    }
+}
