@@ -5,8 +5,9 @@
     scripts/figures.py --check    says whether the committed pictures are those that this script draws
 
 The numbers are worked out here from two pools; crates/routing/tests/certificate.rs shows the same claims on the same pools
-with the real solver.
+with the real solver. Those of apart.svg are the solver's own: crates/routing/tests/apart.rs writes and holds docs/figures/apart.json.
 """
+import json
 import math
 import pathlib
 import sys
@@ -198,7 +199,65 @@ def basket():
     return boxes(770, 230, places, arrows)
 
 
-PICTURES = {"two-pools.svg": two_pools, "gas.svg": gas, "meaning.svg": meaning, "swap.svg": swap, "basket.svg": basket}
+NAMES = ["WETH", "A", "B", "C", "D"]
+PLACES = [(50, 150), (250, 150), (150, 275), (150, 40), (50, 335)]
+WORDS = {
+    "calm": "Calm: prices agree",
+    "stale": "Stale: two pools that nobody traded with",
+    "rebased": "Rebased: two pools whose balances moved",
+    "shocked": "Shocked: half of a hub's pools followed",
+    "dusted": "Dusted: tiny pools at absurd prices",
+    "thin": "Thin: a twentieth of the depth",
+}
+
+
+def apart():
+    markets = json.loads((FOLDER / "apart.json").read_text())
+    parts, wide, high = [], 300, 440
+    for index, market in enumerate(markets):
+        left, top = 10 + index % 3 * (wide + 10), 10 + index // 3 * (high + 10)
+        at = lambda token: (left + PLACES[token][0], top + 40 + PLACES[token][1])
+        parts.append(f'<rect x="{left}" y="{top}" width="{wide}" height="{high}" rx="8" fill="none" stroke="{GREY}"/>')
+        parts.append(text(left + wide / 2, top + 24, WORDS[market["kind"]], 13, "middle", "600"))
+        sold, ends = market["sold"], (NAMES[market["from"]], NAMES[market["to"]])
+        parts.append(text(left + wide / 2, top + 44, f"{sold:g} {ends[0]} for {ends[1]}", 12, "middle"))
+        seen = {}
+        for pool in market["pools"]:
+            ends = tuple(pool["coins"])
+            pair = tuple(sorted(ends))
+            rank = seen.get(pair, 0)
+            seen[pair] = rank + 1
+            (x0, y0), (x1, y1) = at(pair[0]), at(pair[1])
+            length = math.hypot(x1 - x0, y1 - y0)
+            many = sum(tuple(sorted(other["coins"])) == pair for other in market["pools"])
+            bend = (-30, 30, 62, -62)[rank % 4] if many > 1 else 0
+            mx, my = (x0 + x1) / 2 - (y1 - y0) / length * bend, (y0 + y1) / 2 + (x1 - x0) / length * bend
+            used, apart_by = pool["percent"], abs(math.log(pool["tilt"])) > 0.01
+            dust = pool["depth"] < 1
+            colour = BLUE if used else (RED if apart_by else GREY)
+            width = 1.5 + used / 10 if used else 1.2
+            dash = ' stroke-dasharray="3 4"' if dust else ""
+            parts.append(f'<path d="M{x0:.0f} {y0:.0f}Q{mx:.1f} {my:.1f} {x1:.0f} {y1:.0f}" fill="none" stroke="{colour}" '
+                         f'stroke-width="{min(width, 14):.1f}" opacity="0.75"{dash}/>')
+            cx, cy = (x0 + 2 * mx + x1) / 4, (y0 + 2 * my + y1) / 4
+            words = ([f"{used}%"] if used else []) + ([f"×{pool['tilt']:.3g}"] if apart_by and not dust else [])
+            if words:
+                halo = ' stroke="white" stroke-width="3" paint-order="stroke"'
+                parts.append(text(cx, cy + 4, " ".join(words), 10, "middle", "600", RED if apart_by else INK).replace("<text", f"<text{halo}"))
+        for token in range(5):
+            x, y = at(token)
+            is_end = token in (market["from"], market["to"])
+            parts.append(f'<circle cx="{x}" cy="{y}" r="17" fill="{"#dbeafe" if is_end else "#f1f5f9"}" stroke="{INK if is_end else GREY}"/>')
+            parts.append(text(x, y + 4, NAMES[token], 10, "middle", "600"))
+        plain, gap = (f'{market[key]:.1f} bps' for key in ("plain_gap_bps", "gap_bps"))
+        parts.append(text(left + 120, top + high - 40, f"one price a token: {plain}", 12, "start", "400", RED))
+        parts.append(text(left + 120, top + high - 20, f"certificate: {gap}", 12, "start", "600", BLUE))
+    body = "\n".join(parts)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 910" width="940" height="910">\n'
+            f'<rect width="940" height="910" fill="white"/>\n{body}\n</svg>\n')
+
+
+PICTURES = {"apart.svg": apart, "two-pools.svg": two_pools, "gas.svg": gas, "meaning.svg": meaning, "swap.svg": swap, "basket.svg": basket}
 
 
 def main(arguments):

@@ -7,10 +7,11 @@ mod common;
 use std::sync::Arc;
 
 use braid_primitives::U256;
-use braid_routing::{Prepared, Request, Route, SimplePlan, solve};
+use braid_routing::{Prepared, Request, Route, SimplePlan, explain, solve};
 use common::{Sketch, market, request, token};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use serde_json::{Value, json};
 
 const TOKENS: usize = 6;
 const GWEI: u64 = 1_000_000_000;
@@ -67,44 +68,118 @@ fn asked(sketches: &[Sketch]) {
     }
 }
 
-#[test]
-fn a_pool_that_nobody_traded_with_for_a_while_is_used_and_covered() {
+/// Two pools that nobody traded with for a while.
+fn stale() -> Vec<Sketch> {
     let mut sketches = calm();
     sketches[1].tilt = 1.04;
     sketches[7].tilt = 0.95;
-    asked(&sketches);
+    sketches
 }
 
-#[test]
-fn a_pool_whose_token_changed_its_balance_is_used_and_covered() {
+/// Two pools of tokens whose balances changed by themselves.
+fn rebased() -> Vec<Sketch> {
     let mut sketches = calm();
     sketches[6].tilt = 2.0;
     sketches[9].tilt = 0.5;
-    asked(&sketches);
+    sketches
 }
 
-#[test]
-fn half_of_a_hubs_pools_after_a_shock_are_used_and_covered() {
+/// A hub of which half of the pools have followed a move of the price.
+fn shocked() -> Vec<Sketch> {
     let mut sketches = calm();
     for sketch in sketches.iter_mut().filter(|sketch| sketch.coins.0 == 0).step_by(2) {
         sketch.tilt *= 1.08;
     }
-    asked(&sketches);
+    sketches
 }
 
-#[test]
-fn dust_at_absurd_prices_is_used_where_it_pays_and_covered() {
+/// Tiny pools at absurd prices beside the others.
+fn dusted() -> Vec<Sketch> {
     let mut sketches = calm();
     for (at, tilt) in [0.5, 0.7, 1.3, 1.6].into_iter().enumerate() {
         sketches.push(pair((at % 3, (at + 1) % 3), 0.004, tilt));
         sketches.push(pair((at % 3, 3 + at % 2), 0.02, tilt));
     }
-    asked(&sketches);
+    sketches
+}
+
+/// A twentieth of all depth.
+fn thin() -> Vec<Sketch> {
+    calm().into_iter().map(|sketch| Sketch { depth: sketch.depth / 20.0, ..sketch }).collect()
+}
+
+#[test]
+fn a_pool_that_nobody_traded_with_for_a_while_is_used_and_covered() {
+    asked(&stale());
+}
+
+#[test]
+fn a_pool_whose_token_changed_its_balance_is_used_and_covered() {
+    asked(&rebased());
+}
+
+#[test]
+fn half_of_a_hubs_pools_after_a_shock_are_used_and_covered() {
+    asked(&shocked());
+}
+
+#[test]
+fn dust_at_absurd_prices_is_used_where_it_pays_and_covered() {
+    asked(&dusted());
 }
 
 #[test]
 fn a_thin_market_is_drained_as_well_as_by_simple_plans() {
-    asked(&calm().into_iter().map(|sketch| Sketch { depth: sketch.depth / 20.0, ..sketch }).collect::<Vec<_>>());
+    asked(&thin());
+}
+
+/// What `scripts/figures.py` draws: each of these markets with one trade, the share of its value that passes each pool, and how far the
+/// bounds of one price a token and of the certificate lie above it, in tenths of a basis point.
+#[test]
+fn the_pictures_show_what_the_solver_does() {
+    let markets = [
+        ("calm", calm(), 0, 1, 20.0),
+        ("stale", stale(), 3, 2, 20.0),
+        ("rebased", rebased(), 0, 1, 20.0),
+        ("shocked", shocked(), 4, 1, 10.0),
+        ("dusted", dusted(), 3, 2, 20.0),
+        ("thin", thin(), 0, 1, 20.0),
+    ];
+    let drawn: Vec<_> = markets.map(|(kind, sketches, from, to, sold)| drawn(kind, &sketches, from, to, sold)).into();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/figures/apart.json");
+    let text = serde_json::to_string_pretty(&drawn).unwrap() + "\n";
+    if std::env::var_os("BRAID_DRAW").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert_eq!(kept, text, "BRAID_DRAW=1 writes it anew; scripts/figures.py draws it");
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn drawn(kind: &str, sketches: &[Sketch], from: usize, to: usize, sold: f64) -> Value {
+    let prepared = Prepared::new(market(TOKENS, sketches));
+    let request = request(token(from), ether(sold), token(to), GWEI);
+    let (solution, witness) = explain(&prepared, &request).unwrap();
+    let (net, gross) = worth(&prepared, &request, &solution.route);
+    let value = |token, amount| prepared.value_wei(token, amount).unwrap();
+    let share = |at: usize| -> f64 {
+        let steps = solution.route.steps.iter().filter(|step| step.pool.index() == at + 1);
+        steps.map(|step| value(step.token_in, step.amount_in)).sum::<f64>() / value(token(from), ether(sold))
+    };
+    let pools = sketches.iter().enumerate().map(|(at, sketch)| {
+        let (coins, depth, tilt) = (sketch.coins, sketch.depth, sketch.tilt);
+        json!({"coins": [coins.0, coins.1], "depth": depth, "tilt": tilt, "percent": (share(at) * 100.0).round() as i64})
+    });
+    let tenths = |bps: f64| (bps * 10.0).round() / 10.0;
+    json!({
+        "kind": kind,
+        "from": from,
+        "to": to,
+        "sold": sold,
+        "pools": pools.collect::<Vec<_>>(),
+        "plain_gap_bps": tenths((witness.unwrap().bound_value_wei - net) / gross * 1e4),
+        "gap_bps": tenths(solution.certificate.unwrap().gap_bps),
+    })
 }
 
 #[test]
