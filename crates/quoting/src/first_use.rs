@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use braid_audit::{Audit, Probe, Wanted};
-use braid_primitives::{Address, TokenId};
+use braid_primitives::{Address, PoolKey, TokenId};
 use braid_routing::{PoolFilter, Step};
 use braid_simulation::Caller;
 use tokio::time::Instant;
@@ -79,6 +79,7 @@ pub(crate) async fn settle(
 ) -> Result<(Draft, Option<Simulated>), Problem> {
     let deadline = Instant::now() + audit.config.first_wait;
     let mut left_out: Vec<(Address, String)> = Vec::new();
+    let mut left_out_pools: Vec<PoolKey> = Vec::new();
     for route in 1..=ROUTES {
         let (wanted, probes) = (unknown(audit, &draft), unpaid(audit, &draft));
         if wanted.is_empty() && probes.is_empty() {
@@ -97,9 +98,10 @@ pub(crate) async fn settle(
         };
         let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
         let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
-        let unpaid = probes.iter().filter(|probe| !audit.outliers.is_paid(&market, probe));
-        let unpaid: Vec<_> = unpaid.filter_map(|probe| market.pool_id(probe.pool)).collect();
-        if unsound.is_empty() && unpaid.is_empty() {
+        let before = left_out_pools.len();
+        left_out_pools
+            .extend(probes.iter().filter(|probe| !audit.outliers.is_paid(&market, probe)).map(|probe| probe.pool));
+        if unsound.is_empty() && left_out_pools.len() == before {
             return Ok((draft, simulated));
         }
         resolve::check_faults(&audit.quarantine, &draft.request)?;
@@ -107,8 +109,9 @@ pub(crate) async fn settle(
         left_out.extend(unchecked.map(|(_, token)| (*token, audit.why_unknown(*token))));
         check_unchecked(&left_out, &draft.request)?;
         let mut aside = aside(audit, &published);
-        for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)).chain(&unpaid) {
-            aside.filter.exclude_pool(*pool);
+        let pools = unsound.iter().flat_map(|(token, _)| market.pools_of(*token)).copied();
+        for pool in pools.chain(left_out_pools.iter().filter_map(|pool| market.pool_id(*pool))) {
+            aside.filter.exclude_pool(pool);
         }
         // a check that nobody here makes is not waited for
         if route == ROUTES || !audit.is_on() || Instant::now() >= deadline {
@@ -119,7 +122,8 @@ pub(crate) async fn settle(
         let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();
         aside.pools = u32::try_from(pools).unwrap_or(u32::MAX);
         aside.unchecked.clone_from(&left_out);
-        draft = solver.solve(draft.into_asked(), aside).await.map_err(|problem| told(problem, &left_out))?;
+        let solved = solver.solve(draft.into_asked(), aside).await;
+        draft = solved.map_err(|problem| told(problem, &left_out, &left_out_pools))?;
     }
     Ok((draft, None))
 }
@@ -140,9 +144,13 @@ fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Re
 }
 
 /// A problem that may come of what was left out says what that was.
-fn told(mut problem: Problem, left_out: &[(Address, String)]) -> Problem {
-    if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !left_out.is_empty() {
-        let names: Vec<String> = left_out.iter().map(|(token, _)| token.to_checksum(None)).collect();
+fn told(mut problem: Problem, tokens: &[(Address, String)], pools: &[PoolKey]) -> Problem {
+    if !matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) {
+        return problem;
+    }
+    let tokens = tokens.iter().map(|(token, _)| token.to_checksum(None));
+    let names: Vec<String> = tokens.chain(pools.iter().map(ToString::to_string)).collect();
+    if !names.is_empty() {
         problem.detail = format!("{}; excluded because unverified: {}", problem.detail, names.join(", "));
     }
     problem

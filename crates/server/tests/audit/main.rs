@@ -432,6 +432,11 @@ async fn a_stale_pool_of_a_token_that_rebased_is_left_out_of_the_first_quote_and
     assert_eq!(record.pool, pair.into());
     assert!(record.why.contains("reverts"), "{}", record.why);
     assert!(quote["data"]["certificate"]["excluded"]["quarantined"].as_u64().unwrap() > 0);
+    let protocols = json!(["uniswap_v2"]);
+    world.app.audit.quarantine.lift(pair.into());
+    let (status, problem) = world.quote_over(protocols, WETH, units("WETH", 1), token("LINK")).await;
+    assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
+    assert!(problem["detail"].as_str().unwrap().contains(&pair.to_checksum(None)), "{problem:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
