@@ -2,6 +2,7 @@
 //! verified, its order is held against what was asked, and approvals and transaction are encoded from that order.
 
 mod ask;
+mod contracts;
 mod order;
 mod quote;
 mod send;
@@ -20,6 +21,7 @@ use crate::key::KeyArgs;
 use crate::local::Local;
 use crate::out;
 use crate::quote::words;
+use crate::tokens::Sides;
 use quote::Quote;
 
 #[derive(Debug, clap::Args)]
@@ -79,7 +81,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: &Chain, api: &Api) -> Result<()> {
-    let quote = ask::quote(args, asked, key.address(), api).await?;
+    let sides = Sides::of(api, asked).await?;
+    contracts::check(chain, &sides).await?;
+    for (word, tokens) in [("sells", &sides.inputs), ("buys", &sides.outputs)] {
+        for token in tokens {
+            out::line(format_args!("{word:<12} {} {}", token.symbol, token.address.to_checksum(None)))?;
+            token.note().iter().for_each(|note| eprintln!("{note}"));
+        }
+    }
+    let quote = ask::quote(args, sides, key.address(), api).await?;
     quote.print()?;
     let approvals = send::approvals(&quote, args.permit2)?;
     for approval in &approvals {
