@@ -41,6 +41,14 @@ fn flow(answer: &Value) -> Flow {
 }
 
 #[test]
+fn words_of_two_lines_stay_apart() {
+    for end in ["\n", "\r\n", "\t", "\u{b}", "\u{85}", "\u{2028}", "\u{2029}"] {
+        assert_eq!(clean(&format!("{end}one{end}two{end}"), 40), "one two", "{end:?}");
+    }
+    assert_eq!(clean("a\u{202e}b\u{0}c\u{200b}d\u{feff}e", 40), "abcde");
+}
+
+#[test]
 fn widths_are_amounts_and_what_comes_in_goes_out() {
     let flow = flow(&merging());
     let values: Vec<f64> = flow.links.iter().map(|link| link.value).collect();
