@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::flow::Flow;
 use super::layout::{Layout, WIDTH};
-use super::{svg, text, view};
+use super::{clean, svg, text, view};
 
 const A: &str = "0x000000000000000000000000000000000000000A";
 const B: &str = "0x000000000000000000000000000000000000000b";
