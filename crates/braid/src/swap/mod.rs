@@ -25,11 +25,12 @@ use crate::tokens::Sides;
 use quote::Quote;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt              (shows what would happen)
-  braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt --send       (does it)
-  braid swap ETH 3000 USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt             (buys exactly 3,000 USDC with ETH)
-  braid swap 1000 USDC WETH:60 WBTC:40 --api http://127.0.0.1:8080 --rpc-url http://127.0.0.1:8545 --key-file keystore.json --permit2 --send
+#[command(after_help = "Examples, with the node in BRAID_RPC_URL:
+  braid swap 1.5 ETH USDC --key-file key.txt           (shows what would happen)
+  braid swap 1.5 ETH USDC --key-file key.txt --send    (does it)
+  braid swap ETH 3000 USDC --key-file key.txt          (buys exactly 3,000 USDC with ETH)
+  braid swap 1000 USDC WETH:60 WBTC:40 --key-file keystore.json --permit2 --send    (a basket)
+  braid swap 1.5 ETH USDC --key-file key.txt --api http://127.0.0.1:8080 --send     (by a service)
 
 Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
 Ends with 7 where the transaction would revert, or did.")]
