@@ -35,36 +35,41 @@ export function exact(amount: bigint, decimals: number): string {
   return part ? `${whole}.${part}` : whole;
 }
 
+/** Groups the thousands of a whole number. */
+const thousands = (whole: string) => whole.replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** Cuts an amount (never rounds it up) to about `significant` digits; `zeros` are those between the point and the first digit. */
+function cut(amount: bigint, decimals: number, significant: number): { whole: string; part: string; zeros: number } {
+  const [whole = "0", part = ""] = exact(amount, decimals).split(".");
+  const zeros = whole === "0" ? /^0*/.exec(part)![0].length : 0;
+  const kept = whole === "0" ? zeros + significant : Math.max(significant - whole.length, 0);
+  return { whole, part: part.slice(0, kept).replace(/0+$/, ""), zeros };
+}
+
 /** Writes all digits of an amount, thousands grouped, for reading. */
 export function grouped(amount: bigint, decimals: number): string {
   const [whole = "0", part] = exact(amount, decimals).split(".");
-  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  return part ? `${thousands}.${part}` : thousands;
+  return part ? `${thousands(whole)}.${part}` : thousands(whole);
 }
 
-/** Writes how much of one token a whole one of another is in a trade, cut to about six digits. */
-export function rate(given: bigint, givenDecimals: number, got: bigint, gotDecimals: number): string {
-  return given === 0n ? "" : brief((got * 10n ** BigInt(givenDecimals)) / given, gotDecimals);
-}
-
-/** Writes an amount for a glance: thousands grouped, cut (never rounded up) to about `significant` digits. */
+/** Writes an amount for a glance: thousands grouped, cut to about `significant` digits, with a power of ten where it is very large or small. */
 export function brief(amount: bigint, decimals: number, significant = 6): string {
-  const [whole = "0", part = ""] = exact(amount, decimals).split(".");
+  const { whole, part, zeros } = cut(amount, decimals, significant);
   if (whole.length > 21) return `${whole[0]}.${whole.slice(1, 4)} × 10^${whole.length - 1}`;
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  const leading = whole === "0" ? /^0*/.exec(part)![0].length : 0;
-  const kept = whole === "0" ? leading + significant : Math.max(significant - whole.length, 0);
-  if (whole === "0" && leading > 12) return `${part[leading]}.${(part.slice(leading + 1, leading + 4) + "000").slice(0, 3)} × 10^−${leading + 1}`;
-  const tail = part.slice(0, kept).replace(/0+$/, "");
-  return tail ? `${grouped}.${tail}` : grouped;
+  if (zeros > 12) return `${part.slice(zeros).replace(/^.(?=.)/, "$&.")} × 10^−${zeros + 1}`;
+  return part ? `${thousands(whole)}.${part}` : thousands(whole);
 }
 
-/** Writes an amount as somebody would type it: cut (never rounded up) to about `significant` digits. */
+/** Writes an amount as somebody would type it: cut to about `significant` digits. */
 export function typed(amount: bigint, decimals: number, significant = 8): string {
-  const [whole = "0", part = ""] = exact(amount, decimals).split(".");
-  const leading = whole === "0" ? /^0*/.exec(part)![0].length : 0;
-  const tail = part.slice(0, whole === "0" ? leading + significant : Math.max(significant - whole.length, 0)).replace(/0+$/, "");
-  return tail ? `${whole}.${tail}` : whole;
+  const { whole, part } = cut(amount, decimals, significant);
+  return part ? `${whole}.${part}` : whole;
+}
+
+/** Writes how much of one token a whole one of another is in a trade, cut to about six digits; a rate may be finer than the token's decimals. */
+export function rate(given: bigint, givenDecimals: number, got: bigint, gotDecimals: number): string {
+  const finer = 36;
+  return given === 0n ? "" : brief((got * 10n ** BigInt(givenDecimals + finer)) / given, gotDecimals + finer);
 }
 
 /** Says what part one amount is of another, in whole basis points. */

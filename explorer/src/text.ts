@@ -3,13 +3,16 @@
 /** Matches controls, marks of direction, invisible and unassigned characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]/gu;
 
+/** Matches what begins a new line: words on both sides of it stay apart. */
+const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
+
 /** Matches what is stacked on a letter beyond two marks. */
 const STACKED = /(\p{M}{2})\p{M}+/gu;
 
 /** Makes one short line of any text: no controls, no marks of direction, no stacks of accents, at most `most` characters. */
 export function clean(text: unknown, most: number): string {
   const raw = typeof text === "string" ? text.slice(0, 4096) : "";
-  const line = raw.replace(UNSEEN, "").replace(STACKED, "$1").replace(/\s+/gu, " ").trim();
+  const line = raw.replace(BREAKS, " ").replace(UNSEEN, "").replace(STACKED, "$1").replace(/\s+/gu, " ").trim();
   const letters = Array.from(line);
   return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : line;
 }

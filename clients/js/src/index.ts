@@ -18,17 +18,27 @@ export interface BraidOptions {
   key?: string | undefined;
   /** Milliseconds after which a call is given up. Default: 20,000; the service answers within 15,000. */
   timeoutMs?: number | undefined;
+  /** The same for `receipt` and `market`, whose files may be large. Default: 180,000. */
+  fileTimeoutMs?: number | undefined;
+}
+
+/** The body of an answer, read to its end. */
+interface Body {
+  status: number;
+  bytes: Uint8Array;
 }
 
 export class Braid {
   readonly #base: string;
   readonly #headers: Record<string, string>;
   readonly #timeoutMs: number;
+  readonly #fileTimeoutMs: number;
 
-  constructor({ base = "http://127.0.0.1:8080", key, timeoutMs = 20_000 }: BraidOptions = {}) {
+  constructor({ base = "http://127.0.0.1:8080", key, timeoutMs = 20_000, fileTimeoutMs = 180_000 }: BraidOptions = {}) {
     this.#base = base.replace(/\/$/, "");
     this.#headers = { "content-type": "application/json", ...(key === undefined ? {} : { "x-api-key": key }) };
     this.#timeoutMs = timeoutMs;
+    this.#fileTimeoutMs = fileTimeoutMs;
   }
 
   /** Finds the best route. Amounts are in atomic units. */
@@ -42,18 +52,18 @@ export class Braid {
   }
 
   /** The receipt of an open quote, word for word: written to a file, `braid verify` works it out again offline. */
-  async receipt(quoteId: string): Promise<Uint8Array> {
-    return bytes(await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/receipt`));
+  receipt(quoteId: string): Promise<Uint8Array> {
+    return this.#file(`/v1/quote/${encodeURIComponent(quoteId)}/receipt`);
   }
 
   /** The market that an open quote was made on, as a file for `braid verify --market`. */
-  async market(quoteId: string): Promise<Uint8Array> {
-    return bytes(await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/market`));
+  market(quoteId: string): Promise<Uint8Array> {
+    return this.#file(`/v1/quote/${encodeURIComponent(quoteId)}/market`);
   }
 
   /** The route of a quote as an SVG picture. */
   async routePicture(quoteId: string): Promise<string> {
-    return (await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/route.svg`)).text();
+    return text(await this.#ask(`/v1/quote/${encodeURIComponent(quoteId)}/route.svg`));
   }
 
   /** Turns a quote into an unsigned transaction. Can be repeated. */
@@ -99,7 +109,7 @@ export class Braid {
 
   /** Whether quotes are answered, and on which block. A service that does not answer them yet says so here without a `Problem`. */
   async ready(): Promise<Ready> {
-    return json(await this.#ask("/ready", undefined, 503));
+    return json(await this.#ask("/ready", { alsoGood: 503 }));
   }
 
   /** Waits until the service knows a block, so that a simulation sees what was mined in it. */
@@ -108,29 +118,36 @@ export class Braid {
   }
 
   async #data<T>(path: string, body?: unknown): Promise<T> {
-    return (await json<{ data: T }>(await this.#ask(path, body))).data;
+    return json<{ data: T }>(await this.#ask(path, { body })).data;
   }
 
-  async #ask(path: string, body?: unknown, alsoGood?: number): Promise<Response> {
+  async #file(path: string): Promise<Uint8Array> {
+    return (await this.#ask(path, { timeoutMs: this.#fileTimeoutMs })).bytes;
+  }
+
+  /** Asks, and reads the answer to its end within the time. */
+  async #ask(path: string, { body, alsoGood, timeoutMs = this.#timeoutMs }: { body?: unknown; alsoGood?: number; timeoutMs?: number } = {}): Promise<Body> {
     const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     let answer: Response;
+    let bytes: Uint8Array;
     try {
-      answer = await fetch(this.#base + path, { ...post, headers: this.#headers, signal: AbortSignal.timeout(this.#timeoutMs) });
+      answer = await fetch(this.#base + path, { ...post, headers: this.#headers, signal: AbortSignal.timeout(timeoutMs) });
+      bytes = new Uint8Array(await answer.arrayBuffer());
     } catch (cause) {
       throw new Problem("NO_ANSWER", 0, `${this.#base} does not answer`, { cause });
     }
-    if (!answer.ok && answer.status !== alsoGood) throw await Problem.of(answer);
-    return answer;
+    if (!answer.ok && answer.status !== alsoGood) throw Problem.of(answer, bytes);
+    return { status: answer.status, bytes };
   }
 }
 
-async function bytes(answer: Response): Promise<Uint8Array> {
-  return new Uint8Array(await answer.arrayBuffer());
+function text({ bytes }: Body): string {
+  return new TextDecoder().decode(bytes);
 }
 
-async function json<T>(answer: Response): Promise<T> {
+function json<T>(answer: Body): T {
   try {
-    return await answer.json();
+    return JSON.parse(text(answer));
   } catch (cause) {
     throw new Problem("NOT_BRAID", answer.status, "the answer is not JSON", { cause });
   }

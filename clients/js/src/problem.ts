@@ -32,16 +32,18 @@ export class Problem extends Error {
     this.requestId = more.requestId ?? null;
   }
 
-  /** Reads an error answer. */
-  static async of(answer: Response): Promise<Problem> {
+  /** Reads an error answer, whose body was read to its end. */
+  static of(answer: Response, bytes: Uint8Array): Problem {
     const waits = Number(answer.headers.get("retry-after") ?? "");
     const retryAfterS = waits > 0 ? waits : null;
-    if (!(answer.headers.get("content-type") ?? "").startsWith("application/problem+json")) {
-      return new Problem("NOT_BRAID", answer.status, `${answer.status} without a problem document`, { retryAfterS });
+    try {
+      if (!(answer.headers.get("content-type") ?? "").startsWith("application/problem+json")) throw new TypeError("another type of content");
+      const body: ProblemBody = JSON.parse(new TextDecoder().decode(bytes));
+      const { code, errors, retryable, request_id: requestId } = body;
+      return new Problem(code, answer.status, body.error.message, { errors, retryable, retryAfterS, requestId });
+    } catch (cause) {
+      return new Problem("NOT_BRAID", answer.status, `${answer.status} without a problem document`, { retryAfterS, cause });
     }
-    const body: ProblemBody = await answer.json();
-    const { code, errors, retryable, request_id: requestId } = body;
-    return new Problem(code, answer.status, body.error.message, { errors, retryable, retryAfterS, requestId });
   }
 }
 

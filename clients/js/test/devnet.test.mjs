@@ -215,11 +215,11 @@ test("an agent asks `braid mcp` by the protocol's own client", { skip: process.e
       const { structuredContent, isError } = await agent.callTool({ name, arguments: args });
       return { isError, ...structuredContent };
     };
-    const bought = await ask("quote", { sell: [{ token: "ETH" }], buy: ["3000 USDC"], taker });
+    const bought = await ask("quote", { sell: [{ token: "ETH" }], buy: [{ token: "USDC", amount: "3000" }], taker });
     assert.equal(bought.exact_output.amount, "3000000000");
     const built = await ask("build", { quote_id: bought.quote_id });
     assert.equal(built.simulation.status, "success");
-    const refused = await ask("quote", { sell: [{ amount: "1", token: "MOON" }], buy: ["USDC"], taker });
+    const refused = await ask("quote", { sell: [{ amount: "1", token: "MOON" }], buy: [{ token: "USDC" }], taker });
     assert.ok(refused.isError && /MOON/.test(refused.error), JSON.stringify(refused));
     await assert.rejects(agent.callTool({ name: "send", arguments: {} }), /-32602/);
   } finally {

@@ -73,6 +73,8 @@ async function answering(status, type, body, headers = {}) {
   return new Braid({ base: `http://127.0.0.1:${server.address().port}/`, timeoutMs: 500 });
 }
 
+const CALLS = [(braid) => braid.network(), (braid) => braid.receipt("q"), (braid) => braid.market("q"), (braid) => braid.routePicture("q")];
+
 test("a problem document is a value with code, fields, and when to try again", async () => {
   const errors = [{ pointer: "/taker", code: "ADDRESS_INVALID", detail: "not an address" }];
   const body = { code: "RATE_LIMITED", errors, retryable: true, request_id: "r1", error: { message: "too many" } };
@@ -91,6 +93,33 @@ test("what is no answer of Braid's is told apart from one", async () => {
   const gone = await outcome(new Braid({ base: "http://127.0.0.1:1", timeoutMs: 500 }).network());
   assert.deepEqual([gone.problem.code, gone.problem.status, gone.problem.retryable], ["NO_ANSWER", 0, true]);
   assert.ok(gone.problem instanceof Problem && gone.problem.cause instanceof Error);
+});
+
+test("whatever is asked for, an error answer is a problem, and so is one that breaks off", async () => {
+  const body = { code: "RECEIPT_UNAVAILABLE", errors: [], retryable: false, request_id: "r1", error: { message: "gone" } };
+  const refused = await answering(404, "application/problem+json", JSON.stringify(body));
+  const halved = await answering(503, "application/problem+json", '{"code": "OVER');
+  // more is announced than is sent, and then nothing more comes
+  const server = createServer((_, answer) => answer.writeHead(200, { "content-length": 100 }).write("half"));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  after(() => (server.closeAllConnections(), server.close()));
+  const silent = new Braid({ base: `http://127.0.0.1:${server.address().port}`, timeoutMs: 50, fileTimeoutMs: 100 });
+  for (const [braid, code, status] of [[refused, "RECEIPT_UNAVAILABLE", 404], [halved, "NOT_BRAID", 503], [silent, "NO_ANSWER", 0]]) {
+    for (const call of CALLS) {
+      const { problem } = await outcome(call(braid));
+      assert.ok(problem instanceof Problem, String(call));
+      assert.deepEqual([problem.code, problem.status], [code, status], String(call));
+    }
+  }
+});
+
+test("a file has longer to come than another answer", async () => {
+  const server = createServer((_, answer) => setTimeout(() => answer.writeHead(200).end("{}"), 400));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  after(() => server.close());
+  const braid = new Braid({ base: `http://127.0.0.1:${server.address().port}`, timeoutMs: 100 });
+  assert.equal((await outcome(braid.network())).problem?.code, "NO_ANSWER");
+  assert.equal(new TextDecoder().decode(await braid.market("q")), "{}");
 });
 
 test("a service that is not ready says so without a problem", async () => {

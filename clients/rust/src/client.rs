@@ -12,6 +12,8 @@ use crate::{BuildRequest, Built, Error, Family, Network, Prices, Problem, Quote,
 
 /// A service answers within 15 seconds.
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// A receipt may read the whole market, and a market's file has some 30 MB.
+const FILE_TIMEOUT: Duration = Duration::from_secs(180);
 /// How often readiness is asked for while waiting for a block.
 const POLL: Duration = Duration::from_millis(200);
 
@@ -68,17 +70,17 @@ impl Braid {
 
     /// Gives the receipt of an open quote, word for word: written to a file, `braid verify` works it out again offline.
     pub async fn receipt(&self, quote_id: &str) -> Result<Bytes, Error> {
-        self.bytes(&format!("/v1/quote/{quote_id}/receipt")).await
+        self.file(&format!("/v1/quote/{quote_id}/receipt")).await
     }
 
     /// Gives the market that an open quote was made on, as a file for `braid verify --market`.
     pub async fn market(&self, quote_id: &str) -> Result<Bytes, Error> {
-        self.bytes(&format!("/v1/quote/{quote_id}/market")).await
+        self.file(&format!("/v1/quote/{quote_id}/market")).await
     }
 
     /// Gives the route of a quote as an SVG picture.
     pub async fn route_picture(&self, quote_id: &str) -> Result<Bytes, Error> {
-        self.bytes(&format!("/v1/quote/{quote_id}/route.svg")).await
+        self.file(&format!("/v1/quote/{quote_id}/route.svg")).await
     }
 
     /// Turns a quote into an unsigned transaction. Can be repeated.
@@ -167,8 +169,8 @@ impl Braid {
     }
 
     /// Gives the body of an answer as it came.
-    async fn bytes(&self, path: &str) -> Result<Bytes, Error> {
-        let answer = self.answer(self.get(path, &[]), StatusCode::OK).await?;
+    async fn file(&self, path: &str) -> Result<Bytes, Error> {
+        let answer = self.answer(self.get(path, &[]).timeout(FILE_TIMEOUT), StatusCode::OK).await?;
         Ok(answer.bytes().await.map_err(Error::NoAnswer)?.into())
     }
 

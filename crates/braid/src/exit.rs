@@ -18,7 +18,7 @@ pub(crate) enum Exit {
     Unreachable = 4,
     /// The market is too old, or has moved past a minimum.
     Stale = 5,
-    /// A receipt does not agree with what it was made of.
+    /// What a receipt or a service says does not agree with what is worked out here.
     Disagrees = 6,
     /// A transaction would revert, or did.
     Reverted = 7,
@@ -32,7 +32,7 @@ pub(crate) const TABLE: &str = "Exit codes:
   3  no route, or not enough liquidity
   4  a node or a service does not answer
   5  the market is too old, or has moved past the minimum: ask again
-  6  a receipt does not agree with what it was made of
+  6  a receipt or a service says other than what is worked out here
   7  a transaction would revert, or did";
 
 /// A failure of a kind, in one sentence.

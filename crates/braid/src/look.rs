@@ -60,7 +60,8 @@ pub(crate) fn tokens(args: &TokensArgs) -> Result<()> {
     }
     for (entry, token) in rows {
         let (symbol, name, address) = (plain(&token.symbol), plain(&token.name), token.address.to_checksum(None));
-        out::line(format_args!("{symbol:<12} {:>5} pools  {address}  {name}", entry.pool_count))?;
+        let pools = if entry.pool_count == 1 { "pool " } else { "pools" };
+        out::line(format_args!("{symbol:<12} {:>5} {pools}  {address}  {name}", entry.pool_count))?;
     }
     let more = found.len().saturating_sub(args.limit);
     if more > 0 { out::line(format_args!("and {more} more: --limit lists them")) } else { Ok(()) }
@@ -109,11 +110,16 @@ pub(crate) fn prices(args: &NamedArgs) -> Result<()> {
         return print_json(&rows.iter().map(row).collect::<Vec<_>>());
     }
     for (token, ether, usd) in rows {
-        let ether = ether.map_or_else(|| "no price".into(), |price| format!("{price} ETH"));
+        let ether = ether.map_or_else(|| "no price".into(), |price| format!("{} ETH", for_people(price)));
         let usd = usd.map_or_else(String::new, |price| format!("  ${price}"));
         out::line(format_args!("{:<12} {ether}{usd}", plain(&token.symbol)))?;
     }
     out::line(format_args!("block {}", market.block().number))
+}
+
+/// A price to eight significant digits: it is no more exact than that.
+fn for_people(price: f64) -> f64 {
+    format!("{price:.7e}").parse().unwrap_or(price)
 }
 
 fn coins<'a>(market: &'a Market, pool: &'a Pool) -> impl Iterator<Item = &'a Token> {
@@ -130,4 +136,18 @@ fn named(token: &Token) -> Value {
 
 fn print_json(rows: &[Value]) -> Result<()> {
     out::line(serde_json::to_string_pretty(rows)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_people;
+
+    #[test]
+    fn a_price_has_no_digits_to_spare() {
+        for (price, text) in
+            [(0.000_333_279_439_490_098_8, "0.00033327944"), (30.000_778_565_732_88, "30.000779"), (1.0, "1")]
+        {
+            assert_eq!(for_people(price).to_string(), text);
+        }
+    }
 }

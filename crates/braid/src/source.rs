@@ -61,15 +61,16 @@ fn say_others(market: &Market, taken: TokenId, name: &str) {
     let others = market.tokens().iter().filter(|(id, token)| *id != taken && token.symbol.eq_ignore_ascii_case(name));
     let others = others.count();
     if let Some(token) = market.tokens().get(taken).filter(|_| others > 0) {
-        say_which(&plain(&token.symbol), token.address, others);
+        eprintln!("{}", which(&plain(&token.symbol), token.address, others));
     }
 }
 
-/// Says, beside the answer, that a symbol is not one token's alone.
-pub(crate) fn say_which(symbol: &str, taken: Address, others: usize) {
+/// Which token a symbol was taken for that is not one token's alone.
+pub(crate) fn which(symbol: &str, taken: Address, others: usize) -> String {
     let tokens = if others == 1 { "another token has" } else { "other tokens have" };
     let count = if others == 1 { String::new() } else { format!("{others} ") };
-    eprintln!("{symbol} is {} here; {count}{tokens} this symbol too: name it by its address", taken.to_checksum(None));
+    let address = taken.to_checksum(None);
+    format!("{symbol} is {address} here; {count}{tokens} this symbol too: name it by its address")
 }
 
 /// A sentence that others had a hand in (a contract's reason, a service's warning), on one line of a terminal.

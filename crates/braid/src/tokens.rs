@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::quote::words;
-use crate::source::{plain, say_which};
+use crate::source::{plain, which};
 use crate::units::{amount_of, format_units};
 
 /// A token that was named.
@@ -15,9 +15,16 @@ pub(crate) struct Named {
     pub address: Address,
     pub symbol: String,
     pub decimals: u8,
+    /// How many other tokens have its symbol, where it was named by that.
+    pub others: usize,
 }
 
 impl Named {
+    /// Which token was taken, where its symbol is not its own alone.
+    pub(crate) fn note(&self) -> Option<String> {
+        (self.others > 0).then(|| which(&self.symbol, self.address, self.others))
+    }
+
     pub(crate) fn amount(&self, units: U256) -> String {
         format!("{} {}", format_units(units, self.decimals), self.symbol)
     }
@@ -68,6 +75,11 @@ impl Sides {
         Ok(Self { inputs, outputs, terms })
     }
 
+    /// Every token, what is sold first.
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = &Named> {
+        self.inputs.iter().chain(&self.outputs)
+    }
+
     /// The inputs and outputs of a request.
     pub(crate) fn request(&self) -> Value {
         let entries = |tokens: &[Named]| -> Vec<Value> {
@@ -87,10 +99,10 @@ impl Sides {
     }
 }
 
-/// A token by address, or by symbol: the best known where several share it, which is said.
+/// A token by address, or by symbol: the best known where several share it.
 pub(crate) async fn token(api: &Api, name: &str) -> Result<Named> {
     if name.eq_ignore_ascii_case("ETH") {
-        return Ok(Named { address: NATIVE_ETHER, symbol: "ETH".into(), decimals: 18 });
+        return Ok(Named { address: NATIVE_ETHER, symbol: "ETH".into(), decimals: 18, others: 0 });
     }
     let page = api.get("/v1/tokens", &[("chain_id", "1"), ("search", name), ("limit", "200")]).await?;
     let rows = page["tokens"].as_array().map_or(&[][..], Vec::as_slice);
@@ -99,14 +111,10 @@ pub(crate) async fn token(api: &Api, name: &str) -> Result<Named> {
     };
     let mut same = rows.iter().filter(is_it);
     let row = same.next().ok_or_else(|| eyre!("the service knows no token {name:?}"))?;
-    let others = same.count();
-    let named = Named {
+    Ok(Named {
         address: row["address"].as_str().unwrap_or_default().parse()?,
         symbol: plain(row["symbol"].as_str().unwrap_or_default()),
         decimals: row["decimals"].as_u64().and_then(|places| u8::try_from(places).ok()).unwrap_or_default(),
-    };
-    if others > 0 {
-        say_which(&named.symbol, named.address, others);
-    }
-    Ok(named)
+        others: same.count(),
+    })
 }

@@ -3,12 +3,12 @@
 use braid_primitives::U256;
 use eyre::{Result, eyre};
 
-/// Atomic units of a decimal number of whole tokens; `None` when it is no such number or has too many places.
+/// Atomic units of a decimal number of whole tokens, as `1.5`, `.5` or `2.`; `None` when it is no such number or has too many places.
 pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let places = usize::from(decimals);
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || fraction.len() > places || !digits(whole) || !digits(fraction) {
+    if whole.len() + fraction.len() == 0 || fraction.len() > places || !digits(whole) || !digits(fraction) {
         return None;
     }
     U256::from_str_radix(&format!("{whole}{fraction:0<places$}"), 10).ok()
@@ -45,11 +45,15 @@ mod tests {
             assert_eq!(format_units(parsed, decimals), text);
         }
         assert_eq!(format_units(U256::ZERO, 6), "0");
+        // as the explorer takes them
+        for (text, units) in [(".5", 500_000u64), ("0.50", 500_000), ("2.", 2_000_000), ("007", 7_000_000)] {
+            assert_eq!(parse_units(text, 6), Some(U256::from(units)), "{text}");
+        }
     }
 
     #[test]
     fn what_is_no_amount_is_refused() {
-        for text in ["", ".5", "-1", "1e3", "1.0000001", "1,5", "0x1"] {
+        for text in ["", ".", "..5", "1.2.3", "-1", "-.5", "1e3", "1.0000001", "1,5", "0x1"] {
             assert_eq!(parse_units(text, 6), None, "{text}");
         }
     }

@@ -1,9 +1,9 @@
 //! The whole way on a real chain by the command line: a swap with a local key, and a receipt that is worked out again after the service is gone.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use braid_devnet::{Devnet, Options, accounts, tokens};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
@@ -66,7 +66,9 @@ async fn what_is_shown_is_what_arrives() {
     // dry: a route, a simulation, and nothing on the chain
     let before = blocks().await;
     let text = said(&ran(by_variable(&["swap", "1.5", "ETH", "USDC", "--rpc-url", &url])).await);
-    assert!(text.starts_with("1.5 ETH  →  ") && text.contains("└─ 100.00%  1.5 WETH"), "{text}");
+    assert_eq!(line(&text, "sells"), format!("ETH {NATIVE_ETHER}"), "{text}");
+    assert_eq!(line(&text, "buys"), format!("USDC {usdc}"), "{text}");
+    assert!(text.contains("\n1.5 ETH  →  ") && text.contains("└─ 100.00%  1.5 WETH"), "{text}");
     assert!(line(&text, "simulation").starts_with("goes through"), "{text}");
     assert!(text.contains("at least") && text.ends_with("Nothing was signed or sent: --send does it.\n"), "{text}");
     assert_eq!(blocks().await, before);
@@ -130,6 +132,65 @@ async fn what_is_shown_is_what_arrives() {
     let (code, words) = failed(&ran(by_variable(&api)).await);
     assert!(code == 4 && words.contains("cannot reach the service"), "{words}");
     assert_eq!(blocks().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exact_amount_is_bought_with_a_token_by_an_approval_and_by_a_signature() {
+    let chain = Devnet::start(Options::default()).await.unwrap();
+    let url = chain.http_url();
+    let [usdc, weth] = ["USDC", "WETH"].map(|symbol| tokens::by_symbol(symbol).address);
+    let spenders = [
+        (None, "the proxy", braid_execution::proxy::address()),
+        (Some("--permit2"), "Permit2", braid_execution::permit2::ADDRESS),
+    ];
+    for (how, name, spender) in spenders {
+        let holds = async |token| chain.balance_of(token, accounts::TAKER).await.unwrap();
+        let before = (holds(usdc).await, holds(weth).await);
+        let args: Vec<&str> =
+            ["swap", "USDC", "0.5", "WETH", "--rpc-url", &url, "--send"].into_iter().chain(how).collect();
+        let text = said(&ran(by_variable(&args)).await);
+        let of = |word: &str, places| units(line(&text, word).split(' ').next().unwrap(), places);
+        let (most, sold, received) = (of("at most", 6), of("sold", 6), of("received", 18));
+        let approved = format!("{name} may take {} USDC, no more", line(&text, "at most").split(' ').next().unwrap());
+        assert!(line(&text, "approved").starts_with(&approved), "{text}");
+        assert_eq!((before.0 - holds(usdc).await, holds(weth).await - before.1), (sold, received), "{text}");
+        assert!(received >= units("0.5", 18) && sold > U256::ZERO && sold <= most, "{text}");
+        assert_eq!(allowance(&chain, usdc, spender).await, most - sold, "what was not sold stays allowed, and no more");
+    }
+}
+
+/// A service that gives these answers and no others, at the address that is returned.
+async fn stand_in(answers: &[(&str, Value)]) -> String {
+    let routes = answers.iter().fold(axum::Router::new(), |routes, (path, data)| {
+        let answer = axum::Json(json!({"data": data}));
+        routes.route(path, axum::routing::get(move || std::future::ready(answer.clone())))
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    base
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_lies_about_a_token_is_found_out_by_the_chain() {
+    let chain = Devnet::start(Options::default()).await.unwrap();
+    let url = chain.http_url();
+    let before = chain.rpc().block_number().await.unwrap();
+    let usdc = tokens::by_symbol("USDC").address;
+    for (address, decimals, why) in [
+        // a thousand would be sold as 10^15
+        (usdc, 18, "with 18 decimals, and its contract has 6"),
+        (Address::repeat_byte(0x77), 6, "and no token's contract is there"),
+    ] {
+        let row = json!({"address": address, "symbol": "USDC", "decimals": decimals});
+        let service = stand_in(&[("/v1/tokens", json!({"tokens": [row]}))]).await;
+        for words in [["1000", "USDC", "ETH"], ["ETH", "1000", "USDC"]] {
+            let args = [&["swap"], &words[..], &["--rpc-url", &url, "--api", &service, "--send"]].concat();
+            let (code, told) = failed(&ran(by_variable(&args)).await);
+            assert!(code == 6 && told.contains(why) && told.contains(&address.to_string()), "{code} {told}");
+        }
+    }
+    assert_eq!(chain.rpc().block_number().await.unwrap(), before);
 }
 
 /// `braid serve` on a chain; ends when dropped.
@@ -266,32 +327,81 @@ async fn a_receipt_is_verified_without_service_or_chain() {
     assert_eq!((code, words.as_str()), (6, "braid: the receipt does not agree with itself: receipt, amounts"));
 }
 
-/// An assistant's session: begun, listed, called, and ended by closing its end.
+/// An assistant's session with `braid mcp`.
+struct Session {
+    process: Child,
+    to: ChildStdin,
+    from: Lines<BufReader<ChildStdout>>,
+    id: u64,
+}
+
+impl Session {
+    fn start(api: &str) -> Self {
+        let mut command = braid(&["mcp", "--api", api]);
+        command.env("BRAID_API_KEY", KEY).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let (to, from) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()).lines());
+        Self { process, to, from, id: 0 }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.id += 1;
+        let asked = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
+        writeln!(self.to, "{asked}").unwrap();
+        if method == "initialize" {
+            writeln!(self.to, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+        }
+        let answer: Value = serde_json::from_str(&self.from.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["id"], self.id, "{answer:#}");
+        answer
+    }
+
+    fn begin(&mut self) -> Value {
+        let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        self.ask("initialize", client)["result"].take()
+    }
+
+    /// Whether the call of a tool failed, and its answer.
+    fn call(&mut self, name: &str, arguments: Value) -> (bool, Value) {
+        let result = self.ask("tools/call", json!({"name": name, "arguments": arguments}))["result"].take();
+        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(text, result["structuredContent"], "both forms say the same");
+        (result["isError"] == true, text)
+    }
+
+    /// Ends by closing its end.
+    fn end(mut self) {
+        drop(self.to);
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_assistant_is_told_which_token_a_symbol_was_taken_for() {
+    let [known, copy] = [0x11, 0x22].map(Address::repeat_byte);
+    let rows = [known, copy].map(|address| json!({"address": address, "symbol": "TWIN", "decimals": 6}));
+    let service = stand_in(&[("/v1/tokens", json!({"tokens": rows})), ("/v1/prices", json!({"prices": {}}))]).await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = Session::start(&service);
+        session.begin();
+        let (failed, prices) = session.call("prices", json!({"tokens": ["twin", copy]}));
+        let note = format!("TWIN is {known} here; another token has this symbol too: name it by its address");
+        assert_eq!((failed, &prices["notes"]), (false, &json!([note])), "{prices:#}");
+        session.end();
+    })
+    .await
+    .unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assistant_reads_by_the_model_context_protocol() {
     let chain = Devnet::start(Options::default()).await.unwrap();
     let dir = tempfile::tempdir().unwrap();
     let service = Service::start(&chain.http_url(), &dir.path().join("data")).await;
-    let mut command = braid(&["mcp", "--api", &service.base]);
-    command.env("BRAID_API_KEY", KEY).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut process = command.spawn().unwrap();
-    let (mut to, mut from) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()).lines());
-    let mut id = 0;
-    let mut ask = |method: &str, params: Value| -> Value {
-        id += 1;
-        writeln!(to, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).unwrap();
-        if method == "initialize" {
-            writeln!(to, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
-        }
-        let answer: Value = serde_json::from_str(&from.next().unwrap().unwrap()).unwrap();
-        assert_eq!(answer["id"], id, "{answer:#}");
-        answer
-    };
-    let client =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-    let begun = ask("initialize", client)["result"].clone();
+    let mut session = Session::start(&service.base);
+    let begun = session.begin();
     assert_eq!((&begun["protocolVersion"], &begun["serverInfo"]["name"]), (&json!("2025-06-18"), &json!("braid")));
-    let listed = ask("tools/list", json!({}))["result"]["tools"].clone();
+    let listed = session.ask("tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<&str> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["quote", "explain", "build", "prices", "tokens"]);
     assert!(
@@ -302,37 +412,39 @@ async fn an_assistant_reads_by_the_model_context_protocol() {
             .all(|tool| tool["annotations"]["readOnlyHint"] == true && tool["inputSchema"]["type"] == "object")
     );
 
-    let mut call = |name: &str, arguments: Value| {
-        let result = ask("tools/call", json!({"name": name, "arguments": arguments}))["result"].clone();
-        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(text, result["structuredContent"], "both forms say the same");
-        (result["isError"] == true, result["structuredContent"].clone())
-    };
-    let swap =
-        json!({"sell": [{"amount": "2", "token": "ETH"}], "buy": ["USDC:60", "WBTC:40"], "taker": accounts::TAKER});
+    let mut call = |name: &str, arguments: Value| session.call(name, arguments);
+    let swap = json!({"sell": [{"amount": "2", "token": "ETH"}], "buy": [{"token": "USDC", "share_percent": "60"}, {"token": "WBTC", "share_percent": "40"}], "taker": accounts::TAKER});
     let (failed, quote) = call("quote", swap.clone());
     assert!(!failed && quote["estimated_outputs"].as_array().unwrap().len() == 2, "{quote:#}");
     let (failed, built) = call("build", json!({"quote_id": quote["quote_id"]}));
     assert!(!failed && built["simulation"]["status"] == "success", "{built:#}");
     let (failed, explained) = call("explain", swap);
     assert!(!failed && explained["explanation"].is_object(), "{explained:#}");
-    let exact = json!({"sell": [{"token": "ETH"}], "buy": ["3000 USDC"], "taker": accounts::TAKER});
-    let (failed, bought) = call("quote", exact);
-    assert!(!failed && bought["exact_output"]["amount"] == "3000000000", "{bought:#}");
+    let exact =
+        json!({"sell": [{"token": "ETH"}], "buy": [{"token": "USDC", "amount": "3000"}], "taker": accounts::TAKER});
+    for tool in ["quote", "explain"] {
+        let (failed, bought) = call(tool, exact.clone());
+        assert!(!failed && bought["exact_output"]["amount"] == "3000000000", "{bought:#}");
+        assert!(bought["estimated_inputs"][0]["maximum_amount"].is_string(), "{bought:#}");
+        assert_eq!(bought["notes"], json!([]));
+    }
     let (failed, prices) = call("prices", json!({"tokens": ["USDC", "ETH"]}));
     assert!(!failed && (prices["prices"][0]["usd"].as_f64().unwrap() - 1.0).abs() < 0.05, "{prices:#}");
     let (failed, tokens) = call("tokens", json!({"search": "usdc", "limit": 1}));
     assert!(!failed && tokens["tokens"][0]["symbol"] == "USDC", "{tokens:#}");
     // what is wrong is the assistant's to read
-    let (failed, told) =
-        call("quote", json!({"sell": [{"amount": "2", "token": "MOON"}], "buy": ["USDC"], "taker": accounts::TAKER}));
+    let (failed, told) = call(
+        "quote",
+        json!({"sell": [{"amount": "2", "token": "MOON"}], "buy": [{"token": "USDC"}], "taker": accounts::TAKER}),
+    );
     assert!(failed && told["error"].as_str().unwrap().contains("MOON"), "{told:#}");
     let (failed, told) = call("quote", json!({"sell": [{"amount": 2, "token": "ETH"}], "buy": ["USDC"]}));
-    assert!(failed && told["error"].as_str().unwrap().contains("sell[].amount must be text"), "{told:#}");
-    let unknown = ask("tools/call", json!({"name": "send", "arguments": {}}));
+    assert!(failed && told["error"].as_str().unwrap().starts_with("sell[0].amount must be text; buy[0]"), "{told:#}");
+    let (failed, told) = call("quote", json!({"sell": [], "buy": [], "slippage": 5}));
+    assert!(failed && told["error"].as_str().unwrap().starts_with("\"slippage\" is no argument of quote"), "{told:#}");
+    let unknown = session.ask("tools/call", json!({"name": "send", "arguments": {}}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown:#}");
-    drop(to);
-    assert!(process.wait().unwrap().success());
+    session.end();
 }
 
 /// Says how large receipts are: `--nocapture` shows it.

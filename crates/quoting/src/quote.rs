@@ -125,7 +125,7 @@ impl Quoter {
             quote.answer = to_raw_value(&answer).map_err(Problem::internal)?;
             // Replaces the quote without the warning, also where others have it; where there is no room for a second one, that stays.
             if let Ok(record) = self.stored.keep(id, &quote) {
-                self.stored.is_shared(id, &record).await;
+                self.stored.share(id, &record).await;
             }
         }
         self.receipts.keep(id, Evidence::of(draft, body, left_out, self.solver.limits));

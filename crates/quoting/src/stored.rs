@@ -117,8 +117,8 @@ impl StoredQuotes {
         self.store.stored(id, DISK_PATIENCE).await
     }
 
-    /// Gives a quote to the other services; true also where there are none.
-    pub(crate) async fn is_shared(&self, id: Uuid, record: &QuoteRecord) -> bool {
+    /// Gives a quote to the other services; false where they do not take it in time, true also where there are none.
+    pub(crate) async fn share(&self, id: Uuid, record: &QuoteRecord) -> bool {
         let Some(replicas) = &self.replicas else { return true };
         replicas.share_quote(id, record, self.clock.now_ms()).await
     }
@@ -126,7 +126,7 @@ impl StoredQuotes {
     /// Waits until a quote is where it can be built from after any crash, and by any of the services; what has to be said
     /// where it is not in time.
     pub async fn settle(&self, id: Uuid, record: &QuoteRecord) -> Vec<Warning> {
-        let (safe, shared) = tokio::join!(self.is_safe(id), self.is_shared(id, record));
+        let (safe, shared) = tokio::join!(self.is_safe(id), self.share(id, record));
         let unsafe_here = (!safe).then(warnings::not_on_disk);
         unsafe_here.into_iter().chain((!shared).then(warnings::not_shared)).collect()
     }

@@ -41,3 +41,25 @@ async fn file(index: usize, headers: HeaderMap) -> Response {
     ];
     (guards, TEXTS[index].answer(&headers).await).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use braid_protocols::Product;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn the_page_names_every_product_as_the_service_does() {
+        let page: BTreeMap<String, Value> =
+            serde_json::from_str(include_str!("../../../explorer/src/products.json")).unwrap();
+        let own = Product::ALL
+            .iter()
+            .map(|product| (product.id().to_owned(), json!({"family": product.family(), "name": product.name()})));
+        assert_eq!(
+            page,
+            own.collect(),
+            "write the list of crates/protocols/src/registry.rs into explorer/src/products.json"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { atomic, brief, exact, percent, typed } from "../amounts";
 import { ETHER, type Token } from "../api/types";
+import { TokenNote } from "../parts/token-note";
 import { Disc, TokenPicker } from "../parts/token-picker";
 import { live, type Live } from "../quote/live";
 import { useStore } from "../store";
@@ -43,7 +44,7 @@ function Amount({ label, text, about, flaw, id, set }: AmountProps) {
       autocomplete="off"
       spellcheck={false}
       maxLength={120}
-      placeholder="0"
+      placeholder={about ? "…" : "0"}
       aria-label={label}
       aria-invalid={flaw ? true : undefined}
       aria-describedby={flaw ? id : undefined}
@@ -78,6 +79,7 @@ function InputRow({ index, input, flaw, count, pick, about }: RowProps<{ input: 
           </button>
         )}
       </div>
+      {token && <TokenNote token={token} />}
       {address && token && held !== undefined && (
         <p class="row-note">
           Balance {brief(held, token.decimals)}{" "}
@@ -116,6 +118,7 @@ function OutputRow({ index, output, flaw, count, pick, about, exactly }: RowProp
           </button>
         )}
       </div>
+      {token && <TokenNote token={token} />}
       {count > 1 && (
         <div class="row-main shares">
           <input
@@ -159,22 +162,26 @@ function evenlyKept(outputs: Output[]): Output[] {
   return withShare(outputs, 0, Math.round((outputs[0]!.bps * 10_000) / sum));
 }
 
-/** What the quote says of the side that is not given; nothing where it is of another swap. */
-function estimates({ inputs, outputs }: Form, { quote }: Live): { sold: string; bought: string } {
+/** What the quote says of the side that is not given. */
+function estimates({ quote }: Live): { sold: string; bought: string } {
   const [sold, bought] = [quote?.estimated_inputs[0], quote?.estimated_outputs[0]];
-  if (!sold || !bought || sold.token !== inputs[0]?.token?.address || bought.token !== outputs[0]?.token?.address) return { sold: "", bought: "" };
+  if (!sold || !bought) return { sold: "", bought: "" };
   const text = (amount: string, decimals: number) => typed(atomic(amount) ?? 0n, decimals);
   return { sold: text(sold.expected_amount, sold.decimals), bought: text(bought.expected_amount, bought.decimals) };
 }
 
-export function SwapForm({ flaws }: { flaws: Flaws | null }) {
+type Props = { flaws: Flaws | null; past: boolean };
+
+/** The form; `past` where the quote on the page is of what was asked before. */
+export function SwapForm({ flaws, past }: Props) {
   const now = useStore(form);
   const { address } = useStore(account);
   const [picking, setPicking] = useState<Picking | null>(null);
   const { inputs, outputs } = now;
   const exactly = exactlyOf(now);
   const single = inputs.length === 1 && outputs.length === 1;
-  const known = estimates(now, useStore(live));
+  const state = useStore(live);
+  const known = past ? { sold: "", bought: "" } : estimates(state);
   /** Adds a token: what is sold is then given, whatever was given before. */
   const add = (patch: (now: Form) => Partial<Form>) =>
     change((now) => {
@@ -189,7 +196,7 @@ export function SwapForm({ flaws }: { flaws: Flaws | null }) {
 
   const choose = (token: Token) => {
     const { side, index } = picking!;
-    const plain: Token = { address: token.address, symbol: token.symbol, name: token.name, decimals: token.decimals };
+    const plain: Token = { address: token.address, symbol: token.symbol, name: token.name, decimals: token.decimals, pool_count: token.pool_count };
     change((now) =>
       side === "inputs"
         ? { inputs: now.inputs.map((one, at) => (at === index ? { ...one, token: plain } : one)) }

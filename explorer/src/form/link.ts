@@ -47,11 +47,8 @@ export async function readLink(hash: string): Promise<void> {
     const shares = buy.map(({ rest }) => (/^\d{1,5}$/.test(rest) ? Number(rest) : 0));
     const outputs = buy.map(({ address }, at) => ({ token: found.get(address) ?? null, bps: shares[at]! }));
     const whole = shares.reduce((sum, share) => sum + share, 0) === 10_000 && shares.every((share) => share > 0);
-    return {
-      ...now,
-      inputs: inputs.length ? inputs : now.inputs,
-      outputs: outputs.length ? (whole ? outputs : evenly(outputs)) : now.outputs,
-      exactly: asked.get("exactly")?.slice(0, 100) ?? null,
-    };
+    const sides = { inputs: inputs.length ? inputs : now.inputs, outputs: outputs.length ? (whole ? outputs : evenly(outputs)) : now.outputs };
+    // kept for one token of each alone: otherwise it would count once somebody removed the others
+    return { ...now, ...sides, exactly: exactlyOf({ ...sides, exactly: asked.get("exactly")?.slice(0, 100) ?? null }) };
   });
 }

@@ -27,8 +27,8 @@ export const MOST_TOKENS = 6;
 /** Quotes for nobody in particular: an address whose key nobody has. */
 export const NOBODY = "0x000000000000000000000000000000000000dEaD";
 
-const ETH: Token = { address: ETHER, symbol: "ETH", name: "Ether", decimals: 18 };
-const USDC: Token = { address: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", symbol: "USDC", name: "USD Coin", decimals: 6 };
+const ETH: Token = { address: ETHER, symbol: "ETH", name: "Ether", decimals: 18, pool_count: 1 };
+const USDC: Token = { address: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", symbol: "USDC", name: "USD Coin", decimals: 6, pool_count: 1 };
 
 export const form = store<Form>({
   inputs: [{ token: ETH, text: "1" }],
@@ -78,7 +78,7 @@ function amountFlaw(token: Token | null, text: string | null): string | null {
 }
 
 /** Says exactly how much to get, where the form does. */
-export function exactlyOf({ inputs, outputs, exactly }: Form): string | null {
+export function exactlyOf({ inputs, outputs, exactly }: Pick<Form, "inputs" | "outputs" | "exactly">): string | null {
   return inputs.length === 1 && outputs.length === 1 ? exactly : null;
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { percent } from "../amounts";
 import { api, apiKey, setApiKey } from "../api/client";
 import { TIERS, type Family } from "../api/types";
-import { protocolName } from "../families";
+import { familyName } from "../families";
 import { again } from "../quote/live";
 import { useStore } from "../store";
 import { account } from "../wallet/account";
@@ -69,7 +69,7 @@ function Protocols() {
       <div class="checks">
         {families.map(({ name }) => (
           <label key={name}>
-            <input type="checkbox" checked={!excluded.includes(name)} onChange={(event) => toggle(name, event.currentTarget.checked)} /> {protocolName(name)}
+            <input type="checkbox" checked={!excluded.includes(name)} onChange={(event) => toggle(name, event.currentTarget.checked)} /> {familyName(name)}
           </label>
         ))}
       </div>
@@ -111,7 +111,7 @@ function AddressField({ label, note, value, flaw, set }: TextProps) {
 export function Settings({ flaws }: { flaws: Flaws | null }) {
   const { slippageBps, tier, excluded, maxHops, recipient, account: taker } = useStore(form);
   const { address } = useStore(account);
-  const left = excluded.length ? `, without ${excluded.map(protocolName).join(", ")}` : "";
+  const left = excluded.length ? `, without ${excluded.map(familyName).join(", ")}` : "";
   return (
     <details class="settings">
       <summary>

@@ -49,19 +49,23 @@ async function ask(): Promise<void> {
     if (own !== running) return;
     const problem = error instanceof Problem ? error : new Problem("gone", String(error));
     const pausedUntilMs = problem.status === 429 ? Date.now() + Math.max(problem.retryAfterS, 1) * 1_000 : 0;
-    live.set((now) => {
-      const same = now.body && JSON.stringify(now.body) === JSON.stringify(body);
-      return { ...(same ? now : NOTHING), problem, asking: false, pausedUntilMs };
-    });
+    live.set((now) => ({ ...(answers(now, body) ? now : NOTHING), problem, asking: false, pausedUntilMs }));
     if (pausedUntilMs) timer = setTimeout(() => void ask(), pausedUntilMs - Date.now());
   } finally {
     if (own === running) running = null;
   }
 }
 
+const isSame = (one: QuoteBody | null, other: QuoteBody | null) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Says whether the quote answers this request, and not one that was asked before. */
+export function answers({ quote, body }: Live, asked: QuoteBody | null): boolean {
+  return quote !== null && asked !== null && isSame(body, asked);
+}
+
 /** Wants the answer to another request, or none. */
 export function want(body: QuoteBody | null): void {
-  if (JSON.stringify(body) === JSON.stringify(wanted)) return;
+  if (isSame(body, wanted)) return;
   wanted = body;
   clearTimeout(timer);
   running?.abort();

@@ -1,7 +1,15 @@
 // What the quote pays: expected, at least, and how far from the reference prices; of an exact output, what it costs too.
 import { atomic, brief, dollars, exact, grouped, percent, rate } from "../amounts";
-import type { Quote } from "../api/types";
+import { ETHER, type Quote } from "../api/types";
 import { symbolOf } from "../text";
+
+/** Says what becomes of the maximum that an exact output may cost. */
+export function purchaseNote(bought: "exactly" | "at_least", paidWith: string): string {
+  if (bought === "at_least") return "All of it is sold: what it buys beyond the amount goes to the recipient.";
+  return paidWith === ETHER
+    ? "The transaction carries all of it; what the amount does not cost comes back in the same transaction."
+    : "Only what the amount costs when the transaction runs is taken from your account.";
+}
 
 /** What an exact output costs, and at most. */
 function Paid({ quote }: { quote: Quote }) {
@@ -20,8 +28,7 @@ function Paid({ quote }: { quote: Quote }) {
         <bdi>{symbol}</bdi>
       </p>
       <p class="quiet">
-        At most <span class="breaks">{grouped(amount(input.maximum_amount), input.decimals)}</span> <bdi>{symbol}</bdi>
-        {bought === "exactly" ? <>: what the amount costs when the transaction runs. The rest never leaves you.</> : <>, all of which is sold: what it buys beyond the amount is yours.</>}
+        At most <span class="breaks" data-maximum={input.maximum_amount}>{grouped(amount(input.maximum_amount), input.decimals)}</span> <bdi>{symbol}</bdi>. {purchaseNote(bought, input.token)}
       </p>
     </section>
   );

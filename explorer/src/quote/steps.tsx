@@ -2,7 +2,7 @@
 import { atomic, percent } from "../amounts";
 import type { Quote, Simulation } from "../api/types";
 import { NOBODY } from "../form/request";
-import { familyOf, protocolName } from "../families";
+import { familyOf, productName } from "../families";
 import { amountOf } from "../route/picture";
 import { clean, short, words } from "../text";
 
@@ -59,7 +59,7 @@ export function Steps({ quote }: { quote: Quote }) {
                     {step.id.replace(/^s/, "")}
                   </th>
                   <td>
-                    <span class={`dot family-${familyOf(step.protocol)}`} /> {protocolName(step.protocol)} <code class="quiet">{short(step.pool)}</code>
+                    <span class={`dot family-${familyOf(step.protocol)}`} /> {productName(step.protocol)} <code class="quiet">{short(step.pool)}</code>
                   </td>
                   <td title={amountOf(quote, step.token_in, step.amount_in, true)}>{amountOf(quote, step.token_in, step.amount_in)}</td>
                   <td title={amountOf(quote, step.token_out, step.amount_out, true)}>{amountOf(quote, step.token_out, step.amount_out)}</td>

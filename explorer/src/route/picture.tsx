@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { atomic, brief, exact, percent } from "../amounts";
 import type { PathStep, Quote } from "../api/types";
 import { short, symbolOf } from "../text";
-import { familyOf, protocolName } from "../families";
+import { familyName, familyOf, productName } from "../families";
 import { graphOf, type Link } from "./graph";
 import { drawn, NODE, THINNEST, type Drawing, type PlacedLink, type PlacedNode } from "./layout";
 
@@ -24,7 +24,7 @@ function sentence(quote: Quote, step: PathStep): string {
   const number = step.id.replace(/^s/, "");
   const given = amountOf(quote, step.token_in, step.amount_in);
   const got = amountOf(quote, step.token_out, step.amount_out);
-  return `Step ${number}: ${percent(step.share_bps)} of it, ${given} to ${got}, ${protocolName(step.protocol)}, pool ${short(step.pool)}`;
+  return `Step ${number}: ${percent(step.share_bps)} of it, ${given} to ${got}, ${productName(step.protocol)}, pool ${short(step.pool)}`;
 }
 
 function Detail({ quote, step }: { quote: Quote; step: PathStep }) {
@@ -39,7 +39,7 @@ function Detail({ quote, step }: { quote: Quote; step: PathStep }) {
   return (
     <div class="route-detail">
       <p>
-        <strong>Step {step.id.replace(/^s/, "")}</strong> <span class={`dot family-${familyOf(step.protocol)}`} /> {protocolName(step.protocol)}{" "}
+        <strong>Step {step.id.replace(/^s/, "")}</strong> <span class={`dot family-${familyOf(step.protocol)}`} /> {productName(step.protocol)}{" "}
         <code class="breaks">{step.pool}</code>
       </p>
       <dl class="facts">
@@ -84,7 +84,7 @@ function Ribbon({ quote, link, chosen, choose }: RibbonProps) {
 /** Names a ribbon where there is room; drawn after all ribbons, so that none covers it. */
 function RibbonLabel({ link, vertical }: { link: PlacedLink; vertical: boolean }) {
   const { step, width, label } = link;
-  const name = protocolName(step.protocol);
+  const name = productName(step.protocol);
   const texts = [`${name} · ${percent(step.share_bps)}`, name, percent(step.share_bps)];
   const text = vertical || width > 15 ? texts.find((text) => text.length * LETTER < label.room) : undefined;
   if (!text) return null;
@@ -166,7 +166,7 @@ export function Picture({ quote }: { quote: Quote }) {
       <ul class="legend" aria-label="Protocols of the route">
         {families.map((family) => (
           <li key={family}>
-            <span class={`dot family-${family}`} /> {protocolName(family)}
+            <span class={`dot family-${family}`} /> {familyName(family)}
           </li>
         ))}
       </ul>

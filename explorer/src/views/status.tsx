@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, timings } from "../api/client";
 import type { Health } from "../api/types";
-import { protocolName } from "../families";
+import { familyName } from "../families";
 import { useFamilies } from "../form/settings";
 import { freshness, lookNow, service } from "../service";
 import { useStore } from "../store";
@@ -128,7 +128,7 @@ export function StatusView() {
               <li key={name}>
                 <details>
                   <summary>
-                    <span class={`dot family-${name}`} /> {protocolName(name)} <strong>{pools.toLocaleString("en")}</strong>
+                    <span class={`dot family-${name}`} /> {familyName(name)} <strong>{pools.toLocaleString("en")}</strong>
                   </summary>
                   <ul>
                     {products.map(({ id, product, pools }) => (

@@ -7,7 +7,7 @@ import { Approvals } from "../quote/approvals";
 import { CertificateCard } from "../quote/certificate";
 import { Code } from "../quote/code";
 import { Costs } from "../quote/costs";
-import { again, leftMs, live, want, type Live } from "../quote/live";
+import { again, answers, leftMs, live, want, type Live } from "../quote/live";
 import { Outputs } from "../quote/outputs";
 import { Steps } from "../quote/steps";
 import { Picture } from "../route/picture";
@@ -65,7 +65,7 @@ function Problems({ state, now }: { state: Live; now: number }) {
 }
 
 /** Says how old the quote is, and whether it can still be sent. */
-function Age({ state, now }: { state: Live; now: number }) {
+function Age({ state, now, past }: { state: Live; now: number; past: boolean }) {
   const { ready, ...rest } = useStore(service);
   const { quote, asking, pausedUntilMs } = state;
   if (!quote) return null;
@@ -73,8 +73,9 @@ function Age({ state, now }: { state: Live; now: number }) {
   const behind = ready?.block ? ready.block.number - quote.block.number : 0;
   const how = freshness({ ready, ...rest });
   const old = left <= 0 || how === "gone" || how === "stale";
-  const text =
-    left <= 0
+  const text = past
+    ? "This is the quote of what you asked for before: the new one is on its way."
+    : left <= 0
       ? "This quote is over."
       : how === "gone"
         ? "The service is not there: this quote may be old."
@@ -127,18 +128,19 @@ export function SwapView() {
   }, [asking]);
 
   const { quote } = state;
-  const old = quote && (leftMs(state, now) <= 0 || state.problem);
+  const past = quote !== null && !answers(state, body);
+  const old = quote && (past || leftMs(state, now) <= 0 || state.problem);
   return (
     <div class="columns">
       <div class="side">
-        <SwapForm flaws={flaws} />
-        <Send state={state} now={now} ready={body !== null} />
+        <SwapForm flaws={flaws} past={past} />
+        <Send state={state} now={now} body={body} />
       </div>
-      <div class={`results${old ? " old" : ""}`}>
+      <div class={`results${old ? " old" : ""}${past ? " past" : ""}`} aria-busy={past}>
         <Problems state={state} now={now} />
         {quote ? (
           <>
-            <Age state={state} now={now} />
+            <Age state={state} now={now} past={past} />
             <Outputs quote={quote} />
             <section class="card" aria-labelledby="route-title">
               <h2 id="route-title">

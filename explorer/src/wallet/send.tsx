@@ -2,7 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { brief, exact, ether } from "../amounts";
 import { apiKey } from "../api/client";
-import { leftMs, type Live } from "../quote/live";
+import type { QuoteBody } from "../api/types";
+import { asked, form } from "../form/request";
+import { answers, leftMs, live, type Live } from "../quote/live";
 import { Dialog } from "../parts/dialog";
 import { useStore } from "../store";
 import { short, symbolOf } from "../text";
@@ -141,9 +143,22 @@ function Ways({ state, way, able, set }: { state: Live; way: Way; able: boolean;
   );
 }
 
-type Props = { state: Live; now: number; ready: boolean };
+type Props = { state: Live; now: number; body: QuoteBody | null };
 
-export function Send({ state, now, ready }: Props) {
+/** Says why the quote cannot be sent, if it cannot. */
+function hindrance({ state, now, body }: Props, address: string | null): string | null {
+  const { quote } = state;
+  if (!body) return "Fill in the swap first.";
+  if (!quote || state.problem) return "There is no quote to send.";
+  if (!answers(state, body)) return "The quote for what you changed is on its way.";
+  if (leftMs(state, now) < 5_000) return "The quote is over: refresh it.";
+  if (quote.issues.balance.length > 0) return "The account does not hold enough.";
+  if (quote.simulation?.status === "reverted") return "The simulation reverts.";
+  if (!apiKey()) return "Give an API key in the settings: building a transaction needs one.";
+  return quote.taker === address ? null : "The quote for your account is on its way.";
+}
+
+export function Send({ state, now, body }: Props) {
   const { address, chainId, problem, wallet } = useStore(account);
   const running = useStore(swap);
   const able = useBundles();
@@ -154,21 +169,14 @@ export function Send({ state, now, ready }: Props) {
 
   const best = quote ? bestWay(quote, able) : "approve";
   const way = chosen && (chosen !== "bundle" || able) ? chosen : best;
-  const why = !ready
-    ? "Fill in the swap first."
-    : !quote || state.problem
-      ? "There is no quote to send."
-      : leftMs(state, now) < 5_000
-        ? "The quote is over: refresh it."
-        : quote.issues.balance.length > 0
-          ? "The account does not hold enough."
-          : quote.simulation?.status === "reverted"
-            ? "The simulation reverts."
-            : !apiKey()
-              ? "Give an API key in the settings: building a transaction needs one."
-              : quote.taker !== address
-                ? "The quote for your account is on its way."
-                : null;
+  const why = hindrance({ state, now, body }, address);
+
+  /** Looks once more: what is drawn may be a moment behind what was typed. */
+  const press = () => {
+    const state = live.get();
+    const { body } = asked(form.get(), address);
+    if (state.quote && hindrance({ state, now: Date.now(), body }, address) === null) void start(state.quote, way);
+  };
 
   return (
     <div class="card send">
@@ -186,7 +194,7 @@ export function Send({ state, now, ready }: Props) {
       ) : (
         <>
           <Ways state={state} way={way} able={able} set={setChosen} />
-          <button type="button" class="primary" aria-disabled={why !== null} aria-describedby="send-note" onClick={() => why === null && quote && void start(quote, way)}>
+          <button type="button" class="primary" aria-disabled={why !== null} aria-describedby="send-note" onClick={press}>
             Swap
           </button>
           <p id="send-note" class="quiet">

@@ -203,6 +203,23 @@ test("a link fills the form, shares included, and the form writes the link", asy
   await close();
 });
 
+test("a token of a link is named by its address, and a copy of a better known one's symbol is told apart", async () => {
+  const copy = { address: TOKENS.DAI, symbol: "usdc", name: "USD Coin", decimals: 18, chain_id: 1, pool_count: 0, tags: [] };
+  const before = (page) =>
+    page.route((url) => url.pathname === "/v1/tokens", async (route) => {
+      const answer = await route.fetch();
+      const body = await answer.json();
+      if (route.request().url().includes(TOKENS.DAI)) body.data.tokens = [copy];
+      await route.fulfill({ response: answer, body: JSON.stringify(body) });
+    });
+  const { page, close } = await open(browser, { hash: link([["USDT", "100"]], [["DAI", 10_000]]), before });
+  const notes = page.locator(".row-note");
+  await notes.filter({ hasText: "This is not the best known usdc, which is 0xA0b8…eB48. Check the address before you swap." }).waitFor();
+  assert.ok((await notes.nth(1).innerText()).startsWith("0x6B17…1d0F"));
+  assert.equal(await notes.nth(0).innerText(), "0xdAC1…1ec7");
+  await close();
+});
+
 test("the quote follows the blocks", async () => {
   const { page, close } = await open(browser);
   await quoted(page);

@@ -79,10 +79,45 @@ test("exactly 3,000 USDC are bought with ether, for no more than the page said",
   assert.match(await sell.getAttribute("class"), /about/);
   assert.match(page.url(), /&exactly=3000$/);
   await (await ready(page)).click();
+  // the swap sends the quote that stands behind the dialog, which does not change while it runs
+  const maximum = BigInt(await page.locator("[data-maximum]").getAttribute("data-maximum"));
   const { got } = await finished(page, "USDC");
   const sold = BigInt(await page.locator("[data-sold]").getAttribute("data-sold"));
   assert.ok(got >= 3_000_000_000n, `${got} USDC`);
-  assert.ok(sold > 0n, `${sold} wei`);
+  assert.ok(sold > 0n && sold <= maximum, `${sold} of at most ${maximum} wei`);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a quote of what was asked before is greyed and cannot be sent, until the new one is there", async () => {
+  let release;
+  const late = new Promise((resolve) => (release = resolve));
+  const slow = async (route) => {
+    if (route.request().postData().includes('"2000000000000000000"')) await late;
+    await route.continue();
+  };
+  const own = wallet();
+  const { page, faults, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own, before: (page) => instead(page, "/v1/quote", slow) });
+  await quoted(page);
+  await connect(page);
+  const button = await ready(page);
+  // typed and pressed in one turn of the page, before anything can be drawn
+  await page.evaluate(() => {
+    const field = document.querySelector('[aria-label="Amount to sell"]');
+    field.value = "2";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    document.querySelector(".send .primary").click();
+  });
+  await page.getByText("The quote for what you changed is on its way.").waitFor();
+  assert.equal(await button.getAttribute("aria-disabled"), "true");
+  assert.equal(await page.locator(".results.past").getAttribute("aria-busy"), "true");
+  assert.equal(await page.getByRole("textbox", { name: "Amount to get" }).inputValue(), "", "an estimate of another amount");
+  await button.click({ force: true });
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  assert.equal(own.count("eth_sendTransaction"), 0);
+  release();
+  await ready(page);
+  assert.equal(await page.locator(".results.past").count(), 0);
   assert.deepEqual(faults, []);
   await close();
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
-const { atomic, brief, dollars, exact, MOST, parseAmount, partBps, percent, typed } = await load("/src/amounts.ts");
+const { atomic, brief, dollars, exact, MOST, parseAmount, partBps, percent, rate, typed } = await load("/src/amounts.ts");
 const { gapText } = await load("/src/quote/certificate.tsx");
 after(close);
 
@@ -35,13 +35,24 @@ test("only plain integers of the API count as amounts", () => {
 test("short text is cut, never rounded up", () => {
   assert.equal(brief(1999999999999999999n, 18), "1.99999");
   assert.equal(brief(123456789n, 2), "1,234,567");
-  assert.equal(brief(12345n, 18, 3), "1.234 × 10^−14");
+  assert.equal(brief(12345n, 18, 3), "1.23 × 10^−14");
   assert.equal(brief(5n, 6), "0.000005");
+  assert.equal(brief(5n, 18), "5 × 10^−18");
   assert.equal(brief(0n, 18), "0");
   assert.equal(typed(1234567891234567891n, 18), "1.2345678");
   assert.equal(typed(123456789123n, 2), "1234567891");
   assert.equal(typed(123456n, 18), "0.000000000000123456");
   assert.equal(brief(MOST, 0), "1.157 × 10^77");
+});
+
+test("a rate has digits however cheap a token is, and whatever its decimals", () => {
+  // 1,000,000 of 18 decimals for 5.43 of 6; 10^12 for 0.00000123 of 8; 1 for 3,000.5 of 6; 1 of 0 decimals for a third
+  assert.equal(rate(10n ** 24n, 18, 5_430_000n, 6), "0.00000543");
+  assert.equal(rate(10n ** 30n, 18, 123n, 8), "1.23 × 10^−18");
+  assert.equal(rate(10n ** 18n, 18, 3_000_500_000n, 6), "3,000.5");
+  assert.equal(rate(3n, 0, 1n, 0), "0.333333");
+  assert.equal(rate(5_430_000n, 6, 10n ** 24n, 18), "184,162");
+  assert.equal(rate(0n, 18, 1n, 6), "");
 });
 
 test("dollars have cents, or two digits below one", () => {

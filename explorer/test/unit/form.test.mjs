@@ -4,8 +4,11 @@ import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
 const { asked, addressProblem, evenly, form, NOBODY, turned, withShare } = await load("/src/form/request.ts");
-const { linkOf } = await load("/src/form/link.ts");
+const { linkOf, readLink } = await load("/src/form/link.ts");
+const { answers } = await load("/src/quote/live.ts");
 after(close);
+
+const TOKEN = "0x6B175474E89094C44Da98b954EedeAC495271d0F";
 
 const outputs = (...shares) => shares.map((bps) => ({ token: null, bps }));
 const sum = (list) => list.reduce((total, { bps }) => total + bps, 0);
@@ -48,12 +51,34 @@ test("an exact output is asked without an input's amount, and only of one token 
   assert.equal(basket.outputs[0].ratio_bps, 5_000);
 });
 
+test("an exact amount in a link counts for one token of each alone, also once the others are removed", async () => {
+  const fresh = form.get();
+  const [usdc, dai, weth] = ["0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", TOKEN, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"];
+  const row = (address) => ({ address, symbol: address.slice(2, 6), name: "", decimals: 6, pool_count: 1 });
+  globalThis.sessionStorage = { getItem: () => null };
+  globalThis.fetch = async (path) => Response.json({ data: { tokens: [row(new URLSearchParams(path.split("?")[1]).get("search"))] } });
+  const read = async (hash) => (await readLink(hash), form.get());
+  assert.equal((await read(`#sell=${usdc}:&buy=${weth}:10000&exactly=5`)).exactly, "5");
+  assert.equal((await read(`#sell=${usdc}:1,${dai}:1&buy=${weth}:10000&exactly=5`)).exactly, null);
+  assert.equal((await read(`#sell=${usdc}:1&buy=${weth}:5000,${dai}:5000&exactly=5`)).exactly, null);
+  form.set(fresh);
+});
+
 test("a swap that is turned around keeps the amount with its token", () => {
   const sale = form.get();
   const bought = turned(sale);
   assert.deepEqual([bought.inputs[0].token.symbol, bought.outputs[0].token.symbol, bought.exactly], ["USDC", "ETH", "1"]);
   const back = turned({ ...sale, ...bought });
   assert.deepEqual([back.inputs[0].token.symbol, back.inputs[0].text, back.exactly], ["ETH", "1", null]);
+});
+
+test("a quote answers the request that it was asked with, and no other", () => {
+  const { body } = asked(form.get(), null);
+  const state = { quote: {}, body };
+  assert.ok(answers(state, { ...body }));
+  assert.ok(!answers(state, null) && !answers({ quote: null, body }, body));
+  const [input] = body.inputs;
+  for (const other of [{ inputs: [{ ...input, amount: "2" }] }, { taker: TOKEN }, { slippage_tolerance_bps: 1 }]) assert.ok(!answers(state, { ...body, ...other }));
 });
 
 test("every wrong field is told at once", () => {

@@ -6,11 +6,26 @@ import { close, load } from "./load.mjs";
 const { clean, short, symbolOf } = await load("/src/text.ts");
 const { codeOf, said, bundleRefused } = await load("/src/wallet/errors.ts");
 const { snippets } = await load("/src/quote/code.tsx");
+const { purchaseNote } = await load("/src/quote/outputs.tsx");
+const { familyName, familyOf, productName } = await load("/src/families.ts");
 after(close);
 
+test("an exact output says what becomes of the maximum, for ether and for tokens", () => {
+  const [ether, usdc] = ["0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"];
+  assert.match(purchaseNote("exactly", ether), /carries all of it; .* comes back/);
+  assert.match(purchaseNote("exactly", usdc), /Only what the amount costs .* is taken/);
+  for (const token of [ether, usdc]) assert.match(purchaseNote("at_least", token), /All of it is sold.* goes to the recipient/);
+});
+
+test("every product has a colour and a name, one that the page does not know too", () => {
+  assert.deepEqual([familyOf("metamorpho"), productName("metamorpho"), familyName("erc4626")], ["morpho", "MetaMorpho", "ERC-4626"]);
+  assert.deepEqual([familyOf("new_dex"), productName("new_dex"), familyName("other")], ["other", "new dex", "Other"]);
+});
+
 test("controls, marks of direction and invisible letters go", () => {
-  assert.equal(clean("a\u202Eb\u2066c\u0000d\ne\u200Bf\uFEFFg", 20), "abcdefg");
+  assert.equal(clean("a\u202Eb\u2066c\u0000de\u200Bf\uFEFFg", 20), "abcdefg");
   assert.equal(clean("  two\t\t words ", 20), "two words");
+  for (const end of ["\n", "\r\n", "\u0085", "\u2028", "\u2029"]) assert.equal(clean(`${end}one${end}two${end}`, 20), "one two");
 });
 
 test("a name of any length is cut between letters", () => {

@@ -23,7 +23,7 @@ use crate::units::{amount_of, format_units};
   braid quote --market now.market 1.5 ETH USDC                   (sells 1.5 ETH)
   braid quote --market now.market ETH 3000 USDC                  (buys exactly 3,000 USDC with ETH)
   braid quote --market now.market 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares in per cent)
-  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH USDC       (reads the market from a node first)
+  braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH USDC       (reads it from a node first)
   braid quote --market now.market --json 1000 USDC WETH")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
     /// Longest chain of steps
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, value_name = "STEPS", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
     max_hops: u8,
     /// What a unit of gas costs, in gwei. By default the next block's base fee
     #[arg(long, value_name = "GWEI")]

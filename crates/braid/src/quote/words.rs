@@ -72,15 +72,20 @@ fn is_number(word: &str) -> bool {
 }
 
 fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
-    let named: Vec<(&str, Option<&str>)> = words
-        .iter()
-        .map(|word| word.split_once(':').map_or((word.as_str(), None), |(name, share)| (name, Some(share))))
-        .collect();
     if let Some(word) = words.iter().find(|word| is_number(word)) {
         return Err(eyre!(
             "{word:?} has no token after it, or stands behind what to get. An exact amount is bought of one token, for one other: `ETH 3000 USDC`"
         ));
     }
+    let named: Vec<_> = words
+        .iter()
+        .map(|word| word.split_once(':').map_or((word.as_str(), None), |(name, share)| (name, Some(share))))
+        .collect();
+    shares(&named)
+}
+
+/// Gives outputs their shares in basis points: of each in per cent, or even where none has one.
+pub(crate) fn shares(named: &[(&str, Option<&str>)]) -> Result<Vec<(String, u16)>> {
     if named.iter().all(|(_, share)| share.is_none()) {
         return Ok(named.iter().zip(even(named.len())).map(|((name, _), share)| ((*name).to_owned(), share)).collect());
     }
@@ -90,7 +95,7 @@ fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
         let bps = crate::units::parse_units(share.trim_end_matches('%'), 2).and_then(|bps| u16::try_from(bps).ok());
         let bps = bps.filter(|bps| (1..=whole()).contains(bps));
         outputs.push((
-            name.to_owned(),
+            (*name).to_owned(),
             bps.ok_or_else(|| eyre!("{share:?} is no share: per cent, with two decimals at most"))?,
         ));
     }

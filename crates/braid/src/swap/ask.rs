@@ -9,12 +9,10 @@ use super::quote::Quote;
 use super::{Args, order};
 use crate::api::Api;
 use crate::exit::{Exit, Failed};
-use crate::quote::words;
 use crate::tokens::{Sides, Terms};
 
 /// Asks for a quote and its receipt.
-pub(super) async fn quote(args: &Args, asked: &words::Asked, taker: Address, api: &Api) -> Result<Quote> {
-    let sides = Sides::of(api, asked).await?;
+pub(super) async fn quote(args: &Args, sides: Sides, taker: Address, api: &Api) -> Result<Quote> {
     let mut request = sides.request();
     request["taker"] = json!(taker);
     request["recipient"] = json!(args.recipient);

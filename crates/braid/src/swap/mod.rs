@@ -2,6 +2,7 @@
 //! verified, its order is held against what was asked, and approvals and transaction are encoded from that order.
 
 mod ask;
+mod contracts;
 mod order;
 mod quote;
 mod send;
@@ -20,14 +21,16 @@ use crate::key::KeyArgs;
 use crate::local::Local;
 use crate::out;
 use crate::quote::words;
+use crate::tokens::Sides;
 use quote::Quote;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt              (shows what would happen)
-  braid swap 1.5 ETH USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt --send       (does it)
-  braid swap ETH 3000 USDC --rpc-url http://127.0.0.1:8545 --key-file key.txt             (buys exactly 3,000 USDC with ETH)
-  braid swap 1000 USDC WETH:60 WBTC:40 --api http://127.0.0.1:8080 --rpc-url http://127.0.0.1:8545 --key-file keystore.json --permit2 --send
+#[command(after_help = "Examples, with the node in BRAID_RPC_URL:
+  braid swap 1.5 ETH USDC --key-file key.txt           (shows what would happen)
+  braid swap 1.5 ETH USDC --key-file key.txt --send    (does it)
+  braid swap ETH 3000 USDC --key-file key.txt          (buys exactly 3,000 USDC with ETH)
+  braid swap 1000 USDC WETH:60 WBTC:40 --key-file keystore.json --permit2 --send    (a basket)
+  braid swap 1.5 ETH USDC --key-file key.txt --api http://127.0.0.1:8080 --send     (by a service)
 
 Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
 Ends with 7 where the transaction would revert, or did.")]
@@ -79,7 +82,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: &Chain, api: &Api) -> Result<()> {
-    let quote = ask::quote(args, asked, key.address(), api).await?;
+    let sides = Sides::of(api, asked).await?;
+    contracts::check(chain, &sides).await?;
+    for (word, tokens) in [("sells", &sides.inputs), ("buys", &sides.outputs)] {
+        for token in tokens {
+            out::line(format_args!("{word:<12} {} {}", token.symbol, token.address.to_checksum(None)))?;
+            token.note().iter().for_each(|note| eprintln!("{note}"));
+        }
+    }
+    let quote = ask::quote(args, sides, key.address(), api).await?;
     quote.print()?;
     let approvals = send::approvals(&quote, args.permit2)?;
     for approval in &approvals {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::flow::Flow;
 use super::layout::{Layout, WIDTH};
-use super::{svg, text, view};
+use super::{clean, svg, text, view};
 
 const A: &str = "0x000000000000000000000000000000000000000A";
 const B: &str = "0x000000000000000000000000000000000000000b";
@@ -38,6 +38,14 @@ fn merging() -> Value {
 
 fn flow(answer: &Value) -> Flow {
     Flow::of(&serde_json::from_value::<view::Quote>(answer.clone()).unwrap())
+}
+
+#[test]
+fn words_of_two_lines_stay_apart() {
+    for end in ["\n", "\r\n", "\t", "\u{b}", "\u{85}", "\u{2028}", "\u{2029}"] {
+        assert_eq!(clean(&format!("{end}one{end}two{end}"), 40), "one two", "{end:?}");
+    }
+    assert_eq!(clean("a\u{202e}b\u{0}c\u{200b}d\u{feff}e", 40), "abcde");
 }
 
 #[test]

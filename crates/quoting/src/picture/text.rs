@@ -26,7 +26,8 @@ pub fn clean(text: &str, most: usize) -> String {
     let mut accents = 0;
     let mut line = String::new();
     // a text of any length costs no more than a long one
-    for c in text.chars().take(1_024).filter(|c| is_seen(*c)) {
+    // white space first: the end of a line is a control too, and what it parts stays apart
+    for c in text.chars().take(1_024).filter(|c| c.is_whitespace() || is_seen(*c)) {
         accents = if is_accent(c) { accents + 1 } else { 0 };
         let is_second_space = c.is_whitespace() && (line.is_empty() || line.ends_with(' '));
         if accents <= ACCENTS && !is_second_space {

@@ -21,6 +21,12 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Most market files in memory at once, those on their way to slow clients too.
 const MOST_FILES: usize = 4;
 
+/// After how long to ask for a market file again: one of 30 MB takes a second or more to most clients.
+const FILE_WAIT_S: u64 = 5;
+
+/// After how long to ask for a receipt again: a market is named once per block, in less than a second.
+const NAMES_WAIT_S: u64 = 1;
+
 /// Lets evidence go with its quote, and with it the quote's market.
 struct WithTheQuote;
 
@@ -77,10 +83,13 @@ impl Receipts {
     /// The market of a quote as the content of a market file, in the order in which the quote was solved. Call it where blocking is fine.
     ///
     /// # Errors
-    /// As [`Receipts::receipt`].
+    /// `RECEIPT_UNAVAILABLE` as [`Receipts::receipt`], `OVERLOADED` while as many files as there may be are on their way.
     pub fn market(&self, id: Uuid) -> Result<MarketFile, Problem> {
         let evidence = self.evidence(id)?;
-        let room = Arc::clone(&self.files).try_acquire_owned().map_err(|_| busy())?;
+        let room = Arc::clone(&self.files).try_acquire_owned().map_err(|_| {
+            let detail = format!("{MOST_FILES} market files are on their way, as many as at once: try again in {FILE_WAIT_S} s, while the quote is open");
+            Problem::new(Code::Overloaded, detail).retry_after(FILE_WAIT_S)
+        })?;
         Ok(MarketFile { bytes: evidence.head.market.to_bytes().map_err(Problem::internal)?, room })
     }
 
@@ -93,7 +102,11 @@ impl Receipts {
     }
 
     fn names(&self, head: &Arc<Head>) -> Result<(B256, B256), Problem> {
-        let mut last = self.named.try_lock().map_err(|_| busy())?;
+        let mut last = self.named.try_lock().map_err(|_| {
+            let detail =
+                format!("another receipt is being worked out: try again in {NAMES_WAIT_S} s, while the quote is open");
+            Problem::new(Code::Overloaded, detail).retry_after(NAMES_WAIT_S)
+        })?;
         if let Some((named, digest, order)) = last.as_ref()
             && Arc::ptr_eq(named, head)
         {
@@ -103,8 +116,4 @@ impl Receipts {
         *last = Some((Arc::clone(head), digest, order));
         Ok((digest, order))
     }
-}
-
-fn busy() -> Problem {
-    Problem::new(Code::Overloaded, "another receipt is being worked out; try again")
 }

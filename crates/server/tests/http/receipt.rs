@@ -202,8 +202,12 @@ async fn few_market_files_are_in_memory_at_once() {
     let mut held: Vec<_> = (0..4).map(|_| receipts.market(id.parse().unwrap()).unwrap()).collect();
     let path = format!("/v1/quote/{id}/market");
     let ask = async || service.get(&path).send().await.unwrap();
-    let (status, body) = problem(ask().await).await;
+    let busy = ask().await;
+    let wait = busy.headers()["retry-after"].to_str().unwrap().to_owned();
+    let (status, body) = problem(busy).await;
     assert_eq!((status, &body["code"]), (503, &json!("OVERLOADED")));
+    let detail = body["detail"].as_str().unwrap();
+    assert!(detail.starts_with("4 market files") && detail.contains(&format!("try again in {wait} s")), "{detail}");
     let expected = held.pop().unwrap().bytes;
     assert_eq!(ask().await.bytes().await.unwrap(), expected);
     drop(held);

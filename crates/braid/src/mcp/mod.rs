@@ -1,5 +1,7 @@
 //! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools read: nothing is signed or sent.
 
+mod asked;
+
 use std::sync::Arc;
 
 use eyre::{Result, eyre};
@@ -12,8 +14,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ApiArgs};
-use crate::quote::words;
-use crate::tokens::{Sides, token};
+use crate::tokens::{Named, Sides, token};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example, as an assistant's settings have it:
@@ -41,8 +42,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// What an assistant is told at the beginning.
 const INSTRUCTIONS: &str = "Braid finds routes for swaps on Ethereum mainnet. Amounts are whole tokens as decimal text; tokens are symbols or \
-addresses. A quote is good for two minutes unless it asks for more. Nothing here signs or sends: build gives an unsigned transaction, which its \
+addresses. A quote is good for two minutes unless it asks for more. Its notes say which token was taken for a symbol that several tokens have: \
+show its address to whom the swap is for. Nothing here signs or sends: build gives an unsigned transaction, which its \
 owner must look at and sign.";
+
+/// What of a quote its explanation is given with.
+const EXPLAINED: [&str; 8] = [
+    "quote_id",
+    "estimated_inputs",
+    "estimated_outputs",
+    "exact_output",
+    "path",
+    "certificate",
+    "warnings",
+    "explanation",
+];
 
 struct Server {
     api: Api,
@@ -68,7 +82,15 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let given = Value::Object(call.arguments.unwrap_or_default());
+        let given = call.arguments.unwrap_or_default();
+        let known = tools().into_iter().find(|tool| tool.name == call.name);
+        let takes = known.and_then(|tool| Some(tool.input_schema.get("properties")?.as_object()?.clone()));
+        let strange = given.keys().find(|key| takes.as_ref().is_some_and(|takes| !takes.contains_key(*key)));
+        if let Some(key) = strange {
+            let error = format!("{key:?} is no argument of {}; tools/list names them", call.name);
+            return Ok(CallToolResult::structured_error(json!({"error": error})).into());
+        }
+        let given = Value::Object(given);
         let answer = match call.name.as_ref() {
             "quote" => self.quote(&given, false).await,
             "explain" => self.quote(&given, true).await,
@@ -88,17 +110,8 @@ impl ServerHandler for Server {
 
 impl Server {
     async fn quote(&self, given: &Value, explain: bool) -> Result<Value> {
-        let mut said = Vec::new();
-        for entry in given["sell"].as_array().into_iter().flatten() {
-            if !entry["amount"].is_null() {
-                said.push(text(&entry["amount"], "sell[].amount")?);
-            }
-            said.push(text(&entry["token"], "sell[].token")?);
-        }
-        for entry in given["buy"].as_array().into_iter().flatten() {
-            said.extend(text(entry, "buy[]")?.split_whitespace().map(str::to_owned));
-        }
-        let mut request = Sides::of(&self.api, &words::parse(&said)?).await?.request();
+        let sides = Sides::of(&self.api, &asked::asked(given)?).await?;
+        let mut request = sides.request();
         for (key, name) in [
             ("taker", "taker"),
             ("recipient", "recipient"),
@@ -113,10 +126,11 @@ impl Server {
         request["explain"] = json!(explain);
         let mut quote = self.api.post("/v1/quote", &request).await?;
         if explain {
-            let kept = ["quote_id", "estimated_outputs", "path", "certificate", "warnings", "explanation"];
-            let kept: Map<String, Value> = kept.into_iter().map(|key| (key.to_owned(), quote[key].take())).collect();
-            return Ok(kept.into());
+            let kept: Map<String, Value> =
+                EXPLAINED.into_iter().map(|key| (key.to_owned(), quote[key].take())).collect();
+            quote = kept.into();
         }
+        quote["notes"] = notes(sides.tokens());
         Ok(quote)
     }
 
@@ -133,11 +147,12 @@ impl Server {
         }
         let addresses: Vec<String> = named.iter().map(|token| token.address.to_checksum(None)).collect();
         let answer = self.api.get("/v1/prices", &[("chain_id", "1"), ("addresses", &addresses.join(","))]).await?;
-        let row = |token: &crate::tokens::Named| {
+        let row = |token: &Named| {
             let key = token.address.to_checksum(None);
             json!({"symbol": token.symbol, "address": key, "usd": answer["prices"][&key], "eth": answer["prices_eth"][&key]})
         };
-        Ok(json!({"block": answer["block"], "prices": named.iter().map(row).collect::<Vec<_>>()}))
+        let rows: Vec<Value> = named.iter().map(row).collect();
+        Ok(json!({"block": answer["block"], "prices": rows, "notes": notes(&named)}))
     }
 
     async fn tokens(&self, given: &Value) -> Result<Value> {
@@ -147,16 +162,31 @@ impl Server {
     }
 }
 
+/// Which tokens were taken for symbols that several tokens have.
+fn notes<'a>(tokens: impl IntoIterator<Item = &'a Named>) -> Value {
+    tokens.into_iter().filter_map(Named::note).collect::<Vec<_>>().into()
+}
+
 fn text(value: &Value, name: &str) -> Result<String> {
     value.as_str().map(str::to_owned).ok_or_else(|| eyre!("{name} must be text"))
 }
 
 fn tools() -> Vec<Tool> {
+    let entry = |more: Value| {
+        let mut properties = json!({"token": {"type": "string", "description": "Symbol or address"}});
+        more.as_object().into_iter().flatten().for_each(|(key, value)| properties[key] = value.clone());
+        json!({"type": "object", "properties": properties, "required": ["token"], "additionalProperties": false})
+    };
+    let sold = entry(json!({
+        "amount": {"type": "string", "description": "Whole tokens, decimal: 1.5. Left out where buy has an exact amount"},
+    }));
+    let bought = entry(json!({
+        "share_percent": {"type": "string", "description": "Share of the value, of several: 60. Left out of all, the shares are even"},
+        "amount": {"type": "string", "description": "Exactly how much to buy, in whole tokens: the only entry then, and the only entry of sell has no amount"},
+    }));
     let swap = json!({
-        "sell": {"type": "array", "minItems": 1, "maxItems": 6, "description": "What to sell.", "items": {"type": "object",
-            "properties": {"amount": {"type": "string", "description": "Whole tokens, decimal: 1.5. Left out where buy names an exact amount"}, "token": {"type": "string", "description": "Symbol or address"}},
-            "required": ["token"], "additionalProperties": false}},
-        "buy": {"type": "array", "minItems": 1, "maxItems": 6, "items": {"type": "string"}, "description": "What to get: symbols or addresses; of several, each with its share of the value in per cent: USDC:60. To buy an exact amount of one token: 3000 USDC"},
+        "sell": {"type": "array", "minItems": 1, "maxItems": 6, "description": "What to sell.", "items": sold},
+        "buy": {"type": "array", "minItems": 1, "maxItems": 6, "description": "What to get.", "items": bought},
         "taker": {"type": "string", "description": "The account that holds what is sold and sends the transaction."},
         "recipient": {"type": "string", "description": "Who receives what is bought. Default: the taker."},
         "slippage_bps": {"type": "integer", "minimum": 0, "maximum": 5000, "description": "Largest acceptable slippage in basis points. Default 100."},
