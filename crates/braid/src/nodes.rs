@@ -29,11 +29,6 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    /// Whether a node is named.
-    pub(crate) fn is_given(&self) -> bool {
-        !self.rpc_urls.is_empty() || self.rpc_url_file.is_some()
-    }
-
     /// The URLs of all nodes.
     pub(crate) fn urls(&self) -> Result<Vec<String>> {
         let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;
