@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::check::{check, check_again, check_both_ways};
 use crate::conduct::{self, AUDITOR, Conduct};
+use crate::outliers::{Doubtful, Outliers};
 use crate::quarantine::Quarantine;
 use crate::queue::Queue;
 use crate::tokens::{Tokens, unit_swap};
@@ -87,6 +88,8 @@ pub struct Audit {
     pub tokens: Tokens,
     /// What is known of guessed pools.
     pub guessed: Vaults,
+    /// What the EVM said of pools that pay more than all others explain.
+    pub outliers: Outliers,
     simulator: Arc<Simulator>,
     queue: Mutex<Queue>,
     counts: [AtomicU64; 3],
@@ -105,6 +108,7 @@ impl Audit {
             quarantine: Quarantine::default(),
             tokens: Tokens::default(),
             guessed: Vaults::default(),
+            outliers: Outliers::default(),
             simulator,
             queue: Mutex::default(),
             counts: Default::default(),
@@ -178,16 +182,30 @@ impl Audit {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Leaves out of a quote what is in quarantine, and those of the market's guessed pools that are not proven; says how many pools.
-    pub fn leave_out(&self, market: &Market, guessed: &[PoolId], filter: &mut PoolFilter) -> u32 {
+    /// Leaves out of a quote what is in quarantine, guessed pools that are not proven, and outliers of which it could not be told lately
+    /// whether they pay; says how many pools.
+    pub fn leave_out(&self, market: &Market, doubtful: &Doubtful, filter: &mut PoolFilter) -> u32 {
         let mut count = self.quarantine.leave_out(market, filter);
-        for (id, pool) in self.guessed.unproven(market, guessed) {
-            if filter.allows(id, pool.product) {
+        let unproven = self.guessed.unproven(market, &doubtful.guessed).map(|(id, _)| id);
+        for id in unproven.chain(self.outliers.untold(market, &doubtful.outliers)) {
+            if market.pool(id).is_some_and(|pool| filter.allows(id, pool.product)) {
                 filter.exclude_pool(id);
                 count += 1;
             }
         }
         count
+    }
+
+    /// Swaps of a route through outliers, of which the EVM has to be asked first; none where it cannot be asked.
+    pub fn unpaid(&self, market: &Market, doubtful: &Doubtful, swaps: impl Iterator<Item = Probe>) -> Vec<Probe> {
+        if self.is_on() { self.outliers.unpaid(market, &doubtful.outliers, swaps) } else { Vec::new() }
+    }
+
+    /// Leaves out of a quote every outlier that the EVM was not seen to pay.
+    pub fn leave_out_unpaid(&self, market: &Market, doubtful: &Doubtful, filter: &mut PoolFilter) {
+        if self.is_on() {
+            self.outliers.unseen(market, &doubtful.outliers).for_each(|pool| filter.exclude_pool(pool));
+        }
     }
 
     /// Pools of some tokens that were guessed and are not proven.
@@ -198,11 +216,11 @@ impl Audit {
     }
 
     /// Checks a swap and then a token, as far as the block's budget goes; `doubt` takes pools that should be read again.
-    pub async fn round(&self, prepared: &Prepared, guessed: &[PoolId], doubt: &mpsc::Sender<PoolKey>) {
+    pub async fn round(&self, prepared: &Prepared, doubtful: &Doubtful, doubt: &mpsc::Sender<PoolKey>) {
         let block = prepared.market().block().number;
         if self.may_spend(block) {
             let before = self.simulator.background_calls();
-            self.turn_within(MESSAGES_PER_CHECK, prepared, guessed, Some(doubt)).await;
+            self.turn_within(MESSAGES_PER_CHECK, prepared, doubtful, Some(doubt)).await;
             self.note_calls(self.simulator.background_calls() - before);
         }
         if self.may_spend(block)
@@ -215,15 +233,15 @@ impl Audit {
         }
     }
 
-    /// Makes one check: of a guessed pool of which nothing is known, else of the pools in quarantine one that is due, else of the
-    /// queue. `None` when there was nothing to check, or nothing to check with.
+    /// Makes one check: of a guessed pool of which nothing is known, else of an outlier that was not asked about, else of the pools in
+    /// quarantine one that is due, else of the queue. `None` when there was nothing to check, or nothing to check with.
     pub async fn turn(
         &self,
         prepared: &Prepared,
-        guessed: &[PoolId],
+        doubtful: &Doubtful,
         doubt: Option<&mpsc::Sender<PoolKey>>,
     ) -> Option<(Probe, Verdict)> {
-        self.turn_within(u32::MAX, prepared, guessed, doubt).await
+        self.turn_within(u32::MAX, prepared, doubtful, doubt).await
     }
 
     /// As [`Audit::turn`], within so many messages to the node.
@@ -231,7 +249,7 @@ impl Audit {
         &self,
         messages: u32,
         prepared: &Prepared,
-        guessed: &[PoolId],
+        doubtful: &Doubtful,
         doubt: Option<&mpsc::Sender<PoolKey>>,
     ) -> Option<(Probe, Verdict)> {
         if !self.simulator.is_available() {
@@ -239,12 +257,13 @@ impl Audit {
         }
         let market = Arc::clone(prepared.market());
         let block = *market.block();
-        let guess = self.guessed.next(prepared, guessed, &self.quarantine);
-        let due = guess.is_none().then(|| self.quarantine.due(block.number)).flatten();
-        let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
         let aside = |pool| self.quarantine.holds(&market, pool) || self.guessed.is_unproven(&market, pool);
+        let first = self.guessed.next(prepared, &doubtful.guessed, &self.quarantine);
+        let first = first.or_else(|| self.outliers.next(&market, &doubtful.outliers, aside));
+        let due = first.is_none().then(|| self.quarantine.due(block.number)).flatten();
+        let at_fault = due.and_then(|probe| self.quarantine.token_of(probe.pool));
         let queued = || self.queue.lock().unwrap_or_else(PoisonError::into_inner).next(prepared, aside);
-        let probe = guess.or(due).or_else(queued)?;
+        let probe = first.or(due).or_else(queued)?;
         // one swap does not prove what was guessed, in quarantine or not
         let proves = self.guessed.is_unproven(&market, probe.pool);
         if market.pool_id(probe.pool).is_none() {
@@ -271,6 +290,7 @@ impl Audit {
         }
         let verdict = checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string()));
         self.guessed.note(&market, probe.pool, &verdict, proves);
+        self.outliers.note(&market, &probe, &verdict);
         self.take(probe, &verdict, block.number, doubt);
         Some((probe, verdict))
     }
@@ -304,6 +324,44 @@ impl Audit {
         if timeout_at(deadline, all).await.is_err() {
             checks.detach_all();
         }
+    }
+
+    /// Asks the EVM about swaps side by side; one that takes longer than until `deadline` goes on being asked about behind the caller.
+    pub async fn ask_first(
+        self: &Arc<Self>,
+        caller: Caller,
+        market: &Arc<Market>,
+        probes: Vec<Probe>,
+        deadline: Instant,
+    ) {
+        let mut checks = JoinSet::new();
+        for probe in probes {
+            let (audit, market) = (Arc::clone(self), Arc::clone(market));
+            checks.spawn(async move { audit.ask_about(&market, probe, audit.terms(caller)).await });
+        }
+        let all = async { while checks.join_next().await.is_some() {} };
+        if timeout_at(deadline, all).await.is_err() {
+            checks.detach_all();
+        }
+    }
+
+    /// Asks the EVM about a swap, unless somebody else just did.
+    async fn ask_about(&self, market: &Arc<Market>, probe: Probe, terms: Terms) {
+        let Some(turns) = self.outliers.turns(market, &probe) else { return };
+        let _turn = turns.lock().await;
+        if self.outliers.is_paid(market, &probe) || self.quarantine.holds(market, probe.pool) {
+            return;
+        }
+        let job = {
+            let market = Arc::clone(market);
+            move |fork: &_| Ok(check(fork, &market, &probe))
+        };
+        let terms = Terms { hints: touched(market, &probe), ..terms };
+        let (checked, took) = self.simulator.run(market.block(), terms, job).await;
+        self.messages.fetch_add(took.into(), Ordering::Relaxed);
+        let verdict = checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string()));
+        self.outliers.note(market, &probe, &verdict);
+        self.take(probe, &verdict, market.block().number, None);
     }
 
     /// Checks a token.

@@ -13,7 +13,7 @@ use crate::queue::of_the_round;
 use crate::verdict::{Probe, Verdict};
 
 /// Finds a market's pools of which only their own answers told what they are. Looks at many pools: call it once per block.
-pub fn guessed_pools(market: &Market) -> Vec<PoolId> {
+pub(crate) fn guessed_pools(market: &Market) -> Vec<PoolId> {
     market.dependent_pools().filter(|(_, pool)| guess(pool).is_some()).map(|(id, _)| id).collect()
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use braid_audit::Doubtful;
 use braid_ethereum::{Head, Phase, SyncStatus};
-use braid_primitives::PoolId;
 use braid_routing::Prepared;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::watch;
@@ -21,16 +21,16 @@ pub struct Published {
     pub head: Arc<Head>,
     /// What the solver shares between the requests of the block.
     pub prepared: Prepared,
-    /// Pools of which only their own answers told what they are.
-    pub guessed: Vec<PoolId>,
+    /// Its pools that no quote uses before the EVM agreed.
+    pub doubtful: Doubtful,
     directory: OnceLock<Directory>,
 }
 
 impl Published {
     /// A market that is ready for requests.
     pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
-        let guessed = braid_audit::guessed_pools(&head.market);
-        Self { head, prepared, guessed, directory: OnceLock::new() }
+        let doubtful = Doubtful::of(&prepared);
+        Self { head, prepared, doubtful, directory: OnceLock::new() }
     }
 
     /// The market's tokens as people look for them; made when first asked for.

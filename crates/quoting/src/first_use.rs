@@ -1,11 +1,11 @@
-//! A quote goes through no token that was not checked: those of its route that were not are checked while it waits, and left
-//! out where they are at fault or could not be verified in time.
+//! A quote goes through no token that was not checked, and through no pool that pays more than all others explain before the EVM was asked:
+//! those of its route are checked while it waits, and left out where they are at fault or could not be verified in time.
 
 use std::sync::Arc;
 
-use braid_audit::{Audit, Wanted};
+use braid_audit::{Audit, Probe, Wanted};
 use braid_primitives::{Address, TokenId};
-use braid_routing::PoolFilter;
+use braid_routing::{PoolFilter, Step};
 use braid_simulation::Caller;
 use tokio::time::Instant;
 
@@ -24,13 +24,13 @@ const ROUTES: usize = 3;
 /// What is left out of quotes, and why.
 pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
-    let pools = audit.leave_out(&published.head.market, &published.guessed, &mut filter);
+    let pools = audit.leave_out(&published.head.market, &published.doubtful, &mut filter);
     Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.verifies() }
 }
 
 /// A quote that finds no route says which vaults of its tokens wait for their check, or failed it.
 pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Published, tokens: &[TokenId]) -> Problem {
-    let waiting = audit.unproven_of(&published.head.market, &published.guessed, tokens);
+    let waiting = audit.unproven_of(&published.head.market, &published.doubtful.guessed, tokens);
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
         let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
         problem.detail = format!("{}; excluded, pending EVM verification: {}", problem.detail, names.join(", "));
@@ -55,7 +55,17 @@ fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
     wanted
 }
 
-/// A draft whose route goes through checked tokens alone: the one given where it does, else one of another route. It is simulated while
+/// Returns the swaps of a draft's route that pay more than all others explain, and that the EVM was not asked about.
+fn unpaid(audit: &Audit, draft: &Draft) -> Vec<Probe> {
+    let market = &draft.published.head.market;
+    let swaps = draft.solution.route.steps.iter().filter_map(|step| {
+        let Step { coin_in, coin_out, amount_in, .. } = *step;
+        Some(Probe { pool: market.pool(step.pool)?.key, coin_in, coin_out, amount_in })
+    });
+    audit.unpaid(market, &draft.published.doubtful, swaps)
+}
+
+/// A draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. It is simulated while
 /// its tokens are checked, since both read much of the same state: what came of that, where the draft is still the one given.
 ///
 /// # Errors
@@ -70,13 +80,15 @@ pub(crate) async fn settle(
     let deadline = Instant::now() + audit.config.first_wait;
     let mut left_out: Vec<(Address, String)> = Vec::new();
     for route in 1..=ROUTES {
-        let wanted = unknown(audit, &draft);
-        if wanted.is_empty() {
+        let (wanted, probes) = (unknown(audit, &draft), unpaid(audit, &draft));
+        if wanted.is_empty() && probes.is_empty() {
             break;
         }
         let published = Arc::clone(&draft.published);
         let market = Arc::clone(&published.head.market);
-        let check = audit.check_first(caller, &market, wanted.clone(), deadline);
+        let tokens = audit.check_first(caller, &market, wanted.clone(), deadline);
+        let pools = audit.ask_first(caller, &market, probes.clone(), deadline);
+        let check = async { tokio::join!(tokens, pools) };
         let simulated = if route == 1 {
             tokio::join!(check, trial::of(&draft, caller, simulations)).1
         } else {
@@ -85,7 +97,9 @@ pub(crate) async fn settle(
         };
         let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
         let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
-        if unsound.is_empty() {
+        let unpaid = probes.iter().filter(|probe| !audit.outliers.is_paid(&market, probe));
+        let unpaid: Vec<_> = unpaid.filter_map(|probe| market.pool_id(probe.pool)).collect();
+        if unsound.is_empty() && unpaid.is_empty() {
             return Ok((draft, simulated));
         }
         resolve::check_faults(&audit.quarantine, &draft.request)?;
@@ -93,12 +107,13 @@ pub(crate) async fn settle(
         left_out.extend(unchecked.map(|(_, token)| (*token, audit.why_unknown(*token))));
         check_unchecked(&left_out, &draft.request)?;
         let mut aside = aside(audit, &published);
-        for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)) {
+        for pool in unsound.iter().flat_map(|(token, _)| market.pools_of(*token)).chain(&unpaid) {
             aside.filter.exclude_pool(*pool);
         }
         // a check that nobody here makes is not waited for
         if route == ROUTES || !audit.is_on() || Instant::now() >= deadline {
             audit.tokens.leave_out_unknown(&market, &mut aside.filter);
+            audit.leave_out_unpaid(&market, &published.doubtful, &mut aside.filter);
         }
         let places = (0..).map(braid_primitives::PoolId).zip(market.pools());
         let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();

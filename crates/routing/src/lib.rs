@@ -53,7 +53,7 @@ mod testing;
 pub use arrival::arrives;
 pub use error::SolveError;
 pub use machine::{Instruction, Ledger, Machine, StepError};
-pub use prepare::Prepared;
+pub use prepare::{Outlier, Prepared};
 pub use request::{MAX_ROUTE_GAS_UNITS, PoolFilter, Request};
 pub use route::{Certificate, Excluded, Route, Solution, Step, Uncertified};
 pub use simple_route::SimplePlan;

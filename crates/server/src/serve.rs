@@ -80,7 +80,7 @@ pub async fn keep_auditing(audit: Arc<Audit>, markets: Markets, doubt: mpsc::Sen
     loop {
         ticks.tick().await;
         if let Ok(published) = markets.current() {
-            audit.round(&published.prepared, &published.guessed, &doubt).await;
+            audit.round(&published.prepared, &published.doubtful, &doubt).await;
         }
     }
 }

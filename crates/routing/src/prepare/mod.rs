@@ -29,6 +29,21 @@ use prices::{Depths, Prices};
 use crate::tuning::Tuning;
 pub(crate) use standing::Standing;
 
+/// A way through a pool that pays more than the prices of all other pools and its own fees explain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlier {
+    /// The pool.
+    pub pool: PoolId,
+    /// Position of the coin in.
+    pub coin_in: u8,
+    /// Position of the coin out.
+    pub coin_out: u8,
+    /// What is sold until it pays no more than others, in atomic units.
+    pub amount_in: f64,
+    /// What that earns, wei of ether.
+    pub earned_wei: f64,
+}
+
 /// Everything about a market that does not depend on the request. Immutable; built once per block.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -184,6 +199,28 @@ impl Prepared {
         let buys =
             self.graph.arrows(token).iter().filter_map(|arrow| self.curve(arrow.pair)?.direction(1 - arrow.side));
         buys.map(|direction| direction.capacity_out()).sum::<f64>() * self.prices.wei_per_unit(token).unwrap_or(0.0)
+    }
+
+    /// Ways through pools that pay more than the prices of all other pools and their own fees explain: those on which `least_wei` of
+    /// ether could be earned. The greatest first.
+    pub fn outliers(&self, least_wei: f64) -> Vec<Outlier> {
+        let earning = self.standing.earning().iter().filter(|pair| self.standing.profit(**pair as usize) >= least_wei);
+        let mut outliers: Vec<Outlier> =
+            earning.flat_map(|pair| [0, 1].map(|side| self.outlier(*pair, side))).flatten().collect();
+        outliers.retain(|outlier| outlier.earned_wei >= least_wei);
+        outliers.sort_by(|a, b| b.earned_wei.total_cmp(&a.earned_wei).then(a.pool.cmp(&b.pool)));
+        outliers
+    }
+
+    /// What can be earned on one side of a pair at the prices of all others.
+    fn outlier(&self, pair: u32, side: u8) -> Option<Outlier> {
+        let (Pair { pool, coins }, direction) = (self.pairs.get(pair), self.curve(pair)?.direction(side)?);
+        let [low, high] = self.graph.ends(pair).map(|node| self.standing.price(node as usize));
+        let (price_in, price_out) = if side == 0 { (low, high) } else { (high, low) };
+        let [coin_in, coin_out] = if side == 0 { coins } else { [coins[1], coins[0]] };
+        let trade = direction.best_trade(price_in, price_out, f64::INFINITY, 0.0)?;
+        let earned_wei = price_out * trade.amount_out - price_in * trade.amount_in;
+        Some(Outlier { pool, coin_in, coin_out, amount_in: trade.amount_in, earned_wei })
     }
 
     /// [`Prepared::depth_wei`] of a node.

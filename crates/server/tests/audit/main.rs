@@ -113,7 +113,19 @@ impl World {
     /// Lets the audit make one check.
     async fn turn(&self) -> Option<(Probe, Verdict)> {
         let published = self.feed.latest().unwrap();
-        self.app.audit.turn(&published.prepared, &published.guessed, None).await
+        self.app.audit.turn(&published.prepared, &published.doubtful, None).await
+    }
+
+    /// Lets the audit go on until it checks a pool, for so many turns at most.
+    async fn turn_of(&self, pool: Address, turns: usize) -> Option<Verdict> {
+        for _ in 0..turns {
+            if let Some((probe, verdict)) = self.turn().await
+                && probe.pool == pool.into()
+            {
+                return Some(verdict);
+            }
+        }
+        None
     }
 
     fn held(&self) -> Vec<Address> {
@@ -373,4 +385,70 @@ async fn a_token_that_cannot_be_checked_is_left_out_with_a_word_to_the_user() {
     }
     let (status, quote) = world.quote(to, units("WETH", 1), between).await;
     assert_eq!(status, 200, "{quote:#}");
+}
+
+/// Gives a pair of the constant product three times the LINK that it had and calls its `sync()`: LINK is cheap there and nowhere else. The pair.
+async fn an_outlier(world: &World) -> Address {
+    let (_, quote) = world.quote_over(json!(["uniswap_v2"]), WETH, units("WETH", 1), token("LINK")).await;
+    let pair = pools_of(&quote)[0].contract;
+    let held = world.chain.balance_of(token("LINK"), pair).await.unwrap();
+    world.chain.fund(token("LINK"), pair, held * U256::from(3)).await.unwrap();
+    let sync = json!([{"from": accounts::TAKER, "to": pair, "data": "0xfff6cae9"}]);
+    world.chain.rpc().call("eth_sendTransactionSync", sync).await.unwrap();
+    pair
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_pays_more_than_others_is_asked_about_before_a_quote_uses_it() {
+    let mut world = World::start().await;
+    let pair = an_outlier(&world).await;
+    world.next_block().await;
+    let outliers = &world.feed.latest().unwrap().doubtful.outliers.clone();
+    assert!(!outliers.is_empty());
+    let before = world.app.audit.counts()[0];
+    let (status, quote) = world.quote(WETH, units("WETH", 1), token("LINK")).await;
+    assert_eq!(status, 200, "{quote:#}");
+    assert!(pools_of(&quote).contains(&pair.into()), "what is true is used");
+    let asked = world.app.audit.counts()[0] - before;
+    assert!(asked > 0, "the EVM was asked");
+    // and not again while it stays as it is, for no more than this
+    let (_, again) = world.quote(WETH, units("WETH", 1), token("LINK")).await;
+    assert_eq!(pools_of(&again), pools_of(&quote));
+    assert_eq!(world.app.audit.counts()[0] - before, asked);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_pool_of_a_token_that_rebased_is_left_out_of_the_first_quote_and_named() {
+    let mut world = World::start().await;
+    let pair = an_outlier(&world).await;
+    // the pair's balance shrinks without a log, and nobody tells it
+    let held = world.chain.balance_of(token("LINK"), pair).await.unwrap();
+    world.chain.fund(token("LINK"), pair, held / U256::from(2)).await.unwrap();
+    world.next_block().await;
+    let (status, quote) = world.quote(WETH, units("WETH", 1), token("LINK")).await;
+    assert_eq!(status, 200, "{quote:#}");
+    assert!(!pools_of(&quote).contains(&pair.into()), "what is not true is not");
+    let record = world.app.audit.quarantine.records().remove(0);
+    assert_eq!(record.pool, pair.into());
+    assert!(record.why.contains("reverts"), "{}", record.why);
+    assert!(quote["data"]["certificate"]["excluded"]["quarantined"].as_u64().unwrap() > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pools_that_pay_more_than_others_are_asked_about_ahead_of_all_others() {
+    let mut world = World::start().await;
+    let pair = an_outlier(&world).await;
+    world.next_block().await;
+    let outliers = world.feed.latest().unwrap().doubtful.outliers.len();
+    let mut agreed = Vec::new();
+    // every third turn is another's
+    for _ in 0..=outliers * 3 / 2 {
+        agreed
+            .extend(world.turn().await.filter(|(_, verdict)| *verdict == Verdict::Agrees).map(|(probe, _)| probe.pool));
+    }
+    assert!(agreed.contains(&pair.into()), "{agreed:?}");
+    let before = world.app.audit.counts();
+    let (_, quote) = world.quote(WETH, units("WETH", 1) / U256::from(100), token("LINK")).await;
+    assert!(pools_of(&quote).contains(&pair.into()));
+    assert_eq!(world.app.audit.counts(), before, "what was asked about up to its fair price is not asked about again");
 }

@@ -65,8 +65,8 @@ async fn a_named_vault_is_quoted_once_the_evm_paid_what_its_model_says() {
     let (status, quote) = world.quote(WETH, sell, NAMED).await;
     assert_eq!(status, 200, "{quote:#}");
     assert_eq!(quote["data"]["estimated_outputs"][0]["expected_amount"], preview.to_string(), "{quote:#}");
-    let again = world.turn().await.unwrap();
-    assert_eq!((again.0.pool.contract, again.1), (NAMED, Verdict::Agrees), "as any pool that a quote used");
+    let again = world.turn_of(NAMED, 12).await;
+    assert_eq!(again, Some(Verdict::Agrees), "as any pool that a quote used");
     assert!(world.get("/metrics").await.contains("braid_audit_proven_vaults 1\n"));
 }
 
@@ -101,9 +101,8 @@ async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
     let honest = world.put_over(NAMED, Layer { refuses: vec![REDEEM], ..Layer::default() }).await;
     world.next_block().await;
     for _ in 0..3 {
-        let (probe, verdict) = world.turn().await.unwrap();
-        let Verdict::Differs(difference) = verdict else { panic!("{verdict:?}") };
-        assert!(probe.pool.contract == NAMED && difference.why.contains("reverts"), "{}", difference.why);
+        let Some(Verdict::Differs(difference)) = world.turn_of(NAMED, 12).await else { panic!("it is tried again") };
+        assert!(difference.why.contains("reverts"), "{}", difference.why);
         assert_eq!(world.held(), [NAMED]);
         let (status, _) = world.quote(WETH, units("WETH", 3), NAMED).await;
         assert_eq!(status, 422);

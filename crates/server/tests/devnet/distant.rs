@@ -164,7 +164,7 @@ async fn the_audit_takes_so_many_calls_a_block() {
             let published = world.feed.latest().unwrap();
             let rounds = async {
                 for _ in 0..20 {
-                    world.app.audit.round(&published.prepared, &published.guessed, &doubt).await;
+                    world.app.audit.round(&published.prepared, &published.doubtful, &doubt).await;
                 }
             };
             let ((), asked) = world.node.asked_by(rounds).await;

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use braid_audit::{Audit, Difference, Probe};
+use braid_audit::{Audit, AuditConfig, Difference, Probe};
 use braid_ethereum::{FeeData, Head, Phase, SyncStatus};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, Token, TokenId, U256, WETH};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
 use braid_server::Config;
 use braid_server::stream::{Pace, publish};
+use braid_simulation::source::{Reading, Wanted};
+use braid_simulation::{Bounds, Simulator, SourceError, StateSource, WorkPool};
 use braid_store::replicas::stream::{Appended, Findings, Held, MarketStream, Place, Told};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UnixStream};
@@ -32,10 +34,29 @@ struct Leader {
     task: JoinHandle<()>,
 }
 
+/// A node that never gives state.
+struct Mute;
+
+impl StateSource for Mute {
+    fn read<'a>(&'a self, _: &'a Block, _: &'a Wanted) -> Reading<'a> {
+        Box::pin(std::future::ready(Err(SourceError("not given".into()))))
+    }
+}
+
 impl Leader {
     async fn start(url: &str) -> Self {
         let service = service().await;
-        let audit = Arc::clone(&service.app.audit);
+        Self::with(url, Arc::clone(&service.app.audit))
+    }
+
+    /// One that checks pools and tokens, with a node that gives it nothing to check.
+    fn that_checks(url: &str) -> Self {
+        let work = WorkPool::new(1, Bounds { jobs: 1, wait: Duration::ZERO });
+        let simulator = Simulator::new(Some(Arc::new(Mute)), Arc::new(work));
+        Self::with(url, Arc::new(Audit::new(Arc::new(simulator), AuditConfig::default())))
+    }
+
+    fn with(url: &str, audit: Arc<Audit>) -> Self {
         let following = SyncStatus { phase: Phase::Following, ..SyncStatus::default() };
         let (heads, status) = (watch::Sender::default(), watch::Sender::new(following));
         let (stop, stopped) = oneshot::channel::<()>();
@@ -288,6 +309,46 @@ async fn another_service_takes_over_without_a_wrong_or_a_missing_block() {
     let expected: Vec<u64> = (0..13).map(|at| if [0, 6, 9].contains(&at) { 0 } else { first + at }).collect();
     assert_eq!(published(&redis.url()).await, expected, "each block once, and whole where a service begins");
     drop((other, third));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_takes_over_keeps_out_what_the_one_before_kept_out() {
+    let redis = Redis::start();
+    let markets = chain(4);
+    let [one, other] = [Leader::that_checks(&redis.url()), Leader::that_checks(&redis.url())];
+    let reader = service().await;
+    let mut following = reader.follow(&redis.url());
+    let probe = |number: u8| Probe {
+        pool: Address::with_last_byte(number).into(),
+        coin_in: 0,
+        coin_out: 1,
+        amount_in: U256::from(5),
+    };
+    let difference = Difference { why: "it pays 2, the model says 3".into(), token: None };
+    // one pool before the market is published whole, another later on
+    one.audit.quarantine.hold(probe(1), &difference, 7);
+    one.has(&markets[0]);
+    following.reaches(&markets[0]).await;
+    one.has(&markets[1]);
+    one.audit.quarantine.hold(probe(2), &difference, 7);
+    following.reaches(&markets[1]).await;
+    let kept_out = || reader.app.audit.quarantine.records().len();
+    while kept_out() < 2 {
+        following.heads.changed().await.unwrap();
+    }
+    one.dies();
+    other.has(&markets[1]);
+    other.has(&markets[2]);
+    following.reaches(&markets[2]).await;
+    assert_eq!((kept_out(), other.audit.quarantine.records().len()), (2, 2));
+    // its own check lifts one
+    other.audit.quarantine.lift(probe(1).pool);
+    other.has(&markets[3]);
+    following.reaches(&markets[3]).await;
+    while kept_out() > 1 {
+        following.heads.changed().await.unwrap();
+    }
+    assert_eq!(other.audit.quarantine.records().len(), 1, "what it lifted does not come back");
 }
 
 #[tokio::test]
