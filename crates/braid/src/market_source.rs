@@ -159,7 +159,9 @@ impl Running {
                     let (stop, stopped) = oneshot::channel::<()>();
                     let (heads, status) = (follower.heads.clone(), follower.status.clone());
                     let stopped = async move { drop(stopped.await) };
-                    (stop, tokio::spawn(stream::publish(stream, heads, status, audit, Pace::default(), stopped)))
+                    let publishes = app.metrics.publishes.clone();
+                    let publishing = stream::publish(stream, heads, status, audit, Pace::default(), publishes, stopped);
+                    (stop, tokio::spawn(publishing))
                 });
             }
             Kind::Stream { stream, heads, status } => {

@@ -321,6 +321,8 @@ mod tests {
         assert!(limits.count(caller(2), quota(1), 0).1);
         assert!(limits.count(Counted::Keyed("a".into()), quota(1), 0).1);
         assert!(!limits.count(caller(1), quota(1), 0).1);
+        // those of one part of the table neither
+        assert!((3..=u8::MAX).all(|n| limits.count(caller(n), quota(1), 0).1));
     }
 
     #[test]
