@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser clients docs help setup demo demo-swap test test-rust test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
+.PHONY: browser clients docs help setup demo demo-swap test test-rust test-valkey test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -46,6 +46,10 @@ symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for
 test-rust: tools $(NPM)
 	@scripts/check-tools.sh python3 redis-server nginx
 	cargo test --workspace
+	@if command -v valkey-server >/dev/null; then $(MAKE) --no-print-directory test-valkey; fi
+
+test-valkey: ## Runs the tests of shared services once more, on Valkey (VALKEY names its server)
+	BRAID_TEST_REDIS_SERVER=$(VALKEY) cargo test --workspace --test http -- stream:: replicas::
 
 test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the clients, the documentation's examples, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
 	cargo build --bins --examples -p braid -p braid-devnet -p braid-swap
@@ -78,6 +82,7 @@ bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (p
 	cargo run --release -p braid-ethereum --example apply_block
 	cargo run --release -p braid-lab -- bench-restart
 
+VALKEY ?= valkey-server
 SOAK_S ?= 3600
 LOAD_S ?= 60
 KILLS ?= 50
@@ -96,8 +101,8 @@ FUZZ_S ?= 600
 fuzz: tools ## Runs each decoder of bytes from outside under libFuzzer for FUZZ_S seconds; needs nightly Rust and cargo-fuzz
 	FUZZ_S=$(FUZZ_S) scripts/fuzz.sh
 
-audit: ## Compares the dependency tree with the advisory database (RUSTSEC_DB, a checkout of it, where this machine cannot fetch)
-	cargo audit $(if $(RUSTSEC_DB),--db $(RUSTSEC_DB) --no-fetch --stale,)
+audit: tools ## Compares the dependency tree with the advisory database (RUSTSEC_DB, a checkout of it, where this machine cannot fetch)
+	@scripts/dependencies.sh audit
 
 bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
 	$(CONTRACTS)/bench-gas.sh
@@ -107,9 +112,8 @@ lint: tools deny $(NPM) ## Checks formatting, lints, licences, and that the prox
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(CONTRACTS)/build.sh --check
 
-deny: ## Checks licences, sources and bans of the dependency tree
-	@if command -v cargo-deny >/dev/null; then cargo deny check licenses sources bans; \
-	else echo "cargo-deny is not installed (cargo install cargo-deny): the dependency tree is not checked."; fi
+deny: tools ## Checks licences, sources and bans of the dependency tree
+	@scripts/dependencies.sh deny
 
 fmt: tools ## Formats the Rust code
 	cargo fmt --all

@@ -42,3 +42,12 @@ if docker info >/dev/null 2>&1; then
 else
     echo "image: not checked, there is no docker to build it"
 fi
+if command -v helm >/dev/null; then
+    many="--set nodes.secret=n,redis.secret=r,apiKeys.secret=k,nodes.replicas=2,followers.replicas=2,serviceMonitor.enabled=true"
+    helm lint --quiet helm/braid --set nodes.secret=n
+    helm lint --quiet helm/braid $many
+    if helm template braid helm/braid >/dev/null 2>&1; then echo "chart: a service without a node is not refused"; exit 1; fi
+    echo "chart: linted"
+else
+    echo "chart: not linted, helm is not installed"
+fi

@@ -17,6 +17,7 @@ mod manual;
 mod market_source;
 mod mcp;
 mod moved;
+mod node_only;
 mod nodes;
 mod offline;
 mod out;

@@ -13,6 +13,7 @@ use eyre::{Result, eyre};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use crate::node_only::NodeOnly;
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::snapshot::SnapshotArgs;
@@ -22,6 +23,9 @@ const RELEASE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SourceArgs {
+    // stays the first: the fields after it take their values out of what it reads
+    #[command(flatten)]
+    node_only: NodeOnly,
     #[command(flatten)]
     nodes: NodeArgs,
     /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API keys
@@ -42,9 +46,12 @@ impl SourceArgs {
         if self.follow && self.redis.is_none() {
             return Err(eyre!("--follow takes the market from a Redis server: name it with --redis"));
         }
-        if self.follow && self.nodes.is_given() {
+        if self.follow && !self.node_only.0.is_empty() {
             return Err(eyre!(
-                "--follow needs no node: leave --rpc-url, --rpc-url-file and BRAID_RPC_URL out, or leave out --follow"
+                "--follow takes the market as another service publishes it, and has no node: {} cannot take effect here. \
+                Give them to the service that publishes, and leave them out here (options, variables and configuration file), \
+                or leave out --follow",
+                self.node_only.0.join(", ")
             ));
         }
         if !self.follow {
@@ -152,7 +159,9 @@ impl Running {
                     let (stop, stopped) = oneshot::channel::<()>();
                     let (heads, status) = (follower.heads.clone(), follower.status.clone());
                     let stopped = async move { drop(stopped.await) };
-                    (stop, tokio::spawn(stream::publish(stream, heads, status, audit, Pace::default(), stopped)))
+                    let publishes = app.metrics.publishes.clone();
+                    let publishing = stream::publish(stream, heads, status, audit, Pace::default(), publishes, stopped);
+                    (stop, tokio::spawn(publishing))
                 });
             }
             Kind::Stream { stream, heads, status } => {

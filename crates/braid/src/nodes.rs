@@ -10,30 +10,31 @@ use crate::exit::{Exit, Failed};
 use crate::secrets;
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Nodes")]
 pub(crate) struct NodeArgs {
     /// An Ethereum node: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1. Given several
     /// times, the best of them is asked first and the others when it fails, lags, disagrees or is slow
-    #[arg(long = "rpc-url", env = "BRAID_RPC_URL", value_name = "URL", value_delimiter = ',', hide_env_values = true)]
+    #[arg(
+        help_heading = "Nodes",
+        long = "rpc-url",
+        env = "BRAID_RPC_URL",
+        value_name = "URL",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
     rpc_urls: Vec<String>,
     /// A file with such URLs, one a line: for URLs that hold a key
-    #[arg(long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
+    #[arg(help_heading = "Nodes", long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
     rpc_url_file: Option<PathBuf>,
     /// How often several nodes are compared with each other, in seconds
-    #[arg(long, env = "BRAID_NODE_CHECK_S", value_name = "SECONDS", default_value_t = 6,
+    #[arg(help_heading = "Nodes", long, env = "BRAID_NODE_CHECK_S", value_name = "SECONDS", default_value_t = 6,
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     node_check_s: u64,
     /// Blocks that a node may be behind the others before it is asked last
-    #[arg(long, env = "BRAID_NODE_LAG_BLOCKS", value_name = "N", default_value_t = 3)]
+    #[arg(help_heading = "Nodes", long, env = "BRAID_NODE_LAG_BLOCKS", value_name = "N", default_value_t = 3)]
     node_lag_blocks: u64,
 }
 
 impl NodeArgs {
-    /// Whether a node is named.
-    pub(crate) fn is_given(&self) -> bool {
-        !self.rpc_urls.is_empty() || self.rpc_url_file.is_some()
-    }
-
     /// The URLs of all nodes.
     pub(crate) fn urls(&self) -> Result<Vec<String>> {
         let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;

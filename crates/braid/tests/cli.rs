@@ -4,6 +4,7 @@
 mod node;
 mod operated;
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -364,5 +365,34 @@ fn a_service_without_a_node_names_a_redis_server_and_no_node() {
     };
     assert!(said(&[]).contains("name it with --redis"));
     let both = said(&["--redis", "redis://127.0.0.1:1", "--rpc-url", "http://127.0.0.1:1/secret"]);
-    assert!(both.contains("leave --rpc-url") && !both.contains("secret"), "{both}");
+    assert!(both.contains("--rpc-url cannot take effect") && !both.contains("secret"), "{both}");
+}
+
+/// Options of the command line, the environment and the file: all at once, and no other.
+#[test]
+fn a_service_without_a_node_refuses_every_option_that_needs_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("braid.toml");
+    std::fs::write(&file, "redis = \"redis://127.0.0.1:1\"\naudit-every-ms = 500\naudit-calls = 20\nrate-limit = 7")
+        .unwrap();
+    let mut command =
+        braid(&["serve", "--follow", "--vault", "0x83F20F44975D03b1b09e64809B757c47f942BEeA", "--config"]);
+    let token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+    command.arg(&file).args(["--min-ether", "1", "--snapshot", "x", "--simulation-ms", "9"]);
+    command.env("BRAID_DENY_TOKENS", token).env("BRAID_FIND_VAULTS", "true").env("BRAID_NODE_CHECK_S", "7");
+    let said = fails(&command.output().unwrap());
+    let named: BTreeSet<&str> = said.split([' ', ',']).filter(|word| word.starts_with("--")).collect();
+    let expected = [
+        "--audit-every-ms",
+        "--deny-token",
+        "--find-vaults",
+        "--follow",
+        "--min-ether",
+        "--node-check-s",
+        "--simulation-ms",
+        "--snapshot",
+        "--vault",
+    ];
+    assert_eq!(named, expected.into(), "{said}");
+    assert!(said.contains("the service that publishes"), "{said}");
 }

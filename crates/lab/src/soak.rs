@@ -22,6 +22,9 @@ const PROBING: usize = 8;
 /// How long that takes.
 const PROBE: Duration = Duration::from_secs(10);
 
+/// The tenth of an hour from which memory is full: each quote is kept for 17 minutes, and files of a minute end with their last one.
+const WARM: u32 = 4;
+
 /// Most requests that are under way: what is slower than that counts as failed.
 const MOST_UNDER_WAY: usize = 4_096;
 
@@ -249,26 +252,30 @@ impl Samples {
     fn print(&self, rate: f64, length: Duration) -> Result<()> {
         out::line(format_args!("\n{rate:.0} quotes/s for {} s", length.as_secs()))?;
         out::line(
-            "\n| part | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms |\n| --- | --- | --- | --- | --- | --- | --- | --- |",
+            "\n| tenth | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms | memory MiB |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         )?;
-        let tenth = length / 10;
-        self.row("first tenth", |at| at < tenth)?;
-        self.row("last tenth", |at| at >= length.saturating_sub(tenth))?;
+        let part = |number: u32| move |at: Duration| at >= length * (number - 1) / 10 && at < length * number / 10;
+        for number in 1..=10 {
+            self.row(&number.to_string(), part(number))?;
+        }
         self.row("all", |_| true)?;
-        let warm = self.memory.iter().find(|(at, _)| *at >= tenth).map_or(0, |(_, kib)| *kib);
-        let end = self.memory.last().map_or(0, |(_, kib)| *kib);
-        if warm > 0 {
-            let grown = (end as f64 / warm as f64 - 1.0) * 100.0;
-            out::line(format_args!(
-                "\nmemory: {} MiB after the first tenth, {} MiB at the end ({grown:+.1}%)",
-                warm >> 10,
-                end >> 10
-            ))?;
+        let (warm, end) = (self.memory_mib(part(WARM)), self.memory_mib(part(10)));
+        if warm > 0.0 {
+            let grown = (end / warm - 1.0) * 100.0;
+            out::line(format_args!("\nmemory, last tenth over tenth {WARM}: {grown:+.1}%"))?;
         }
         Ok(())
     }
 
+    /// The mean over a part: it rises and falls as the allocator gives pages back.
+    fn memory_mib(&self, belongs: impl Fn(Duration) -> bool) -> f64 {
+        let part: Vec<f64> =
+            self.memory.iter().filter(|(at, _)| belongs(*at)).map(|(_, kib)| *kib as f64 / 1024.0).collect();
+        if part.is_empty() { 0.0 } else { part.iter().sum::<f64>() / part.len() as f64 }
+    }
+
     fn row(&self, name: &str, belongs: impl Fn(Duration) -> bool) -> Result<()> {
+        let memory = self.memory_mib(&belongs);
         let part: Vec<&Answer> = self.answers.iter().filter(|answer| belongs(answer.at)).collect();
         let times = |status: u16| {
             let mut times: Vec<Duration> =
@@ -279,7 +286,7 @@ impl Samples {
         let (answered, away) = (times(200), times(503));
         let failed = part.len() - answered.len() - away.len();
         out::line(format_args!(
-            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} |",
+            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} | {memory:.0} |",
             part.len(),
             answered.len(),
             away.len(),

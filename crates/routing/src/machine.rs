@@ -232,6 +232,10 @@ mod tests {
         assert_eq!(ledger.account('a'), Account { due: U256::ZERO, held: units(4) });
         assert_eq!(ledger.spend('a', units(4)), SpentFrom::Proxy { pulled: false });
         assert_eq!(ledger.unspent().next(), None);
+        ledger.owe('b', units(7));
+        assert!(ledger.credit('b', units(2)));
+        ledger.pull('b');
+        assert_eq!(ledger.account('b'), Account { due: U256::ZERO, held: units(9) });
     }
 
     #[test]
@@ -239,5 +243,7 @@ mod tests {
         let mut ledger = Ledger::default();
         assert!(ledger.credit('a', U256::MAX) && !ledger.credit('a', U256::ONE));
         assert_eq!(ledger.at_hand('a'), U256::MAX);
+        ledger.owe('b', U256::MAX);
+        assert!(!ledger.credit('b', U256::ONE), "what is due counts");
     }
 }

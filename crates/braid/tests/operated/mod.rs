@@ -89,8 +89,13 @@ fn metrics_can_have_a_port_of_their_own() {
     });
     assert!(get(&served.address, "/metrics").starts_with("HTTP/1.1 404"));
     let metrics = get(&port.to_string(), "/metrics");
-    for line in ["braid_quoting 0", "braid_following 0", "braid_build_info{version=", "braid_node_call_seconds_bucket{"]
-    {
+    for line in [
+        "braid_quoting 0",
+        "braid_following 0",
+        "braid_publishing 0",
+        "braid_build_info{version=",
+        "braid_node_call_seconds_bucket{",
+    ] {
         assert!(metrics.lines().any(|found| found.starts_with(line)), "{line}\n{metrics}");
     }
     assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");

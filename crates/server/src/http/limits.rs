@@ -321,6 +321,46 @@ mod tests {
         assert!(limits.count(caller(2), quota(1), 0).1);
         assert!(limits.count(Counted::Keyed("a".into()), quota(1), 0).1);
         assert!(!limits.count(caller(1), quota(1), 0).1);
+        // those of one part of the table neither
+        assert!((3..=u8::MAX).all(|n| limits.count(caller(n), quota(1), 0).1));
+    }
+
+    #[test]
+    fn a_call_that_is_taken_back_is_left_again() {
+        let limits = Limits::default();
+        let quota = Quota { burst: Some(2), ..quota(5) };
+        let left = |now_ms| {
+            let (standing, _) = limits.count(caller(1), quota, now_ms);
+            (standing.remaining, standing.burst_remaining)
+        };
+        assert_eq!([left(0), left(1), left(1_000)], [(4, Some(1)), (3, Some(0)), (2, Some(1))]);
+        limits.take_back(caller(1));
+        assert_eq!(left(1_001), (2, Some(1)));
+    }
+
+    #[test]
+    fn services_together_leave_what_is_left_of_the_quota() {
+        let quota = Quota { burst: Some(4), ..quota(5) };
+        let alone = Standing { quota, remaining: 5, reset_s: 60, burst_remaining: Some(4) };
+        let standing = alone.shared(CallsLeft { allowed: true, used: 3, used_burst: 1, reset_ms: 1_001 });
+        assert_eq!((standing.remaining, standing.reset_s, standing.burst_remaining), (2, 2, Some(3)));
+        let names = [Counted::Read, Counted::AnonymousQuote].map(|kind| {
+            let mut counted = vec![kind(Origin::Address([1, 2, 3, 4].into()))];
+            counted.extend(std::iter::successors(counted[0].larger(), |(last, _)| last.larger()).map(|(next, _)| next));
+            counted.iter().map(Counted::shared_name).collect::<Vec<_>>()
+        });
+        assert_eq!(names[0], ["read:1.2.3.4", "read:1.2.0.0*", "read:*"]);
+        assert_eq!(names[1], ["quote:1.2.3.4", "quote:1.2.0.0*", "quote:*"]);
+    }
+
+    #[test]
+    fn an_origin_is_within_a_larger_one_that_has_more_room() {
+        let address = Origin::Address("2001:db8:1:2::".parse().unwrap());
+        let network = Origin::Neighbourhood("2001:db8::".parse().unwrap());
+        assert_eq!(address.larger(), Some((network, GROUPS_PER_SHARD)));
+        let (network, room) = Origin::Address([1, 2, 3, 4].into()).larger().unwrap();
+        assert_eq!((network, room), (Origin::Neighbourhood([1, 2, 0, 0].into()), GROUPS_PER_SHARD));
+        assert_eq!(network.larger(), Some((Origin::Elsewhere, usize::MAX)), "all the others have room together");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use braid_quoting::measures::seconds;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
@@ -52,6 +53,8 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<Answered, Histogram, fn() -> Histogram>,
     problems: Family<Refused, Counter>,
+    /// 1 while this service publishes the market for services without a node.
+    pub publishes: Gauge,
 }
 
 impl Metrics {
@@ -73,7 +76,10 @@ impl Metrics {
         if let Some(node) = &accounts.node {
             registry.register_collector(Box::new(nodes::NodeCollector(node.clone())));
         }
-        Self { registry, requests, problems }
+        let publishes = Gauge::default();
+        let help = "1 while this service publishes the market for services without a node";
+        registry.register("publishing", help, publishes.clone());
+        Self { registry, requests, problems, publishes }
     }
 
     /// Counts an answer. `route` is the route's template, never what a client wrote, so that the number of series is bounded.

@@ -8,6 +8,7 @@ use braid_audit::Audit;
 use braid_ethereum::{Head, Phase, SyncStatus};
 use braid_market::FileError;
 use braid_store::replicas::stream::{Appended, ENTRIES_KEPT, Findings, Held, MarketStream, Place, StreamError, Told};
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
@@ -39,13 +40,15 @@ impl Default for Pace {
     }
 }
 
-/// Publishes a follower's market whenever this service has the lease, until `stop` completes; then gives the lease back.
+/// Publishes a follower's market whenever this service has the lease, until `stop` completes; then gives the lease back. `publishes`
+/// is 1 meanwhile.
 pub async fn publish(
     stream: MarketStream,
     heads: watch::Receiver<Option<Arc<Head>>>,
     status: watch::Receiver<SyncStatus>,
     audit: Arc<Audit>,
     pace: Pace,
+    publishes: Gauge,
     stop: impl Future<Output = ()>,
 ) {
     let queue = Queue::default();
@@ -57,6 +60,7 @@ pub async fn publish(
         pace,
         audit,
         findings,
+        publishes,
         token: None,
         told: None,
         attempts: 0,
@@ -68,6 +72,7 @@ pub async fn publish(
         () = queue.fill(heads) => {}
         () = publisher.run(&queue, &status) => {}
     }
+    publisher.publishes.set(0);
     if let Some(token) = &publisher.token {
         // where the server does not answer the lease ends by itself
         let _ = publisher.stream.release(token).await;
@@ -144,6 +149,8 @@ struct Publisher {
     audit: Arc<Audit>,
     /// What the audit found, and the versions of it.
     findings: ([u64; 3], Arc<Findings>),
+    /// Whether this service publishes, as a metric.
+    publishes: Gauge,
     /// The lease, while it is ours.
     token: Option<String>,
     /// The place of the newest entry, and what everybody has there.
@@ -167,6 +174,7 @@ impl Publisher {
             // a service whose node fails lets the lease end: another may have one that answers
             let age = queue.heads().back().map(|head| head.received_at.elapsed());
             if status.borrow().phase != Phase::Following || age.is_none_or(|age| age >= STANDING_STILL) {
+                self.publishes.set(0);
                 continue;
             }
             let failed = self.step(queue).await.err().map(|failure| failure.to_string());
@@ -180,6 +188,7 @@ impl Publisher {
             if let Some(token) = self.token.take_if(|_| failed.is_some()) {
                 let _ = self.stream.release(&token).await;
             }
+            self.publishes.set(self.token.is_some().into());
             if failed.is_none() && trouble.is_some() {
                 tracing::info!("the market is published again");
             }

@@ -1,4 +1,4 @@
-//! Several services that share a real `redis-server`.
+//! Several services that share a real `redis-server`, or the server that `BRAID_TEST_REDIS_SERVER` names.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -29,15 +29,16 @@ impl Redis {
     fn run(dir: &Path) -> Child {
         let socket = dir.join("redis.sock");
         let _ = std::fs::remove_file(&socket);
-        let mut process = Command::new("redis-server")
+        let program = std::env::var_os("BRAID_TEST_REDIS_SERVER").unwrap_or_else(|| "redis-server".into());
+        let mut process = Command::new(&program)
             .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
             .arg(&socket)
             .stdout(Stdio::piped())
             .spawn()
-            .expect("redis-server is needed (Debian: apt-get install redis-server)");
+            .unwrap_or_else(|error| panic!("{program:?} is needed (Debian: apt-get install redis-server): {error}"));
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let ready = lines.by_ref().any(|line| line.unwrap().to_lowercase().contains("ready to accept connections"));
-        assert!(ready, "redis-server ended");
+        assert!(ready, "{program:?} ended");
         std::thread::spawn(move || lines.for_each(drop));
         process
     }

@@ -15,6 +15,7 @@ use braid_server::stream::{Pace, publish};
 use braid_simulation::source::{Reading, Wanted};
 use braid_simulation::{Bounds, Simulator, SourceError, StateSource, WorkPool};
 use braid_store::replicas::stream::{Appended, Findings, Held, MarketStream, Place, Told};
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::{oneshot, watch};
@@ -30,6 +31,7 @@ struct Leader {
     heads: watch::Sender<Option<Arc<Head>>>,
     status: watch::Sender<SyncStatus>,
     audit: Arc<Audit>,
+    publishes: Gauge,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -62,8 +64,10 @@ impl Leader {
         let (stop, stopped) = oneshot::channel::<()>();
         let stream = MarketStream::open(url).unwrap();
         let stopped = async move { drop(stopped.await) };
-        let publishing = publish(stream, heads.subscribe(), status.subscribe(), Arc::clone(&audit), PACE, stopped);
-        Self { heads, status, audit, stop: Some(stop), task: tokio::spawn(publishing) }
+        let (checks, publishes) = (Arc::clone(&audit), Gauge::default());
+        let publishing =
+            publish(stream, heads.subscribe(), status.subscribe(), checks, PACE, publishes.clone(), stopped);
+        Self { heads, status, audit, publishes, stop: Some(stop), task: tokio::spawn(publishing) }
     }
 
     fn has(&self, market: &Arc<Market>) {
@@ -292,6 +296,7 @@ async fn another_service_takes_over_without_a_wrong_or_a_missing_block() {
         other.has(others);
         following.reaches(market).await;
     }
+    assert_eq!([one.publishes.get(), other.publishes.get()], [1, 0]);
     one.dies();
     for market in &others[6..9] {
         other.has(market);
@@ -308,6 +313,7 @@ async fn another_service_takes_over_without_a_wrong_or_a_missing_block() {
     let first = markets[0].block().number;
     let expected: Vec<u64> = (0..13).map(|at| if [0, 6, 9].contains(&at) { 0 } else { first + at }).collect();
     assert_eq!(published(&redis.url()).await, expected, "each block once, and whole where a service begins");
+    assert_eq!(third.publishes.get(), 1);
     drop((other, third));
 }
 

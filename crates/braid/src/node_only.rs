@@ -1,0 +1,44 @@
+//! Options of `braid serve` that only a service with a node uses.
+
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
+
+/// Those of them that are not at their defaults, as the command line names them, wherever they were set. Adds no option itself.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeOnly(pub(crate) Vec<String>);
+
+/// Whether a service without a node has no use for an option.
+fn is_node_only(arg: &Arg) -> bool {
+    let group = arg.get_help_heading().is_some_and(|heading| ["Nodes", "Pools"].contains(&heading));
+    let name = arg.get_long().unwrap_or_default();
+    group || name == "simulation-ms" || name.starts_with("snapshot") || name.starts_with("audit-")
+}
+
+impl FromArgMatches for NodeOnly {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        // a configuration file's values are defaults in the matches: only a command without the file has the real ones
+        let mut plain = crate::Cli::command();
+        plain.build();
+        let options = plain.find_subcommand("serve").into_iter().flat_map(Command::get_arguments);
+        let changed = |arg: &&Arg| match matches.try_get_raw(arg.get_id().as_str()) {
+            Ok(Some(values)) => !values.eq(arg.get_default_values().iter().map(|value| value.as_os_str())),
+            _ => false,
+        };
+        let given = options.filter(|arg| is_node_only(arg)).filter(changed);
+        Ok(Self(given.filter_map(Arg::get_long).map(|long| format!("--{long}")).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for NodeOnly {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
