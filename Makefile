@@ -91,7 +91,7 @@ soak: tools $(NPM) ## Quotes for an hour (SOAK_S seconds) at 70% of what a servi
 	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
 	PROFILE=release scripts/soak.sh soak $(SOAK_S)
 
-load: tools $(NPM) ## Five times as many quotes as it can do, for LOAD_S seconds; then KILLS times kill -9 under load
+load: tools $(NPM) ## One quote after the other, 70% and five times what it can do, LOAD_S seconds each; then KILLS times kill -9 under load
 	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
 	PROFILE=release scripts/soak.sh load $(LOAD_S)
 	BRAID_TEST_KILLS=$(KILLS) cargo test -p braid-server --test http kills_under_load -- --nocapture

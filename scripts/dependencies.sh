@@ -15,7 +15,7 @@ need() {
     echo "Installing $1 $2 into $root (some minutes, once)."
     # quickly built rather than quick: each runs for a second
     env -u CARGO_TARGET_DIR CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-        cargo install "$1" --quiet --locked --version "$2" --no-default-features --root "$root"
+        timeout 1500 cargo install "$1" --quiet --locked --version "$2" --no-default-features --root "$root"
 }
 
 case $1 in

@@ -90,7 +90,7 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u64).range(1..=10_000))]
     simulation_ms: u64,
     /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned away
-    #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 250,
+    #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(..=10_000))]
     solve_wait_ms: u64,
     /// How long requests are still taken after SIGTERM, in milliseconds, while `/ready` answers 503: time for a load balancer to see it

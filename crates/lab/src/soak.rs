@@ -19,6 +19,12 @@ const TOKENS: usize = 12;
 /// Connections that find out how much the service answers.
 const PROBING: usize = 8;
 
+/// The part of that which a service should be asked for in the long run.
+const USUAL: f64 = 0.7;
+
+/// How soon a connection that was turned away asks again.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// How long that takes.
 const PROBE: Duration = Duration::from_secs(10);
 
@@ -45,30 +51,33 @@ pub(crate) struct Args {
     /// How long it is asked
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
     seconds: u64,
-    /// Quotes a second; by default `--times` what the service was found to answer
+    /// Quotes a second; by default a part or a multiple of what the service was found to answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rate: Option<u32>,
+    /// Has every quote simulated
+    #[arg(long)]
+    simulate: bool,
 }
 
 /// A steady load below what the service can do.
 pub(crate) fn soak(args: &Args) -> Result<()> {
-    run(args, 0.7)
+    run(args, &[USUAL])
 }
 
-/// Five times as much as it can do.
+/// Five times as much as it can do, beside a steady load below that.
 pub(crate) fn load(args: &Args) -> Result<()> {
-    run(args, 5.0)
+    run(args, &[USUAL, 5.0])
 }
 
-fn run(args: &Args, times: f64) -> Result<()> {
+fn run(args: &Args, loads: &[f64]) -> Result<()> {
     let is_here = args.url.host_str().is_some_and(|host| ["127.0.0.1", "localhost", "[::1]"].contains(&host));
     if !is_here {
         return Err(eyre!("{} is another machine: this asks for all that a service can do", args.url));
     }
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure(args, times))
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure(args, loads))
 }
 
-async fn measure(args: &Args, times: f64) -> Result<()> {
+async fn measure(args: &Args, loads: &[f64]) -> Result<()> {
     let client = Client::builder().pool_max_idle_per_host(PROBING).timeout(Duration::from_secs(30)).build()?;
     let asked = Arc::new(Asked {
         client,
@@ -76,20 +85,30 @@ async fn measure(args: &Args, times: f64) -> Result<()> {
         key: args.key.clone(),
         bodies: bodies(args).await?,
     });
-    let usual = probe(&asked).await?;
     out::line(format_args!("{} requests; {}", asked.bodies.len(), crate::bench::machine()))?;
-    out::line(format_args!(
-        "{PROBING} connections, one quote after the other: {:.0} quotes/s, p50 {:.1} ms, p99 {:.1} ms",
-        usual.len() as f64 / PROBE.as_secs_f64(),
-        ms(&usual, 0.5),
-        ms(&usual, 0.99)
-    ))?;
-    let rate = args.rate.map_or(times * usual.len() as f64 / PROBE.as_secs_f64(), f64::from).max(1.0);
+    let mut capacity = 0.0;
+    let mut alone = Duration::ZERO;
+    for connections in [1, PROBING] {
+        let took = probe(&asked, connections).await?;
+        capacity = took.len() as f64 / PROBE.as_secs_f64();
+        let (p50, p99) = (ms(&took, 0.5), ms(&took, 0.99));
+        if connections == 1 {
+            alone = crate::bench_http::quantile(&took, 0.99);
+        }
+        out::line(format_args!(
+            "{connections} connections, one quote after the other: {capacity:.0} quotes/s, p50 {p50:.1} ms, p99 {p99:.1} ms"
+        ))?;
+    }
     let length = Duration::from_secs(args.seconds);
     let before = block(args).await?;
-    let mut samples = Samples { answers: Vec::new(), memory: Vec::new() };
-    stream(&asked, rate, length, args.process, &mut samples).await?;
-    samples.print(rate, length)?;
+    for times in loads {
+        let rate = args.rate.map_or(times * capacity, f64::from).max(1.0);
+        let mut samples = Samples { answers: Vec::new(), memory: Vec::new() };
+        stream(&asked, rate, length, args.process, &mut samples).await?;
+        samples.print(rate, length)?;
+        let slower = samples.answered_p99().as_secs_f64() / alone.as_secs_f64();
+        out::line(format_args!("p99 of those answered: {slower:.2} times that of one connection"))?;
+    }
     out::line(format_args!("\nblocks {before} to {}", block(args).await?))
 }
 
@@ -156,6 +175,7 @@ async fn bodies(args: &Args) -> Result<Vec<String>> {
             "inputs": [{"chain_id": 1, "address": from.address, "amount": amount}],
             "outputs": [{"chain_id": 1, "address": to.address, "ratio_bps": 10000}],
             "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+            "simulate": args.simulate,
         })
         .to_string()
     });
@@ -179,18 +199,18 @@ async fn block(args: &Args) -> Result<u64> {
 }
 
 /// How long quotes take where each connection waits for one before it asks the next; sorted.
-async fn probe(asked: &Arc<Asked>) -> Result<Vec<Duration>> {
+async fn probe(asked: &Arc<Asked>, connections: usize) -> Result<Vec<Duration>> {
     let mut workers = JoinSet::new();
     let until = Instant::now() + PROBE;
-    for worker in 0..PROBING {
+    for worker in 0..connections {
         let asked = Arc::clone(asked);
         workers.spawn(async move {
             let mut took = Vec::new();
             while Instant::now() < until {
                 let begun = Instant::now();
-                let status = asked.ask(worker * 7 + took.len()).await;
-                if status == 200 {
-                    took.push(begun.elapsed());
+                match asked.ask(worker * 7 + took.len()).await {
+                    200 => took.push(begun.elapsed()),
+                    _ => tokio::time::sleep(PAUSE).await,
                 }
             }
             took
@@ -274,16 +294,14 @@ impl Samples {
         if part.is_empty() { 0.0 } else { part.iter().sum::<f64>() / part.len() as f64 }
     }
 
+    fn answered_p99(&self) -> Duration {
+        crate::bench_http::quantile(&times(&self.answers, 200), 0.99)
+    }
+
     fn row(&self, name: &str, belongs: impl Fn(Duration) -> bool) -> Result<()> {
         let memory = self.memory_mib(&belongs);
-        let part: Vec<&Answer> = self.answers.iter().filter(|answer| belongs(answer.at)).collect();
-        let times = |status: u16| {
-            let mut times: Vec<Duration> =
-                part.iter().filter(|answer| answer.status == status).map(|answer| answer.took).collect();
-            times.sort_unstable();
-            times
-        };
-        let (answered, away) = (times(200), times(503));
+        let part: Vec<Answer> = self.answers.iter().filter(|answer| belongs(answer.at)).copied().collect();
+        let (answered, away) = (times(&part, 200), times(&part, 503));
         let failed = part.len() - answered.len() - away.len();
         out::line(format_args!(
             "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} | {memory:.0} |",
@@ -295,6 +313,14 @@ impl Samples {
             ms(&away, 0.99)
         ))
     }
+}
+
+/// How long the answers of a status took; sorted.
+fn times(answers: &[Answer], status: u16) -> Vec<Duration> {
+    let of_it = answers.iter().filter(|answer| answer.status == status);
+    let mut times: Vec<Duration> = of_it.map(|answer| answer.took).collect();
+    times.sort_unstable();
+    times
 }
 
 fn ms(sorted: &[Duration], part: f64) -> f64 {

@@ -1,5 +1,6 @@
 //! What the taker holds and has allowed, read from the node in one go. A read that fails is not known; it fails nothing else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use braid_ethereum::{Node, NodeError};
@@ -7,6 +8,8 @@ use braid_execution::approvals::{allowance_calldata, balance_calldata};
 use braid_execution::{Order, permit2, proxy};
 use braid_primitives::{Address, B256, Bytes, NATIVE_ETHER, U256};
 use braid_protocols::Call;
+
+use crate::shared_reads::{Answer, Question, SharedReads};
 
 /// What is known of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,17 +43,24 @@ impl Holdings {
 pub struct Accounts {
     /// The node, if there is one.
     pub node: Option<Node>,
+    reads: Option<Arc<SharedReads>>,
     /// Longest time for one reading.
     pub timeout: Duration,
 }
 
 impl Accounts {
+    /// Reads from a node, if there is one, for no longer than `timeout`.
+    pub fn new(node: Option<Node>, timeout: Duration) -> Self {
+        let reads = node.clone().map(|node| Arc::new(SharedReads::of(node)));
+        Self { node, reads, timeout }
+    }
+
     /// Reads the taker's holdings at a block, and whether nonces of Permit2 were used.
     pub async fn read(&self, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
         let inputs = vec![Holding::default(); tokens.len()];
         let unknown = Holdings { inputs, nonce_words: Vec::new(), complete: false };
-        let Some(node) = &self.node else { return unknown };
-        match tokio::time::timeout(self.timeout, ask(node, block_hash, taker, tokens, nonces)).await {
+        let Some(reads) = &self.reads else { return unknown };
+        match tokio::time::timeout(self.timeout, ask(reads, block_hash, taker, tokens, nonces)).await {
             Ok(holdings) => holdings,
             Err(_) => {
                 tracing::warn!("the node took too long to tell balances and allowances");
@@ -111,23 +121,16 @@ pub fn tokens(order: &Order) -> Vec<Address> {
     order.inputs.iter().map(|input| input.token).collect()
 }
 
-async fn ask(node: &Node, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
+async fn ask(reads: &SharedReads, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
     let erc20 = tokens.iter().filter(|token| **token != NATIVE_ETHER);
     let about_nonces =
         nonces.iter().map(|nonce| Call { to: permit2::ADDRESS, data: permit2::nonce_bitmap_calldata(taker, *nonce) });
-    let calls = about_nonces.chain(erc20.flat_map(|token| calls(*token, taker))).collect::<Vec<_>>();
-    let wants_ether = tokens.contains(&NATIVE_ETHER);
-    let (answers, ether) = tokio::join!(
-        async { if calls.is_empty() { Ok(Vec::new()) } else { node.read(block_hash, calls.clone()).await } },
-        async { if wants_ether { node.native_balance(block_hash, taker).await.map(Some) } else { Ok(None) } },
-    );
-    for error in [answers.as_ref().err(), ether.as_ref().err()].into_iter().flatten() {
-        tracing::warn!(%error, "balances and allowances could not be read");
-    }
-    let complete = answers.is_ok() && ether.is_ok();
-    let mut words = answers.unwrap_or_default().into_iter().map(word);
+    let calls = about_nonces.chain(erc20.flat_map(|token| calls(*token, taker))).collect();
+    let ether_of = tokens.contains(&NATIVE_ETHER).then_some(taker);
+    let Answer { calls, ether } = reads.ask(Question { block_hash, calls, ether_of }).await;
+    let complete = calls.is_some() && ether.is_some() == ether_of.is_some();
+    let mut words = calls.unwrap_or_default().into_iter().map(word);
     let nonce_words = nonces.iter().map(|_| words.next().flatten()).collect();
-    let ether = ether.unwrap_or_default();
     let inputs = tokens.iter().map(|token| match *token {
         NATIVE_ETHER => Holding { balance: ether, ..Holding::default() },
         _ => {

@@ -32,6 +32,7 @@ pub mod reprice;
 pub mod request;
 mod resolve;
 mod sale;
+mod shared_reads;
 mod shown;
 mod signature;
 mod simulation;

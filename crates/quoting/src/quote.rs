@@ -77,9 +77,9 @@ impl Quoter {
         let nonces = if signs { nonces::candidates(id.as_bytes()) } else { Vec::new() };
         let reading = async {
             if !reads && !signs {
-                return None;
+                return Ok(None);
             }
-            Some(self.accounts.read(block.hash, taker, &asked_about, &nonces).await)
+            Ok(Some(self.accounts.read(block.hash, taker, &asked_about, &nonces).await))
         };
         let named: Vec<TokenId> = tokens.inputs.iter().chain(&tokens.outputs).copied().collect();
         let aside = first_use::aside(&self.audit, &published);
@@ -96,8 +96,8 @@ impl Quoter {
             }
             Ok::<_, Problem>((draft, simulated))
         };
-        let (found, seen) = tokio::join!(finding, reading);
-        let (mut draft, simulated) = found?;
+        // the route first: what is turned away asks the node nothing, and what has no route does not wait for it
+        let ((mut draft, simulated), seen) = tokio::try_join!(biased; finding, reading)?;
 
         if let Some(seen) = seen.as_ref().filter(|_| signs) {
             let (now_s, until_s) = (now_ms / 1_000, draft.permit.deadline);

@@ -111,7 +111,7 @@ impl App {
             stale_without_node_after: config.stale_without_node_after,
         };
         let markets = Markets { feed, ages };
-        let accounts = Accounts { node, timeout: config.account_timeout };
+        let accounts = Accounts::new(node, config.account_timeout);
         let stored = StoredQuotes {
             store: Arc::new(quotes),
             replicas: replicas.clone(),

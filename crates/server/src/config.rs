@@ -104,7 +104,7 @@ impl Default for Config {
             account_timeout: Duration::from_millis(1_500),
             solve_threads: threads,
             solve_queue: 256 * threads,
-            solve_wait: Duration::from_millis(250),
+            solve_wait: Duration::from_millis(100),
             simulation_time: Duration::from_secs(2),
             max_steps: 40,
             cors_origins: Vec::new(),

@@ -1,7 +1,8 @@
 //! A line before a few places: who goes on with something goes before who begins, and the line is kept short where it does not empty.
 //!
 //! A burst may wait for as long as a caller bears. A line that never empties, though, gives everybody in it a wait and nobody a gain: then
-//! fewer and fewer are let in, down to one for each place, until it empties again.
+//! fewer and fewer are let in, down to one for two places, until it empties again: enough that no place stays empty, and whoever waits, waits for
+//! a part of what one takes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +18,9 @@ const STEP: Duration = Duration::from_millis(100);
 pub(crate) struct Line {
     state: Mutex<State>,
     places: usize,
-    /// Most who begin that wait at once.
+    /// Most who begin that wait at once, and most where the line does not empty.
     most: usize,
+    least: usize,
 }
 
 #[derive(Debug)]
@@ -39,13 +41,15 @@ pub(crate) struct Place(Option<Arc<Line>>);
 
 impl Line {
     pub(crate) fn new(places: usize, most: usize) -> Self {
-        let (free, limit) = (places, most.max(places));
+        let least = (places / 2).max(1);
+        let (free, limit) = (places, most.max(least));
         let (emptied_at, grown_at) = (Instant::now(), Instant::now());
         let (going_on, beginning) = Default::default();
         Self {
             state: Mutex::new(State { free, going_on, beginning, limit, emptied_at, grown_at }),
             places,
             most: limit,
+            least,
         }
     }
 
@@ -124,7 +128,7 @@ impl State {
         if self.waiting() == 0 {
             self.is_empty(line, now);
         } else if now.duration_since(self.emptied_at) > STEP {
-            self.limit = (self.limit.min(self.waiting()) / 2).max(line.places);
+            self.limit = (self.limit.min(self.waiting()) / 2).max(line.least);
             self.emptied_at = now;
         }
     }
@@ -132,7 +136,8 @@ impl State {
     /// Notes that nobody waits.
     fn is_empty(&mut self, line: &Line, now: Instant) {
         self.emptied_at = now;
-        if now.duration_since(self.grown_at) > STEP {
+        // a place that nobody wants: there is less to do than can be done
+        if self.free > 0 && now.duration_since(self.grown_at) > STEP {
             self.limit = self.limit.saturating_add(line.places).min(line.most);
             self.grown_at = now;
         }
@@ -193,6 +198,7 @@ mod tests {
         let line = line(2, 64);
         let (mut state, mut now) = (line.state(), Instant::now());
         // for five seconds more ask than there is room for
+        state.free = 0;
         let mut waiting = Vec::new();
         for _ in 0..500 {
             while state.waiting() < state.limit {
@@ -204,10 +210,13 @@ mod tests {
             drop(state.next());
             state.took(&line, now);
         }
-        assert_eq!(state.limit, 2);
-        // few ask, and the line is mostly empty
+        assert_eq!(state.limit, 1);
+        // few ask, and a place is mostly free
         state.beginning.clear();
-        for _ in 0..31 {
+        state.is_empty(&line, now + Duration::from_secs(1));
+        assert_eq!(state.limit, 1, "whoever waits gets a place, and none is free");
+        state.free = 1;
+        for _ in 0..32 {
             now += Duration::from_millis(150);
             state.is_empty(&line, now);
         }
@@ -215,7 +224,7 @@ mod tests {
     }
 
     /// Longest wait that somebody is accepted for.
-    const WAIT: Duration = Duration::from_millis(250);
+    const WAIT: Duration = Duration::from_millis(100);
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

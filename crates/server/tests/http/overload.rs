@@ -1,12 +1,17 @@
 //! More work than the service accepts: told at once, while what was accepted is done.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
+use axum::Router;
+use axum::response::IntoResponse as _;
+use braid_ethereum::Node;
 use braid_server::Config;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::support::{Service, data, problem, request};
+use crate::support::{DAI, LONELY, Service, data, market_with_island, problem, request, swap};
 
 #[tokio::test]
 async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answered() {
@@ -50,4 +55,61 @@ async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answ
     service.quote(&request()).await;
     let text = service.get("/metrics").send().await.unwrap().text().await.unwrap();
     assert!(text.lines().any(|line| line == "braid_work_turned_away_total 40"), "{text}");
+}
+
+/// A node that has chain 1 and answers nothing else; how many messages it got beyond that question.
+async fn silent_node() -> (Node, Arc<AtomicUsize>) {
+    let messages = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&messages);
+    let answer = async move |body: String| {
+        let asked: Value = serde_json::from_str(&body).unwrap();
+        if asked["method"] != "eth_chainId" {
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::future::pending::<()>().await;
+        }
+        json!({"jsonrpc": "2.0", "id": asked["id"], "result": "0x1"}).to_string().into_response()
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(axum::serve(listener, Router::new().fallback(answer)).into_future());
+    (Node::connect(&url).await.unwrap(), messages)
+}
+
+#[tokio::test]
+async fn what_is_turned_away_or_has_no_route_does_not_wait_for_the_node() {
+    let (node, messages) = silent_node().await;
+    let config =
+        Config { solve_threads: 1, solve_queue: 0, account_timeout: Duration::from_secs(3_600), ..Config::default() };
+    let service = Service::over(node, config).await;
+    service.publish(market_with_island());
+    // who waits for the node holds no thread: what has no route is told so meanwhile
+    let answered_late = tokio::spawn(service.post("/v1/quote", &request()).send());
+    while messages.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let (status, body) = service.refused_quote(&swap(&LONELY.to_string(), "1000000", &DAI.to_string())).await;
+    assert_eq!((status, body["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{body}");
+
+    let (go, gate) = mpsc::channel::<()>();
+    let (started, has_started) = oneshot::channel();
+    let work = Arc::clone(&service.app.work);
+    let slow = tokio::spawn(async move {
+        let job = move || {
+            let _ = started.send(());
+            let _ = gate.recv();
+        };
+        work.run(job).await
+    });
+    has_started.await.unwrap();
+    let waiting = tokio::spawn(service.post("/v1/quote", &request()).send());
+    while service.app.work.waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..40 {
+        let (status, _) = service.refused_quote(&request()).await;
+        assert_eq!(status, 503);
+    }
+    assert!(!answered_late.is_finished() && !waiting.is_finished());
+    drop(go);
+    slow.await.unwrap().unwrap();
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use braid_ethereum::{FeeData, Head, SyncStatus};
+use braid_ethereum::{FeeData, Head, Node, SyncStatus};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
@@ -67,8 +67,25 @@ impl Service {
         Self::sharing(config, dir, now_ms, None).await
     }
 
+    /// A service with a node to ask about takers.
+    pub async fn over(node: Node, config: Config) -> Self {
+        let service = Self::with_all(config, Arc::new(tempfile::tempdir().unwrap()), NOW_MS, None, Some(node)).await;
+        service.publish(market(1_000));
+        service
+    }
+
     /// One of several services that share a server.
     pub async fn sharing(config: Config, dir: DataDir, now_ms: u64, replicas: Option<Replicas>) -> Self {
+        Self::with_all(config, dir, now_ms, replicas, None).await
+    }
+
+    async fn with_all(
+        config: Config,
+        dir: DataDir,
+        now_ms: u64,
+        replicas: Option<Replicas>,
+        node: Option<Node>,
+    ) -> Self {
         let clock = Arc::new(ManualClock::at(now_ms));
         let (status, receiver) = watch::channel(SyncStatus::default());
         let feed = Arc::new(MarketFeed::new(receiver));
@@ -76,7 +93,7 @@ impl Service {
             config,
             clock: clock.clone(),
             feed: feed.clone(),
-            node: None,
+            node,
             keys: KeyStore::open(dir.as_ref().as_ref()).unwrap().with_fixed("test", KEY),
             quotes: QuoteStore::open(dir.as_ref().as_ref()).unwrap(),
             replicas,

@@ -1,0 +1,245 @@
+//! Questions to the node about accounts: a few messages at once, and whoever asks meanwhile shares the next one.
+//!
+//! A node takes so many messages at once. Were each quote to send its own, a quote would wait for the messages of all before it: with
+//! eight at once to a node 100 ms away, eighty quotes a second would be all that a service answers.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use braid_ethereum::{Node, NodeError};
+use braid_primitives::{Address, B256, Bytes, U256};
+use braid_protocols::Call;
+use tokio::sync::oneshot;
+use tracing::Instrument as _;
+
+/// Messages under way at once; the node's other places are for simulations and for following.
+const AT_ONCE: usize = 4;
+
+/// Most questions that share a message.
+const MOST_TOGETHER: usize = 64;
+
+/// What is asked at a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub block_hash: B256,
+    pub calls: Vec<Call>,
+    /// The account whose ether is asked for.
+    pub ether_of: Option<Address>,
+}
+
+/// What the node answered; `None` where it did not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    /// One for each call; `None` where the call fails.
+    pub calls: Option<Vec<Option<Bytes>>>,
+    pub ether: Option<U256>,
+}
+
+/// Asks a node.
+#[derive(Debug)]
+pub(crate) struct SharedReads<A = Node> {
+    node: A,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The questions that no message has yet, in the order in which they came.
+    waiting: Vec<Waiting>,
+    /// Messages under way.
+    under_way: usize,
+}
+
+type Waiting = (Question, oneshot::Sender<Answer>);
+
+/// A node, as far as it is asked here.
+pub(crate) trait Asked: Clone + Send + Sync + 'static {
+    fn read(
+        &self,
+        block_hash: B256,
+        calls: Vec<Call>,
+    ) -> impl Future<Output = Result<Vec<Option<Bytes>>, NodeError>> + Send;
+
+    fn ether(
+        &self,
+        block_hash: B256,
+        owners: Vec<Address>,
+    ) -> impl Future<Output = Result<Vec<Option<U256>>, NodeError>> + Send;
+}
+
+impl Asked for Node {
+    async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+        Self::read(self, block_hash, calls).await
+    }
+
+    async fn ether(&self, block_hash: B256, owners: Vec<Address>) -> Result<Vec<Option<U256>>, NodeError> {
+        self.native_balances(block_hash, &owners).await
+    }
+}
+
+impl<A: Asked> SharedReads<A> {
+    pub(crate) fn of(node: A) -> Self {
+        Self { node, state: Arc::default() }
+    }
+
+    /// Asks as soon as a message may be sent.
+    pub(crate) async fn ask(&self, question: Question) -> Answer {
+        let (asker, answer) = oneshot::channel();
+        if lock(&self.state).join(question, asker) {
+            // in a task of its own: who gives up does not take the answers from the others
+            let (node, state) = (self.node.clone(), Arc::clone(&self.state));
+            let sending = async move {
+                loop {
+                    let together = lock(&state).next();
+                    if together.is_empty() {
+                        break;
+                    }
+                    send(&node, together).await;
+                }
+            };
+            tokio::spawn(sending.in_current_span());
+        }
+        answer.await.unwrap_or_default()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // nothing that holds the lock can be interrupted halfway
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    /// Joins those who wait; whether one message more may be under way.
+    fn join(&mut self, question: Question, asker: oneshot::Sender<Answer>) -> bool {
+        self.waiting.push((question, asker));
+        let is_room = self.under_way < AT_ONCE;
+        self.under_way += usize::from(is_room);
+        is_room
+    }
+
+    /// Takes the questions of the next message, the oldest and others at its block. None where nobody waits: then one message less is under way.
+    fn next(&mut self) -> Vec<Waiting> {
+        self.waiting.retain(|(_, asker)| !asker.is_closed());
+        let Some(block_hash) = self.waiting.first().map(|(first, _)| first.block_hash) else {
+            self.under_way -= 1;
+            return Vec::new();
+        };
+        let mut room = MOST_TOGETHER;
+        let fits = |(question, _): &mut Waiting| {
+            let fits = room > 0 && question.block_hash == block_hash;
+            room -= usize::from(fits);
+            fits
+        };
+        self.waiting.extract_if(.., fits).collect()
+    }
+}
+
+/// Asks questions at one block together, and gives each its answer.
+async fn send<A: Asked>(node: &A, together: Vec<Waiting>) {
+    let Some(block_hash) = together.first().map(|(first, _)| first.block_hash) else { return };
+    let calls: Vec<Call> = together.iter().flat_map(|(question, _)| question.calls.iter().cloned()).collect();
+    let owners: Vec<Address> = together.iter().filter_map(|(question, _)| question.ether_of).collect();
+    let (calls, ether) = tokio::join!(
+        async { if calls.is_empty() { Ok(Vec::new()) } else { node.read(block_hash, calls).await } },
+        async { if owners.is_empty() { Ok(Vec::new()) } else { node.ether(block_hash, owners).await } },
+    );
+    for error in [calls.as_ref().err(), ether.as_ref().err()].into_iter().flatten() {
+        tracing::warn!(%error, "balances and allowances could not be read");
+    }
+    let (mut calls, mut ether) = (calls.ok().map(Vec::into_iter), ether.unwrap_or_default().into_iter());
+    for (question, asker) in together {
+        let own = calls.as_mut().map(|calls| calls.take(question.calls.len()).collect());
+        let ether = question.ether_of.and_then(|_| ether.next().flatten());
+        // who gave up needs no answer
+        let _ = asker.send(Answer { calls: own, ether });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// A node that answers a call with its target, an account with 1, each message when the test lets it, and counts messages.
+    #[derive(Clone)]
+    struct Held {
+        messages: Arc<AtomicUsize>,
+        let_go: Arc<Semaphore>,
+        fails: bool,
+    }
+
+    impl Held {
+        fn new(fails: bool) -> Self {
+            Self { messages: Arc::default(), let_go: Arc::new(Semaphore::new(0)), fails }
+        }
+    }
+
+    impl Asked for Held {
+        async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+            self.messages.fetch_add(1, Ordering::Relaxed);
+            self.let_go.acquire().await.unwrap().forget();
+            if self.fails {
+                return Err(NodeError::UnknownBlock { hash: block_hash });
+            }
+            Ok(calls.into_iter().map(|call| Some(call.to.to_vec().into())).collect())
+        }
+
+        async fn ether(&self, _: B256, owners: Vec<Address>) -> Result<Vec<Option<U256>>, NodeError> {
+            Ok(vec![Some(U256::ONE); owners.len()])
+        }
+    }
+
+    fn question(block: u8, number: u8) -> Question {
+        let call = |byte| Call { to: Address::repeat_byte(byte), data: Bytes::new() };
+        // some ask two things, and some ask for ether too
+        let calls = vec![call(number); 1 + usize::from(number % 2)];
+        Question { block_hash: B256::repeat_byte(block), calls, ether_of: (number % 3 == 0).then_some(Address::ZERO) }
+    }
+
+    /// So many ask, of whom each is given what it asked; how many messages that took.
+    async fn messages(askers: &[(u8, u8)], gives_up: usize) -> usize {
+        let node = Held::new(false);
+        let reads = Arc::new(SharedReads::of(node.clone()));
+        let mut asking = Vec::new();
+        for (block, number) in askers {
+            let (reads, question) = (Arc::clone(&reads), question(*block, *number));
+            asking.push(tokio::spawn(async move { reads.ask(question).await }));
+            // one thread: whoever can go on has gone on
+            for _ in 0..4 {
+                tokio::task::yield_now().await;
+            }
+        }
+        asking.iter().take(gives_up).for_each(|asker| asker.abort());
+        node.let_go.add_permits(askers.len());
+        for (asker, (block, number)) in asking.into_iter().zip(askers).skip(gives_up) {
+            let (answer, asked) = (asker.await.unwrap(), question(*block, *number));
+            let own: Vec<_> = asked.calls.iter().map(|call| Some(Bytes::from(call.to.to_vec()))).collect();
+            assert_eq!((answer.calls, answer.ether), (Some(own), asked.ether_of.map(|_| U256::ONE)));
+        }
+        node.messages.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_while_as_many_messages_as_may_are_under_way_shares_the_next_one() {
+        let askers = |count: u8, blocks: u8| (0..count).map(|number| (number % blocks, number)).collect::<Vec<_>>();
+        assert_eq!(messages(&askers(4, 1), 0).await, 4, "nobody waits for others");
+        assert_eq!(messages(&askers(5, 1), 0).await, 5);
+        assert_eq!(messages(&askers(68, 1), 0).await, 5);
+        assert_eq!(messages(&askers(69, 1), 0).await, 6, "a message has its bound");
+        assert_eq!(messages(&askers(40, 2), 0).await, 6, "one message has one block");
+        assert_eq!(messages(&askers(40, 1), 3).await, 5, "who gives up takes nobody's answer away");
+    }
+
+    #[tokio::test]
+    async fn a_message_that_fails_is_no_answer_and_the_next_one_is_sent() {
+        let node = Held::new(true);
+        node.let_go.add_permits(9);
+        let reads = SharedReads::of(node);
+        for _ in 0..9 {
+            let answer = reads.ask(question(1, 3)).await;
+            assert_eq!((answer.calls, answer.ether), (None, Some(U256::ONE)));
+        }
+    }
+}
