@@ -275,7 +275,7 @@ fn completions_and_manual_pages_know_every_command() {
     assert!(swap.contains("Nothing is signed or sent without"), "{swap}");
     let wrong = braid(&["no-such-command"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(said(&["--help"]).contains("6  a receipt does not agree"));
+    assert!(said(&["--help"]).contains("6  a receipt or a service says other"));
 }
 
 /// The binary in a folder of its own, so that what lies beside it is the test's.
