@@ -195,7 +195,11 @@ mod tests {
         let call = |byte| Call { to: Address::repeat_byte(byte), data: Bytes::new() };
         // some ask two things, and some ask for ether too
         let calls = vec![call(number); 1 + usize::from(number % 2)];
-        Question { block_hash: B256::repeat_byte(block), calls, ether_of: (number % 3 == 0).then_some(Address::ZERO) }
+        Question {
+            block_hash: B256::repeat_byte(block),
+            calls,
+            ether_of: number.is_multiple_of(3).then_some(Address::ZERO),
+        }
     }
 
     /// So many ask, of whom each is given what it asked; how many messages that took.
