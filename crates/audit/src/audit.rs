@@ -204,7 +204,7 @@ impl Audit {
     /// Leaves out of a quote every outlier that the EVM was not seen to pay.
     pub fn leave_out_unpaid(&self, market: &Market, doubtful: &Doubtful, filter: &mut PoolFilter) {
         if self.is_on() {
-            self.outliers.unseen(market, &doubtful.outliers).for_each(|pool| filter.exclude_pool(pool));
+            self.outliers.unseen(market, &doubtful.outliers).into_iter().for_each(|pool| filter.exclude_pool(pool));
         }
     }
 

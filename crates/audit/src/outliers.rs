@@ -71,18 +71,7 @@ impl Outliers {
 
     /// Whether the EVM paid for as much, lately and of the pool as it is.
     pub fn is_paid(&self, market: &Market, probe: &Probe) -> bool {
-        let asked = self.asked();
-        let known = asked.get(&way(probe)).filter(|asked| asked.is_of(market, probe.pool));
-        known.is_some_and(|asked| {
-            asked.paid_for >= probe.amount_in && asked.block.saturating_add(HOLDS_BLOCKS) > market.block().number
-        })
-    }
-
-    /// Whether a swap could not be told of the pool as it is, and it is too early to ask again.
-    fn is_untold(&self, market: &Market, way: &Way) -> bool {
-        let asked = self.asked();
-        let known = asked.get(way).filter(|asked| asked.is_of(market, way.0));
-        known.is_some_and(|asked| asked.paid_for.is_zero() && asked.tries > 0 && market.block().number < asked.due_at())
+        self.asked().get(&way(probe)).is_some_and(|asked| asked.is_paid(market, probe))
     }
 
     /// Swaps of a route through outliers that the EVM has not paid yet.
@@ -100,45 +89,43 @@ impl Outliers {
     }
 
     /// Outliers of which it could not be told lately whether they pay.
-    pub(crate) fn untold<'a>(
-        &'a self,
-        market: &'a Market,
-        outliers: &'a [Outlier],
-    ) -> impl Iterator<Item = PoolId> + 'a {
-        let untold = |outlier: &&Outlier| way_of(market, outlier).is_some_and(|way| self.is_untold(market, &way));
-        outliers.iter().filter(untold).map(|outlier| outlier.pool)
+    pub(crate) fn untold(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
+        let asked = self.asked();
+        let is_untold = |way: Way| asked.get(&way).is_some_and(|asked| asked.is_untold(market, way.0));
+        let untold = outliers.iter().filter(|outlier| way_of(market, outlier).is_some_and(is_untold));
+        untold.map(|outlier| outlier.pool).collect()
     }
 
     /// Outliers that the EVM was not seen to pay, whether it was asked or not.
-    pub(crate) fn unseen<'a>(
-        &'a self,
-        market: &'a Market,
-        outliers: &'a [Outlier],
-    ) -> impl Iterator<Item = PoolId> + 'a {
-        let paid = |way: Way| {
-            self.is_paid(market, &Probe { pool: way.0, coin_in: way.1, coin_out: way.2, amount_in: U256::ONE })
-        };
-        let unseen = move |outlier: &&Outlier| way_of(market, outlier).is_none_or(|way| !paid(way));
-        outliers.iter().filter(unseen).map(|outlier| outlier.pool)
+    pub(crate) fn unseen(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
+        let asked = self.asked();
+        let is_paid = |probe: &Probe| asked.get(&way(probe)).is_some_and(|asked| asked.is_paid(market, probe));
+        let least = |outlier| Some(Probe { amount_in: U256::ONE, ..probe_of(market, outlier)? });
+        let unseen = outliers.iter().filter(|outlier| !least(*outlier).as_ref().is_some_and(is_paid));
+        unseen.map(|outlier| outlier.pool).collect()
     }
 
     /// The swap of an outlier that should be asked about now; forgets what was said of pools that are none any more.
     pub(crate) fn next(&self, market: &Market, outliers: &[Outlier], aside: impl Fn(PoolKey) -> bool) -> Option<Probe> {
-        let ways: Vec<(Way, Probe)> =
-            outliers.iter().filter_map(|outlier| probe_of(market, outlier)).map(|probe| (way(&probe), probe)).collect();
-        self.asked()
-            .retain(|known, asked| Arc::strong_count(&asked.turns) > 1 || ways.iter().any(|(way, _)| way == known));
-        if self.turn.fetch_add(1, Ordering::Relaxed) % OTHERS_EVERY == OTHERS_EVERY - 1 {
-            return None;
-        }
-        let is_open = |(way, probe): &&(Way, Probe)| {
-            let half = Probe { amount_in: probe.amount_in / U256::from(2), ..*probe };
+        let probes: Vec<Probe> = outliers.iter().filter_map(|outlier| probe_of(market, outlier)).collect();
+        let is_open = |asked: &Asked, probe: &Probe| {
             // what there is to earn moves a little from block to block
-            !aside(way.0) && !self.is_paid(market, &half) && !self.is_untold(market, way)
+            let half = Probe { amount_in: probe.amount_in / U256::from(2), ..*probe };
+            !asked.is_paid(market, &half) && !asked.is_untold(market, probe.pool)
         };
-        let probe = ways.iter().find(is_open).map(|(_, probe)| *probe)?;
+        let found = {
+            let mut asked = self.asked();
+            asked.retain(|known, asked| {
+                Arc::strong_count(&asked.turns) > 1 || probes.iter().any(|probe| way(probe) == *known)
+            });
+            if self.turn.fetch_add(1, Ordering::Relaxed) % OTHERS_EVERY == OTHERS_EVERY - 1 {
+                return None;
+            }
+            let is_open = |probe: &&Probe| asked.get(&way(probe)).is_none_or(|asked| is_open(asked, probe));
+            probes.into_iter().find(|probe| is_open(&probe) && !aside(probe.pool))
+        };
         // what a check says is noted where it was asked for
-        self.turns(market, &probe).map(|_| probe)
+        found.filter(|probe| self.turns(market, probe).is_some())
     }
 
     /// The turns of those who want to ask the same.
@@ -176,6 +163,18 @@ impl Asked {
     /// Whether the market's pool is as it was when it was asked about.
     fn is_of(&self, market: &Market, key: PoolKey) -> bool {
         pool_of(market, key).is_some_and(|pool| Arc::ptr_eq(pool, &self.pool) || **pool == *self.pool)
+    }
+
+    /// Whether the EVM paid for as much, lately and of the pool as it is.
+    fn is_paid(&self, market: &Market, probe: &Probe) -> bool {
+        let holds = self.block.saturating_add(HOLDS_BLOCKS) > market.block().number;
+        self.paid_for >= probe.amount_in && holds && self.is_of(market, probe.pool)
+    }
+
+    /// Whether it could not be told of the pool as it is, and it is too early to ask again.
+    fn is_untold(&self, market: &Market, pool: PoolKey) -> bool {
+        let is_early = self.tries > 0 && market.block().number < self.due_at();
+        is_early && self.is_of(market, pool)
     }
 
     /// Height from which it is asked again.
@@ -278,15 +277,27 @@ mod tests {
             let now = prepared(block, 2_000 * ETHER);
             let (outliers, probe) = first(&now);
             known.turn.store(0, Ordering::Relaxed);
-            assert_eq!(known.unseen(now.market(), &outliers).count(), outliers.len());
+            assert_eq!(known.unseen(now.market(), &outliers).len(), outliers.len());
             if let Some(asked) = known.next(now.market(), &outliers, |_| false) {
                 assert_eq!(asked, probe);
                 asked_at.push(block);
                 known.note(now.market(), &probe, &Verdict::Unknown("no node".into()));
             }
-            assert_eq!(known.untold(now.market(), &outliers).next(), Some(outliers[0].pool));
+            assert_eq!(known.untold(now.market(), &outliers), [outliers[0].pool]);
         }
         assert_eq!(asked_at, [1, 2, 4, 8, 16, 32, 64, 128, 192]);
+    }
+
+    #[test]
+    fn a_swap_that_could_not_be_told_waits_though_a_smaller_one_was_paid() {
+        let known = Outliers::default();
+        let now = prepared(7, 2_000 * ETHER);
+        let (outliers, probe) = first(&now);
+        assert!(known.turns(now.market(), &probe).is_some());
+        known.note(now.market(), &Probe { amount_in: U256::ONE, ..probe }, &Verdict::Agrees);
+        known.note(now.market(), &probe, &Verdict::Unknown("no node".into()));
+        assert_eq!(known.next(now.market(), &outliers, |_| false), None);
+        assert_eq!(known.next(prepared(8, 2_000 * ETHER).market(), &outliers, |_| false), Some(probe));
     }
 
     #[test]

@@ -281,9 +281,14 @@ impl Publisher {
     /// Takes over what the service before found: pools that it kept out stay out until they were checked again, and tokens that it checked
     /// need not be checked anew before anybody quotes.
     async fn inherit(&mut self) -> Result<(), Failure> {
+        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
         let bytes = self.stream.snapshot().await?;
-        let Ok((mut told, mut place)) = spawn_blocking(move || Told::from_snapshot(&bytes)).await? else {
-            return Ok(());
+        let (mut told, mut place) = match spawn_blocking(move || Told::from_snapshot(&bytes)).await? {
+            Ok(whole) => whole,
+            Err(error) => {
+                tracing::warn!(%error, "what the service before found cannot be read: pools and tokens are checked anew");
+                return Ok(());
+            }
         };
         let mut last_id = "0-0".to_owned();
         loop {

@@ -1,13 +1,11 @@
 //! Clients as they are: slow ones, many at once, ones that speak another protocol, plain ones that keep their connection.
 
-use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use braid_server::{ClientTimeouts, Config, ConnectionLimits, LimitsConfig};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
 
 use crate::support::{KEY, Service, data, request};
 
@@ -225,17 +223,7 @@ async fn health_answers_while_one_client_holds_every_place() {
 async fn where_all_are_at_work_health_is_answered_and_the_rest_told_to_come_back() {
     let config = Config { solve_threads: 1, solve_wait: LONG, ..with(PATIENT, 4, 4) };
     let service = Service::with(config).await;
-    let (go, gate) = mpsc::channel::<()>();
-    let (started, has_started) = oneshot::channel();
-    let work = Arc::clone(&service.app.work);
-    let slow = tokio::spawn(async move {
-        let job = move || {
-            let _ = started.send(());
-            let _ = gate.recv();
-        };
-        work.run(job).await
-    });
-    has_started.await.unwrap();
+    let busy = service.occupies_a_thread().await;
     let accepted: Vec<_> = (0..4).map(|_| tokio::spawn(service.post("/v1/quote", &request()).send())).collect();
     while service.app.work.waiting() < 4 {
         tokio::task::yield_now().await;
@@ -248,8 +236,7 @@ async fn where_all_are_at_work_health_is_answered_and_the_rest_told_to_come_back
         assert_eq!((answer.status, code(&answer)), (503, "OVERLOADED"));
         assert!(answer.head.contains("retry-after: 1") && answer.head.contains("connection: close"), "{}", answer.head);
     }
-    drop(go);
-    slow.await.unwrap().unwrap();
+    busy.ends().await;
     for call in accepted {
         data(call.await.unwrap().unwrap()).await;
     }

@@ -1,7 +1,7 @@
 //! More work than the service accepts: told at once, while what was accepted is done.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +9,6 @@ use axum::response::IntoResponse as _;
 use braid_ethereum::Node;
 use braid_server::Config;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use crate::support::{DAI, LONELY, Service, data, market_with_island, problem, request, swap};
 
@@ -17,18 +16,7 @@ use crate::support::{DAI, LONELY, Service, data, market_with_island, problem, re
 async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answered() {
     let service = Service::with(Config { solve_threads: 1, solve_queue: 1, ..Config::default() }).await;
     let id = service.quote(&request()).await["quote_id"].clone();
-    // a solve that takes as long as the test wants it to
-    let (go, gate) = mpsc::channel::<()>();
-    let (started, has_started) = oneshot::channel();
-    let work = Arc::clone(&service.app.work);
-    let slow = tokio::spawn(async move {
-        let job = move || {
-            let _ = started.send(());
-            let _ = gate.recv();
-        };
-        work.run(job).await
-    });
-    has_started.await.unwrap();
+    let busy = service.occupies_a_thread().await;
     let accepted: Vec<_> = (0..2).map(|_| tokio::spawn(service.post("/v1/quote", &request()).send())).collect();
     while service.app.work.waiting() < 2 {
         tokio::task::yield_now().await;
@@ -47,8 +35,7 @@ async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answ
     assert_eq!(service.get("/ready").send().await.unwrap().status(), 200);
     assert!(accepted.iter().all(|call| !call.is_finished()));
 
-    drop(go);
-    slow.await.unwrap().unwrap();
+    busy.ends().await;
     for call in accepted {
         data(call.await.unwrap().unwrap()).await;
     }
@@ -90,17 +77,7 @@ async fn what_is_turned_away_or_has_no_route_does_not_wait_for_the_node() {
     let (status, body) = service.refused_quote(&swap(&LONELY.to_string(), "1000000", &DAI.to_string())).await;
     assert_eq!((status, body["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{body}");
 
-    let (go, gate) = mpsc::channel::<()>();
-    let (started, has_started) = oneshot::channel();
-    let work = Arc::clone(&service.app.work);
-    let slow = tokio::spawn(async move {
-        let job = move || {
-            let _ = started.send(());
-            let _ = gate.recv();
-        };
-        work.run(job).await
-    });
-    has_started.await.unwrap();
+    let busy = service.occupies_a_thread().await;
     let waiting = tokio::spawn(service.post("/v1/quote", &request()).send());
     while service.app.work.waiting() == 0 {
         tokio::task::yield_now().await;
@@ -110,6 +87,5 @@ async fn what_is_turned_away_or_has_no_route_does_not_wait_for_the_node() {
         assert_eq!(status, 503);
     }
     assert!(!answered_late.is_finished() && !waiting.is_finished());
-    drop(go);
-    slow.await.unwrap().unwrap();
+    busy.ends().await;
 }

@@ -1,7 +1,7 @@
 //! A service on a free port, with a market, a clock and a key of the test's own.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use braid_ethereum::{FeeData, Head, Node, SyncStatus};
@@ -49,6 +49,19 @@ pub struct Service {
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
     follower: watch::Sender<SyncStatus>,
+}
+
+/// A job that occupies a solving thread.
+pub struct Busy {
+    go: mpsc::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Busy {
+    pub async fn ends(self) {
+        drop(self.go);
+        self.task.await.unwrap();
+    }
 }
 
 impl Service {
@@ -104,6 +117,20 @@ impl Service {
         let serving = serve(app.clone(), listener, async move { drop(stopped.await) });
         let task = Some(tokio::spawn(serving));
         Self { base, clock, feed, app, dir, client: Client::new(), stop: Some(stop), task, follower: status }
+    }
+
+    /// Gives a solving thread a job that takes as long as the test wants it to.
+    pub async fn occupies_a_thread(&self) -> Busy {
+        let (go, gate) = mpsc::channel::<()>();
+        let (started, has_started) = oneshot::channel();
+        let work = Arc::clone(&self.app.work);
+        let job = move || {
+            let _ = started.send(());
+            let _ = gate.recv();
+        };
+        let task = tokio::spawn(async move { work.run(job).await.unwrap() });
+        has_started.await.unwrap();
+        Busy { go, task }
     }
 
     pub fn data_dir(&self) -> &Path {
