@@ -41,7 +41,8 @@ impl Wire {
                 let mut cut = cut.clone();
                 cut.mark_unchanged();
                 tokio::spawn(async move {
-                    let mut far = TcpStream::connect(("127.0.0.1", upstream)).await.unwrap();
+                    // nobody there: the connection ends
+                    let Ok(mut far) = TcpStream::connect(("127.0.0.1", upstream)).await else { return };
                     tokio::select! {
                         _ = cut.changed() => {}
                         _ = copy_bidirectional(&mut near, &mut far) => {}
