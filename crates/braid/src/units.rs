@@ -14,6 +14,15 @@ pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
     U256::from_str_radix(&format!("{whole}{fraction:0<places$}"), 10).ok()
 }
 
+/// Wei of a decimal number of gwei; a price of gas is below a gwei as often as not.
+///
+/// # Errors
+/// Where it is no such number, has more than nine decimals, or its wei do not fit 64 bits.
+pub(crate) fn parse_gwei(text: &str) -> Result<u64> {
+    let wei = parse_units(text, 9).and_then(|wei| u64::try_from(wei).ok());
+    wei.ok_or_else(|| eyre!("{text:?} is no price in gwei: a decimal number with at most 9 places"))
+}
+
 /// Atomic units of an amount of a token that is more than nothing.
 pub(crate) fn amount_of(text: &str, symbol: &str, decimals: u8) -> Result<U256> {
     let units = parse_units(text, decimals).filter(|units| !units.is_zero());
@@ -48,6 +57,16 @@ mod tests {
         // as the explorer takes them
         for (text, units) in [(".5", 500_000u64), ("0.50", 500_000), ("2.", 2_000_000), ("007", 7_000_000)] {
             assert_eq!(parse_units(text, 6), Some(U256::from(units)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_price_of_gas_has_decimals() {
+        for (text, wei) in [("20", 20_000_000_000), ("0.05", 50_000_000), (".000000001", 1), ("0", 0)] {
+            assert_eq!(parse_gwei(text).unwrap(), wei, "{text}");
+        }
+        for text in ["", "-1", "1e-3", "0.0000000001", "20000000000"] {
+            assert!(parse_gwei(text).is_err(), "{text}");
         }
     }
 

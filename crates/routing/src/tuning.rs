@@ -347,6 +347,11 @@ impl Tuning {
 impl Tuning {
     /// Exact runs of one plan, at most: a run mends what a pool refused, or moves a basket's shares. No record.
     pub(crate) const EXACT_RUNS: usize = 16;
+    /// How often an interval is halved to find what a pool takes for a share of what it pays: to the last digits of a float. No record.
+    pub(crate) const HALVINGS: usize = 50;
+    /// The share of what arrives at a token from which on what a plan leaves there is sold by the best route's way. Without it 172 of
+    /// 12,000 trades in 4,000 markets that stand apart paid less, some a fraction, and 7 more.
+    pub(crate) const LEFTOVER_SHARE: f64 = 1e-3;
     /// Deviation of an output's share that is good enough: a hundredth of a basis point.
     pub(crate) const SHARE_PRECISION: f64 = 1e-6;
     /// Runs without gain after which shares are left as they are. No record.
@@ -366,4 +371,10 @@ impl Tuning {
     pub(crate) const ETHER_LEFT_SHARE: f64 = 1e-6;
     /// What the most gas that a route may use is made to cost, as shares of the trade, where a route used more. No record.
     pub(crate) const DEARER_GAS_SHARES: [f64; 3] = [1e-3, 1e-2, 1e-1];
+    /// What a swap is made to cost, as a share of the trade, where gas costs less; and the gap from which it is tried. Over 12,000 trades in 4,000
+    /// markets that stand apart, at 0 to 30 gwei, 242 pay more for it and 28 less. On the local chain's market at no gas the worst that a
+    /// route lost to one sought at 0.3 to 3 gwei fell from 362 to 32 basis points; with 1e-5 it was 118. On the two real markets of 2026 no
+    /// more than one pair of 400 changed; solves at no gas took 5 to 20% longer, those at 1 gwei as long.
+    pub(crate) const NOMINAL_SWAP_SHARE: f64 = 1e-6;
+    pub(crate) const NOMINAL_GAP: f64 = 1e-5;
 }

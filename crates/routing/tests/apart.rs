@@ -60,7 +60,7 @@ fn calm() -> Vec<Sketch> {
 fn asked(sketches: &[Sketch]) {
     for (from, to) in [(0, 1), (1, 0), (1, 2), (3, 4), (4, 1)] {
         for amount in [0.01, 0.3, 10.0, 300.0, 9_000.0] {
-            for gwei in [1, 20] {
+            for gwei in [0, 1, 20] {
                 let request = request(token(from), ether(amount), token(to), gwei * GWEI);
                 assert!(held(sketches, &request).unwrap().is_some(), "{from} to {to}, {amount} ether, {gwei} gwei");
             }
@@ -190,6 +190,54 @@ fn what_a_pool_apart_earns_is_had_only_for_the_gas_of_another_and_comes_off_the_
     let (route, gap_bps) = held(&sketches, &request).unwrap().unwrap();
     assert_eq!(route.steps.len(), 1);
     assert!(gap_bps < 1.0, "{gap_bps}");
+}
+
+/// What a lone trade brings, in ether at reference prices.
+fn paid(sketches: &[Sketch], sold: f64, to: usize, gas_price_wei: u64) -> f64 {
+    let request = request(token(0), ether(sold), token(to), gas_price_wei);
+    let (route, _) = held(sketches, &request).unwrap().unwrap();
+    worth(&Prepared::new(market(TOKENS, sketches)), &request, &route).1 / 1e18
+}
+
+fn concentrated(coins: (usize, usize), depth: f64, tilt: f64) -> Sketch {
+    Sketch { concentrated: true, ..pair(coins, depth, tilt) }
+}
+
+#[test]
+fn where_the_last_pool_of_a_chain_is_full_less_is_sent_down_the_chain() {
+    // Through token 4 come at most four units; what the direct pool takes beside it is worth next to nothing at the margin.
+    let sketches = [
+        Sketch { fee: 500, ..concentrated((4, 2), 25.133, 0.997) },
+        Sketch { fee: 500, ..concentrated((4, 0), 89.69, 0.803) },
+        Sketch { fee: 500, ..pair((0, 2), 10.457, 1.0) },
+        Sketch { fee: 500, ..concentrated((0, 3), 1433.382, 0.999) },
+        Sketch { fee: 500, ..pair((3, 1), 117.83, 0.803) },
+        Sketch { fee: 500, ..pair((1, 0), 33.893, 1.003) },
+    ];
+    let alone = paid(&sketches[2..], 8_565.5, 2, 0);
+    for gas_price_wei in [0, 50_000_000, GWEI, 30 * GWEI] {
+        let both = paid(&sketches, 8_565.5, 2, gas_price_wei);
+        assert!(both > 1.05 * alone, "{both} with the chain, {alone} without, at {gas_price_wei} wei");
+    }
+}
+
+#[test]
+fn what_is_worth_next_to_nothing_at_the_margin_is_not_what_carries_next_to_nothing() {
+    // All that token 2 gets by way of 3 and 5 passes tokens of which there is far too much.
+    let sketches = [
+        pair((2, 3), 0.002, 1.52),
+        concentrated((1, 4), 61.0, 1.0),
+        Sketch { fee: 500, ..concentrated((2, 1), 490.0, 1.0) },
+        pair((3, 5), 5_700.0, 1.0),
+        Sketch { fee: 500, ..pair((2, 0), 0.02, 0.88) },
+        concentrated((3, 4), 0.005, 0.735),
+        Sketch { fee: 500, ..concentrated((3, 0), 131.0, 1.25) },
+        Sketch { fee: 500, ..concentrated((5, 1), 54.0, 1.0) },
+    ];
+    for gas_price_wei in [0, GWEI, 10 * GWEI] {
+        let paid = paid(&sketches, 3_970.0, 4, gas_price_wei);
+        assert!(paid > 8.0, "{paid} at {gas_price_wei} wei");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use eyre::{Result, eyre};
 use crate::exit::{Exit, Failed};
 use crate::out;
 use crate::source::{Source, find, plain};
-use crate::units::{amount_of, format_units};
+use crate::units::{amount_of, format_units, parse_gwei};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -41,9 +41,9 @@ pub(crate) struct Args {
     /// Longest chain of steps
     #[arg(long, value_name = "STEPS", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
     max_hops: u8,
-    /// What a unit of gas costs, in gwei. By default the next block's base fee
-    #[arg(long, value_name = "GWEI")]
-    gas_price_gwei: Option<u64>,
+    /// What a unit of gas costs, in gwei, with up to nine decimals. By default the next block's base fee
+    #[arg(long = "gas-price-gwei", value_name = "GWEI", value_parser = parse_gwei)]
+    gas_price_wei: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -65,9 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         _ => words::parse(&args.words)?,
     };
     let market = Arc::new(args.source.market()?);
-    let gas_price_wei = args
-        .gas_price_gwei
-        .map_or_else(|| market.block().next_base_fee_per_gas_wei(), |gwei| gwei.saturating_mul(1_000_000_000));
+    let gas_price_wei = args.gas_price_wei.unwrap_or_else(|| market.block().next_base_fee_per_gas_wei());
     let Sides { inputs, outputs, exact } = found(&market, &asked)?;
     let request = Request {
         inputs,

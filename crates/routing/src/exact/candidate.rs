@@ -42,6 +42,33 @@ pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -
     flows
 }
 
+/// A flow with, for every token of which it leaves much where it is, the way that `spare` flows take from there: beyond the market's liquidity what
+/// is left is worth next to nothing, and still has to be sold.
+pub(crate) fn with_leftovers(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -> Vec<Flow> {
+    let terms = &problem.terms;
+    let paid = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+    let mut tokens: Vec<u32> = terms.supplies.iter().map(|(token, _)| *token).collect();
+    tokens.extend(flows.iter().map(|flow| flow.to));
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens.retain(|token| terms.weights.iter().all(|(output, _)| output != token));
+    let mut whole = flows.to_vec();
+    for token in tokens {
+        let supplied: f64 = terms.supplies.iter().filter(|(known, _)| *known == token).map(|(_, amount)| amount).sum();
+        let arrives = supplied + flows.iter().filter(|flow| flow.to == token).map(paid).sum::<f64>();
+        let leaves: f64 = flows.iter().filter(|flow| flow.from == token).map(|flow| flow.amount_in).sum();
+        let left = arrives - leaves;
+        if left <= Tuning::LEFTOVER_SHARE * arrives {
+            continue;
+        }
+        let is_fresh = |flow: &&Flow| flow.from == token && flows.iter().all(|known| known.pair != flow.pair);
+        let fresh: Vec<Flow> = spare.iter().filter(is_fresh).copied().collect();
+        let sum: f64 = fresh.iter().map(|flow| flow.amount_in).sum();
+        whole.extend(fresh.into_iter().map(|flow| Flow { amount_in: flow.amount_in * left / sum, ..flow }));
+    }
+    completed(problem, &whole, spare)
+}
+
 /// The best exact route of a plan; `None` where it does not run. Without `kept`, outputs keep their shares of what the flows bring in
 /// all.
 pub(crate) fn best_run(
@@ -114,7 +141,7 @@ impl Run<'_, '_> {
                     shares::steer(&mut self.flows, &mut self.kept, &outputs, &factors);
                 }
                 Err(PlanError::Refused { flow, offered, at_most }) => {
-                    if shift(&mut self.flows, &flow, offered, at_most).is_none() {
+                    if shift(self.problem, &mut self.flows, &flow, offered, at_most).is_none() {
                         break;
                     }
                 }

@@ -1,16 +1,28 @@
 //! What is done about a plan of which a pool refuses its amount.
 
-use crate::problem::Flow;
+use braid_protocols::continuous::Direction;
+
+use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// Moves what a flow cannot take of what is there for it to the other flows out of the same token; `None` if there is no other. A plan
-/// for an amount that swamps the market may speak of less than is there: all flows out of the token are taken up to that first.
-pub(crate) fn shift(flows: &mut Vec<Flow>, refused: &Flow, offered: f64, at_most: Option<f64>) -> Option<()> {
+/// Moves what a flow cannot take of what is there for it to the other flows out of the same token, or, where there is none, lets less arrive
+/// at the token; `None` if that cannot be. A plan for an amount that swamps the market may speak of less than is there: all flows out of
+/// the token are taken up to that first.
+pub(crate) fn shift(
+    problem: &Problem<'_>,
+    flows: &mut Vec<Flow>,
+    refused: &Flow,
+    offered: f64,
+    at_most: Option<f64>,
+) -> Option<()> {
     let keep = at_most.map_or(0.0, |most| (most * Tuning::CAPACITY_FILLED).min(offered * 0.999));
     let scale = offered / refused.amount_in;
     let others: f64 =
         flows.iter().filter(|f| f.from == refused.from && f.pair != refused.pair).map(|f| f.amount_in).sum();
-    if others <= 0.0 || !scale.is_finite() {
+    if others <= 0.0 {
+        return hold_back(problem, flows, refused.from, keep / offered, problem.hops);
+    }
+    if !scale.is_finite() {
         return None;
     }
     let factor = scale + (offered - keep) / others;
@@ -19,4 +31,109 @@ pub(crate) fn shift(flows: &mut Vec<Flow>, refused: &Flow, offered: f64, at_most
     }
     flows.retain(|flow| flow.amount_in > 0.0);
     Some(())
+}
+
+/// Lets a share of what flows bring to a token arrive there. What they no longer take goes down the other flows out of the tokens that they
+/// come from, or is let less arrive there in its turn, over at most so many pools.
+fn hold_back(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32, share: f64, pools: usize) -> Option<()> {
+    let is_supplied = problem.terms.supplies.iter().any(|(input, _)| *input == token);
+    if is_supplied || pools == 0 || !(0.0..1.0).contains(&share) {
+        return None;
+    }
+    let mut origins: Vec<u32> = flows.iter().filter(|flow| flow.to == token).map(|flow| flow.from).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    for origin in origins {
+        let is_other = |flow: &&mut Flow| flow.from == origin && flow.to != token;
+        let others: f64 = flows.iter_mut().filter(is_other).map(|flow| flow.amount_in).sum();
+        let (before, after) = pay_less(problem, flows, origin, token, share, others <= 0.0)?;
+        if others > 0.0 {
+            let factor = 1.0 + (before - after) / others;
+            flows.iter_mut().filter(is_other).for_each(|flow| flow.amount_in *= factor);
+        } else if after < before {
+            hold_back(problem, flows, origin, after / before, pools - 1)?;
+        }
+    }
+    flows.retain(|flow| flow.amount_in > 0.0);
+    Some(())
+}
+
+/// Cuts the flows from one token to another to what pays a share of what they pay; what they took before, and what they take. With `keeps` the
+/// one that pays least for what it takes gets all that the others leave, where there are others.
+fn pay_less(
+    problem: &Problem<'_>,
+    flows: &mut [Flow],
+    from: u32,
+    to: u32,
+    share: f64,
+    keeps: bool,
+) -> Option<(f64, f64)> {
+    let mut group: Vec<(f64, &mut Flow)> = Vec::new();
+    for flow in flows.iter_mut().filter(|flow| flow.from == from && flow.to == to) {
+        let (_, direction) = problem.direction(flow.pair, flow.side)?;
+        group.push((direction.quote(flow.amount_in).0, flow));
+    }
+    group.sort_by(|a, b| (a.0 / a.1.amount_in).total_cmp(&(b.0 / b.1.amount_in)));
+    let before: f64 = group.iter().map(|(_, flow)| flow.amount_in).sum();
+    let paid: f64 = group.iter().map(|(paid, _)| paid).sum();
+    let least_paid = group.first().map_or(0.0, |(paid, _)| *paid);
+    let last = usize::from(keeps && group.len() > 1 && least_paid < share * paid);
+    let share = if last > 0 { (share * paid - least_paid) / (paid - least_paid) } else { share };
+    for (_, flow) in &mut group[last..] {
+        let (_, direction) = problem.direction(flow.pair, flow.side)?;
+        flow.amount_in = amount_for(direction, flow.amount_in, share);
+    }
+    let mut after: f64 = group.iter().map(|(_, flow)| flow.amount_in).sum();
+    if last > 0 {
+        group[0].1.amount_in += before - after;
+        after = before;
+    }
+    Some((before, after))
+}
+
+/// The amount for which a pool pays a share of what it pays for another, within rounding from below.
+fn amount_for(direction: &Direction, amount_in: f64, share: f64) -> f64 {
+    let wanted = direction.quote(amount_in).0 * share;
+    let (mut low, mut high) = (0.0, amount_in);
+    for _ in 0..Tuning::HALVINGS {
+        let middle = 0.5 * (low + high);
+        if direction.quote(middle).0 <= wanted { low = middle } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    const UNIT: u128 = 10_u128.pow(18);
+
+    /// Of 100 units of token 1 most go by way of token 2 to token 0, the rest straight there. Pair 0 is the wrapper of ether.
+    #[test]
+    fn what_a_lone_pool_refuses_is_sent_another_way_before_it_arrives() {
+        let market = prepared(&[((1, 2), [1_000 * UNIT; 2]), ((2, 0), [1_000 * UNIT; 2]), ((1, 0), [1_000 * UNIT; 2])]);
+        let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
+        let node = |at: u32| crate::prepare::index32(market.node(token(at)));
+        let flow = |pair: u32, from: u32, to: u32, amount_in: f64| {
+            let side = u8::from(market.graph().ends(pair)[0] != node(from));
+            Flow { pair, side, from: node(from), to: node(to), amount_in }
+        };
+        let unit = 1e18;
+        let mut flows = vec![flow(1, 1, 2, 80.0 * unit), flow(2, 2, 0, 74.0 * unit), flow(3, 1, 0, 20.0 * unit)];
+        let paid =
+            |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+        let offered = paid(&flows[0]);
+        let refused = flows[1];
+        assert!(shift(&problem, &mut flows, &refused, offered, Some(offered / 2.0)).is_some());
+        assert!((paid(&flows[0]) / offered - 0.5).abs() < 1e-8, "half arrives");
+        assert!(((flows[0].amount_in + flows[2].amount_in) / (100.0 * unit) - 1.0).abs() < 1e-12, "all is sold");
+
+        // Where there is no other way, the plan does not run.
+        let mut lone = vec![flow(1, 1, 2, 100.0 * unit), flow(2, 2, 0, 90.0 * unit)];
+        let refused = lone[1];
+        assert!(shift(&problem, &mut lone, &refused, offered, Some(offered / 2.0)).is_none());
+    }
 }

@@ -64,18 +64,16 @@ impl<'p> Fixed<'p> {
         if outcome.excess.is_nan() || outcome.excess > Tuning::UNBALANCED_SHARE * scale {
             return None;
         }
+        let carried = carried(&sub, &prices, scale, problem.hops);
         let mut gas = 0.0;
         let mut flows = Vec::with_capacity(sub.members.len());
-        let tokens = std::mem::take(&mut sub.tokens);
-        sub.members.retain(|member| match member.flow(&tokens, &prices) {
-            Some(flow) if value_of(member, &flow, &prices) > Tuning::NO_FLOW_SHARE * scale => {
-                gas += member.gas;
-                flows.push(flow);
-                true
-            }
-            _ => false,
+        let mut all = carried.into_iter();
+        sub.members.retain(|member| {
+            let flow = all.next().flatten();
+            gas += flow.map_or(0.0, |_| member.gas);
+            flows.extend(flow);
+            flow.is_some()
         });
-        sub.tokens = tokens;
         Some(Self { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
     }
 
@@ -111,12 +109,55 @@ impl<'p> Fixed<'p> {
     }
 }
 
-/// What a flow takes or pays, whichever is worth more: what there is too much of is worth nothing, and still has to go somewhere.
-fn value_of(member: &Member<'_>, flow: &Flow, prices: &[f64]) -> f64 {
-    let side = usize::from(flow.side);
-    let [price_in, price_out] = [side, 1 - side].map(|coin| prices[member.ends[coin] as usize]);
-    let paid = member.curve.direction(flow.side).map_or(0.0, |direction| direction.quote(flow.amount_in).0);
-    (flow.amount_in * price_in).max(paid * price_out)
+/// A member's flow, with what it pays, and what it takes or pays, whichever is worth more: what there is too much of is worth nothing, and
+/// still has to go somewhere.
+#[derive(Clone, Copy)]
+struct Carried {
+    flow: Flow,
+    /// Local numbers of the token it takes and of the one it pays.
+    ends: [usize; 2],
+    paid: f64,
+    value: f64,
+}
+
+/// The flow of each member that carries something: by its value, or by the share of the outputs that goes through it. Where more comes in than
+/// the market can take, tokens on the way are worth next to nothing, though all that is paid goes through them.
+fn carried(sub: &Subproblem<'_>, prices: &[f64], scale: f64, hops: usize) -> Vec<Option<Flow>> {
+    let carried = |member: &Member<'_>| {
+        let flow = member.flow(&sub.tokens, prices)?;
+        let side = usize::from(flow.side);
+        let ends = [side, 1 - side].map(|coin| member.ends[coin] as usize);
+        let paid = member.curve.direction(flow.side).map_or(0.0, |direction| direction.quote(flow.amount_in).0);
+        let value = (flow.amount_in * prices[ends[0]]).max(paid * prices[ends[1]]);
+        Some(Carried { flow, ends, paid, value })
+    };
+    let all: Vec<Option<Carried>> = sub.members.iter().map(carried).collect();
+    let least = Tuning::NO_FLOW_SHARE * scale;
+    let is_cheap = |carried: &Carried| carried.value <= least;
+    let reached = if all.iter().flatten().any(is_cheap) { shares_of_outputs(sub, &all, hops) } else { Vec::new() };
+    let carries = |carried: &Carried| {
+        !is_cheap(carried)
+            || reached[carried.ends[1]].1 * carried.paid > Tuning::NO_FLOW_SHARE * reached[carried.ends[1]].0
+    };
+    all.iter().map(|carried| carried.as_ref().filter(|carried| carries(carried)).map(|carried| carried.flow)).collect()
+}
+
+/// Of each token, by local number: what arrives, and the largest share of an output that goes through it.
+fn shares_of_outputs(sub: &Subproblem<'_>, all: &[Option<Carried>], hops: usize) -> Vec<(f64, f64)> {
+    let first = sub.tokens.len() - sub.outputs;
+    let mut reached: Vec<(f64, f64)> =
+        (0..sub.tokens.len()).map(|at| (0.0, f64::from(u8::from(at >= first)))).collect();
+    for carried in all.iter().flatten() {
+        reached[carried.ends[1]].0 += carried.paid;
+    }
+    for _ in 0..hops {
+        let before = reached.clone();
+        for (token, (_, share)) in reached.iter_mut().enumerate().take(first) {
+            let onward = all.iter().flatten().filter(|carried| carried.ends[0] == token && carried.paid > 0.0);
+            *share = onward.map(|next| before[next.ends[1]].1 * next.paid / before[next.ends[1]].0).sum();
+        }
+    }
+    reached
 }
 
 /// Drops pools that lead to a token that nothing else touches, until none does.

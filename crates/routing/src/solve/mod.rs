@@ -131,6 +131,7 @@ impl<'a> Solver<'a> {
         if self.is_far(bound, best.as_ref()) && self.offer_parts(&mut best) && !self.problem.is_pair() {
             bound = self.split_all(&mut best);
         }
+        self.offer_at_nominal_gas(bound, &mut best);
         let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
         if best.as_ref().is_none_or(is_in_doubt) {
             self.offer_in_line(&mut best);

@@ -2,7 +2,7 @@
 
 use super::Solver;
 use crate::MAX_ROUTE_GAS_UNITS;
-use crate::exact::candidate::{Candidate, best_run, completed};
+use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
 use crate::plan;
 use crate::problem::support::longest_chain;
 use crate::problem::{Flow, Problem};
@@ -14,24 +14,31 @@ impl Solver<'_> {
         if flows.is_empty() {
             return;
         }
-        let whole = completed(&self.problem, flows, &self.flows_of(best.as_ref()));
+        let spare = self.flows_of(best.as_ref());
+        let whole = completed(&self.problem, flows, &spare);
         // What is left may flow on by more pools than a chain may have.
-        if whole.len() == flows.len() || longest_chain(&whole) <= self.problem.hops {
-            self.offer_kept(best, &whole, None);
+        let is_allowed = |whole: &[Flow]| longest_chain(whole) <= self.problem.hops;
+        if (whole.len() > flows.len() && !is_allowed(&whole)) || self.offer_kept(best, &whole, None) {
+            return;
+        }
+        let sold = with_leftovers(&self.problem, &whole, &spare);
+        if sold.len() > whole.len() && is_allowed(&sold) {
+            self.offer_kept(best, &sold, None);
         }
     }
 
-    /// The same of a plan that says what outputs keep of what reaches them.
-    pub(super) fn offer_kept(&self, best: &mut Option<Candidate>, flows: &[Flow], kept: Option<&[(u32, f64)]>) {
-        let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return };
+    /// The same of a plan that says what outputs keep of what reaches them; whether it runs.
+    pub(super) fn offer_kept(&self, best: &mut Option<Candidate>, flows: &[Flow], kept: Option<&[(u32, f64)]>) -> bool {
+        let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return false };
         if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
             self.too_much_gas.set(true);
-            return;
+            return true;
         }
         let is_short = found.route.steps.len() <= usize::from(self.request.max_steps);
         if is_short && best.as_ref().is_none_or(|known| found.net > known.net) {
             *best = Some(found);
         }
+        true
     }
 
     /// Looks again as if gas were dearer, until a route keeps within the gas that a transaction may use.
@@ -43,6 +50,29 @@ impl Solver<'_> {
             if !self.too_much_gas.get() {
                 return;
             }
+        }
+    }
+
+    /// Looks again as if a swap cost a share of the trade, where gas costs less and the bound is not close. At no gas the relaxed flow earns by
+    /// circles, which no route has: what is left of it without them may pay less than a flow that was sought without them.
+    pub(super) fn offer_at_nominal_gas(&self, bound: f64, best: &mut Option<Candidate>) {
+        let gas_price = Tuning::NOMINAL_SWAP_SHARE * bound.max(0.0) / Tuning::SWAP_GAS_UNITS;
+        let dearer = gas_price - self.problem.gas_price;
+        let is_open = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::NOMINAL_GAP));
+        if !is_open || dearer <= 0.0 {
+            return;
+        }
+        let problem = Problem { gas_price, recorder: None, ..self.problem.clone() };
+        // Weighs the best route at that gas too, or a split would take it for good enough. What is found instead keeps its own value.
+        let mut found = best.clone().map(|known| {
+            #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+            let net = known.net - dearer * known.route.gas_units() as f64;
+            Candidate { net, ..known }
+        });
+        self.split(&problem, &mut found);
+        let net = |found: &Option<Candidate>| found.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
+        if net(&found) > net(best) {
+            *best = found;
         }
     }
 
