@@ -201,8 +201,44 @@ fn origin(text: &str) -> Result<String, String> {
 
 async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &Arc<Logging>) -> Result<()> {
     args.check()?;
-    // from now on a SIGHUP does not end the process
-    let hangups = signal(SignalKind::hangup()).map_err(|error| eyre!("signals cannot be heard: {error}"))?;
+    // from now on no signal ends the process but by way of its end
+    let hangups = heard(SignalKind::hangup())?;
+    let mut stopping = Stopping::heard()?;
+    let started = tokio::select! {
+        started = start(args, connections) => started?,
+        () = stopping.told() => return Ok(()),
+    };
+    let Started { app, listener, metrics, running, feed, sharing } = started;
+    tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
+    let following = tokio::spawn(feed::follow(feed, running.heads()));
+    let telling = tokio::spawn(tell_progress(running.status()));
+    let running = running.serve(&app, &args.source);
+    let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.source.data.data_dir.clone())));
+    let reloading = tokio::spawn(reload_on_hangup(hangups, Arc::clone(logging)));
+    let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
+    serve(app.clone(), listener, async move { stopping.told().await }).await;
+    for task in [following, telling, reloading].into_iter().chain(measuring).chain(sharing) {
+        task.abort();
+    }
+    if tokio::time::timeout(FINAL_WRITES, finish(app.stored, running)).await.is_err() {
+        tracing::error!(
+            "the disk does not take the last quotes and the newest market in time: the process ends without"
+        );
+    }
+    Ok(())
+}
+
+/// What a service has at hand before it answers.
+struct Started {
+    app: App,
+    listener: TcpListener,
+    metrics: Option<TcpListener>,
+    running: Running,
+    feed: Arc<MarketFeed>,
+    sharing: Option<SharedKeys>,
+}
+
+async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
     let pools = args.rules.follower()?;
     let replicas = match &args.source.redis {
         Some(url) => Some(Replicas::connect(url).await?),
@@ -229,25 +265,35 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
         node: running.node(),
         keys,
         quotes,
-        replicas: replicas.clone(),
+        replicas,
     });
-    tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
-    let following = tokio::spawn(feed::follow(feed, running.heads()));
-    let telling = tokio::spawn(tell_progress(running.status()));
-    let running = running.serve(&app, &args.source);
-    let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.source.data.data_dir.clone())));
-    let reloading = tokio::spawn(reload_on_hangup(hangups, Arc::clone(logging)));
-    let measuring = metrics.map(|listener| tokio::spawn(serve_metrics(listener, Arc::clone(&app.metrics))));
-    serve(app.clone(), listener, told_to_stop()).await;
-    for task in [following, telling, reloading].into_iter().chain(measuring).chain(sharing) {
-        task.abort();
+    Ok(Started { app, listener, metrics, running, feed, sharing })
+}
+
+/// The signals that end the service. They are heard from before the first connection: one that comes while it starts ends it as well as
+/// one that comes later.
+struct Stopping {
+    interrupts: Signal,
+    terminations: Signal,
+}
+
+impl Stopping {
+    fn heard() -> Result<Self> {
+        Ok(Self { interrupts: heard(SignalKind::interrupt())?, terminations: heard(SignalKind::terminate())? })
     }
-    if tokio::time::timeout(FINAL_WRITES, finish(app.stored, running)).await.is_err() {
-        tracing::error!(
-            "the disk does not take the last quotes and the newest market in time: the process ends without"
-        );
+
+    /// Completes on Ctrl-C or SIGTERM.
+    async fn told(&mut self) {
+        tokio::select! {
+            _ = self.interrupts.recv() => {}
+            _ = self.terminations.recv() => {}
+        }
+        tracing::info!("stopping: requests under way are finished first");
     }
-    Ok(())
+}
+
+fn heard(kind: SignalKind) -> Result<Signal> {
+    signal(kind).map_err(|error| eyre!("signals cannot be heard: {error}"))
 }
 
 async fn finish(quotes: StoredQuotes, running: Running) {
@@ -346,21 +392,6 @@ async fn reload_on_hangup(mut hangups: Signal, logging: Arc<Logging>) {
             tracing::warn!(%error, "the configuration could not be read anew: what was logged is logged");
         }
     }
-}
-
-/// Completes on Ctrl-C or SIGTERM.
-async fn told_to_stop() {
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
-    }
-    tracing::info!("stopping: requests under way are finished first");
 }
 
 /// Says in the log how the synchronisation goes, once per change of what matters to a person.

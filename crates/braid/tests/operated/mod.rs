@@ -80,6 +80,22 @@ fn what_is_logged_changes_without_a_restart() {
     served.stop();
 }
 
+/// A supervisor may stop a service at any moment, also while its node has not answered yet.
+#[test]
+fn a_service_that_starts_stops_when_it_is_told_to() {
+    let (node, dir) = (TcpListener::bind("127.0.0.1:0").unwrap(), tempfile::tempdir().unwrap());
+    let mut command = braid(&["serve", "--listen", "127.0.0.1:0"]);
+    command.arg("--rpc-url").arg(format!("http://{}", node.local_addr().unwrap())).arg("--data-dir").arg(dir.path());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let asked = node.accept().unwrap();
+    terminate(&child);
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{log}");
+    assert!(log.contains("stopping"), "{log}");
+    drop(asked);
+}
+
 #[test]
 fn metrics_can_have_a_port_of_their_own() {
     // a port that was free a moment ago
