@@ -1,9 +1,9 @@
-//! Market files: a whole market on disk, so that a quote can be repeated offline.
+//! Market files: a whole market on disk, so that a quote can be recomputed offline.
 //!
 //! Layout: 8 bytes `BRAIDMKT`; version, 4 bytes little-endian; length of the body, 8 bytes little-endian; Keccak-256 of
-//! those 20 bytes and the body; the body: JSON of block, tokens and pools, compressed with zstd. Ids are positions. The same
-//! market always gives the same bytes. A file may also hold how the search for pools stands (`search`), which this crate carries and does not
-//! read.
+//! those 20 bytes and the body; the body: JSON of block, tokens and pools, compressed with zstd. Ids are positions. The
+//! same market always gives the same bytes. A file may also hold the progress of the pool discovery (`search`), which
+//! this crate copies without reading it.
 
 mod error;
 

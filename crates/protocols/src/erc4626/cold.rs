@@ -227,15 +227,15 @@ impl VaultProtocol for Erc4626 {
         state.previewed_gas_units()
     }
 
-    fn ask_maker(&self, factory: Address, _vault: Address, asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, _vault: Address, asset: Address) -> Question {
         ask(factory, &getStataTokenCall { underlying: asset })
     }
 
-    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<getStataTokenCall>() == Some(vault)
     }
 
-    fn is_vouched(&self, vault: Address, state: &Self::State) -> bool {
+    fn is_verified(&self, vault: Address, state: &Self::State) -> bool {
         state.limits.reserve.is_some() || self.is_listed(vault)
     }
 

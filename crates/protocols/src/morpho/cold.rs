@@ -218,11 +218,11 @@ impl VaultProtocol for MorphoProtocol {
         Some(Lends::MetaMorpho(state))
     }
 
-    fn ask_maker(&self, factory: Address, vault: Address, _asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, vault: Address, _asset: Address) -> Question {
         ask(factory, &isMetaMorphoCall { target: vault })
     }
 
-    fn is_made(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<isMetaMorphoCall>() == Some(true)
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a pool's whole state through the lens: one call, or a few where gas runs short.
+//! Reads a pool's whole state through the lens: in one call, or in several if gas runs short.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use alloy_primitives::{Address, Bytes, U256};
 use super::{State, Tick, reader::PoolReader};
 use crate::{DecodeError, Discovered, PoolState, ReadProgress, StateReader, lens};
 
-/// Bytes before the ticks: price, tick, lock, liquidity, next word.
+/// Bytes of the answer before the ticks: price, tick, lock, liquidity, next word.
 const HEADER_BYTES: usize = 44;
 
-/// Bytes of a tick: index, net, gross.
+/// Bytes of a tick: index, net liquidity, gross liquidity.
 const TICK_BYTES: usize = 35;
 
-/// The reader of one pool.
+/// Reader of one pool.
 #[derive(Clone, Debug)]
 pub(super) struct LensReader {
     pool: Address,
@@ -24,7 +24,7 @@ pub(super) struct LensReader {
 }
 
 impl LensReader {
-    /// `None` for a pool whose spacing no pool can have: the plain reader says so.
+    /// Returns a reader, or `None` for an impossible tick spacing; the plain reader then reports it.
     pub(super) fn new(pool: &Discovered) -> Option<Self> {
         let plain = PoolReader::new(pool);
         let (first, last) = plain.words().ok()?;

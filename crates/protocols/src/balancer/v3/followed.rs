@@ -200,7 +200,7 @@ impl FollowedReader {
                 let mut answers = Answers::new(pool, &asked, answers)?;
                 self.candidates.retain_mut(|candidate| {
                     candidate.kind = kind(candidate.token, &mut answers);
-                    candidate.kind.is_some_and(Kind::is_vouched)
+                    candidate.kind.is_some_and(Kind::is_verified)
                 });
                 self.stage = Stage::Vaults;
                 Ok(self.open())

@@ -177,11 +177,11 @@ impl VaultProtocol for FToken {
         gas::PREVIEW_GAS_UNITS
     }
 
-    fn ask_maker(&self, factory: Address, _vault: Address, _asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, _vault: Address, _asset: Address) -> Question {
         ask(factory, &allTokensCall {})
     }
 
-    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<allTokensCall>().is_some_and(|all| all.contains(&vault))
     }
 }

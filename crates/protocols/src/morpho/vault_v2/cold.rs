@@ -224,11 +224,11 @@ impl VaultProtocol for VaultV2Protocol {
         Some(Lends::VaultV2(state))
     }
 
-    fn ask_maker(&self, factory: Address, vault: Address, _asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, vault: Address, _asset: Address) -> Question {
         ask(factory, &isVaultV2Call { account: vault })
     }
 
-    fn is_made(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<isVaultV2Call>() == Some(true)
     }
 }
