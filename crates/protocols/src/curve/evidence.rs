@@ -1,4 +1,4 @@
-//! What factories and the pools themselves say about what a pool is that nobody looked at.
+//! Identifies unlisted pools from the answers of factories and of the pools themselves.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -24,7 +24,7 @@ sol! {
 const Y_TOKENS: &str = "a yToken's worth is what it has at four lenders, and a deposit may move it";
 const RATES_OF_COINS: &str = "only its coin knows the rate";
 
-/// Pools whose arithmetic is known and whose coins' worth is not. Source: their verified code.
+/// Pools whose arithmetic is known but whose coins' rates are not modelled. Source: their verified code.
 const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
     (address!("45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51"), Y_TOKENS),
     (address!("79a8C46DeA5aDa233ABaFFD40F3A0A2B1e5A4F27"), Y_TOKENS),
@@ -34,14 +34,14 @@ const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
     (address!("F9440930043eb3997fc70e1339dBb11F341de7A8"), RATES_OF_COINS),
 ];
 
-/// The version of the next generation that is understood.
+/// Modelled version of the next generation.
 const NEXT_VERSION: &str = "v7.0.0";
 
-/// What factories and the pool itself say about what the pool is.
+/// Identification of an unlisted pool.
 pub(super) struct Evidence;
 
 impl Evidence {
-    /// What to ask about a pool that nobody looked at.
+    /// Returns the calls that identify an unlisted pool.
     pub(super) fn questions(pool: &Discovered) -> Vec<Call> {
         let of = pool.key.contract;
         let call = |to: Address, data: Vec<u8>| Call { to, data: data.into() };
@@ -67,10 +67,10 @@ impl Evidence {
         }
     }
 
-    /// What the answers show.
+    /// Identifies the pool from the answers.
     ///
     /// # Errors
-    /// Why the pool is not one that is covered.
+    /// The reason for which the pool is not modelled.
     pub(super) fn understand(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
         let usual = Identity::usual(pool);
         match pool.product {
@@ -91,7 +91,7 @@ fn address_in(answer: &Option<Bytes>) -> Option<Address> {
     (!word.is_zero() && word.bit_len() <= 160).then(|| Address::from_word(word.into()))
 }
 
-/// The pool's own coins: of a metapool, all but the share, which its pool makes, and the base pool's.
+/// Returns the pool's own coins. For a metapool these exclude the share and the base pool's coins.
 fn own_coins(pool: &Discovered) -> impl Iterator<Item = &Address> {
     let own = if pool.product == Product::CurveMetapool { 1 } else { pool.coins.len() };
     pool.coins.iter().take(own)
@@ -101,8 +101,9 @@ fn says_version(answer: Option<&Option<Bytes>>) -> Option<String> {
     answer.and_then(Option::as_ref).and_then(|said| String::abi_decode(said).ok())
 }
 
-/// A metapool of the next generation: one version, on a base pool that is known or of the same version and plain coins. What kind of coin its own
-/// is, neither the factory nor the pool tells.
+/// Identifies a metapool of the next generation. It must have the modelled version, and a base pool that is listed or
+/// has the same version and plain coins. Its own coin must be known to be plain, because neither the factory nor the
+/// pool reveals its kind.
 fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
     if says_version(answers.get(3)).as_deref() != Some(NEXT_VERSION) {
         return Err("a version whose rounding is not known");
@@ -123,7 +124,7 @@ fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) ->
     Ok(Identity { base: Some(base), next: true, ..Identity::stable(Rules::standard(ProductRule::Whole)) })
 }
 
-/// What the implementation that a factory names makes of a pool.
+/// Identifies a pool by its implementation, which a factory names.
 fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
     if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
         return Err(why);
@@ -148,7 +149,8 @@ fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'stat
     }
 }
 
-/// The next generation: one version, and coins whose rates are known for the next block.
+/// Identifies a pool of the next generation: it must have the modelled version, and coins whose rates are known for the
+/// next block.
 fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &'static str> {
     let bytes = |place: usize| answers.get(place).and_then(Option::as_ref);
     if says_version(answers.first()).as_deref() != Some(NEXT_VERSION) {
@@ -159,7 +161,7 @@ fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &
     for (coin, kind) in pool.coins.iter().zip(types) {
         match kind {
             0 => {}
-            // changes once a day, and never within a block without a log of its own
+            // changes once a day, and within a block only with a log of its own
             1 if *coin == WSTETH => {}
             1 => return Err("an oracle tells the rate of a coin, and may tell another in the next block"),
             2 => return Err("a coin of it rebases"),

@@ -1,29 +1,30 @@
-//! What the factories' pools run: each is a copy of an implementation, whose address the factory tells.
+//! Implementations of factory pools: each pool is a proxy of an implementation, whose address the factory returns.
 
 use alloy_primitives::{Address, address};
 
 use super::stable::{BalanceSource, ProductRule, Rules};
 
-/// What an implementation makes of a pool.
+/// Pool type of an implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
-    /// A pool of so many coins.
+    /// A plain pool with this number of coins.
     Plain { coins: usize, product: ProductRule, balance_source: BalanceSource },
-    /// A metapool that asks its base pool for the price of shares each time.
+    /// A metapool that requests the price of shares from its base pool in each swap.
     Meta { base: Address, balance_source: BalanceSource },
-    /// A kind that is not covered, and why.
+    /// A type that is not modelled, and the reason.
     Refused(&'static str),
 }
 
 const RATES: &str = "its implementation asks oracles for rates";
 
-/// Two coins are divided by at once, three and four one after another. Source: `get_D` of `curve-factory`, `plain-2` since its first
-/// deployment, `plain-3`, `plain-4`, and `meta`.
+/// The product term divides by two coins at once, by three and four one after another. Source: `get_D` of
+/// `curve-factory`, `plain-2` since its first deployment, `plain-3`, `plain-4`, and `meta`.
 const TWO: Made = Made::Plain { coins: 2, product: ProductRule::Whole, balance_source: BalanceSource::Stored };
 const THREE: Made = Made::Plain { coins: 3, product: ProductRule::TimesN, balance_source: BalanceSource::Stored };
 const FOUR: Made = Made::Plain { coins: 4, product: ProductRule::TimesN, balance_source: BalanceSource::Stored };
 
-/// The same, of pools that ask their coins what they hold. Source: `Plain2Balances`, `Plain3Balances`, `Plain4Balances`, and the metapools'.
+/// The same, for pools that read their balances from their coins. Source: `Plain2Balances`, `Plain3Balances`,
+/// `Plain4Balances`, and the metapools'.
 const TWO_HELD: Made = Made::Plain { coins: 2, product: ProductRule::Whole, balance_source: BalanceSource::Token };
 const THREE_HELD: Made = Made::Plain { coins: 3, product: ProductRule::TimesN, balance_source: BalanceSource::Token };
 const FOUR_HELD: Made = Made::Plain { coins: 4, product: ProductRule::TimesN, balance_source: BalanceSource::Token };
@@ -36,20 +37,20 @@ const fn held_on(base: Address) -> Made {
     Made::Meta { base, balance_source: BalanceSource::Token }
 }
 
-/// The pool of three dollars.
+/// 3pool: DAI, USDC and USDT.
 pub(super) const THREE_POOL: Address = address!("bEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7");
-/// FRAX and USDC.
+/// FRAX/USDC pool.
 pub(super) const FRAX_POOL: Address = address!("DcEF968d416a41Cdac0ED8702fAC8128A64241A2");
-/// FRAX and USDP.
+/// FRAX/USDP pool.
 pub(super) const FRAX_USDP_POOL: Address = address!("aE34574AC03A15cd58A92DC79De7B1A0800F1CE3");
-/// sBTC's: renBTC, WBTC and sBTC.
+/// sBTC pool: renBTC, WBTC and sBTC.
 pub(super) const SBTC_POOL: Address = address!("7fC77b5c7614E1533320Ea6DDc2Eb61fa00A9714");
-/// renBTC and WBTC.
+/// renBTC/WBTC pool.
 pub(super) const REN_POOL: Address = address!("93054188d876f558f4a66B2EF1d97d16eDf0895B");
-/// sBTC's without renBTC.
+/// Second sBTC pool, without renBTC.
 pub(super) const SBTC_SECOND_POOL: Address = address!("f253f83AcA21aAbD2A20553AE0BF7F65C755A07F");
 
-/// Implementations on mainnet. Source: `curve-js`, `constants/factory/stable`, where each is named by its interface.
+/// Implementations on mainnet. Source: `curve-js`, `constants/factory/stable`, which names each by its interface.
 const IMPLEMENTATIONS: &[(Address, Made)] = &[
     (address!("5F890841f657d90E081bAbdB532A05996Af79Fe6"), on(THREE_POOL)),
     (address!("213be373FDff327658139C7df330817DAD2d5bBE"), on(THREE_POOL)),
@@ -88,14 +89,14 @@ const IMPLEMENTATIONS: &[(Address, Made)] = &[
     (address!("d35B58386705CE75CE6d09842E38E9BE9CDe5bF6"), FOUR_HELD),
 ];
 
-/// What an implementation makes of a pool.
+/// Returns the pool type of an implementation.
 pub(super) fn made_by(implementation: Address) -> Made {
     let known = IMPLEMENTATIONS.iter().find(|(address, _)| *address == implementation);
     known.map_or(Made::Refused("an implementation that is not known"), |(_, made)| *made)
 }
 
 impl Made {
-    /// The habits of its pools; nothing for kinds that are not covered.
+    /// Returns the rounding rules of its pools; `None` for types that are not modelled.
     pub(super) const fn rules(self) -> Option<Rules> {
         match self {
             Self::Plain { product, balance_source, .. } => Some(Rules { balance_source, ..Rules::standard(product) }),

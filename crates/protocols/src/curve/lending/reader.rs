@@ -39,13 +39,13 @@ sol! {
 }
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// Above this rate a market of Compound's reverts. Source: `borrowRateMaxMantissa` of `CToken`.
+/// Borrow rate above which a Compound market reverts. Source: `borrowRateMaxMantissa` of `CToken`.
 const MOST_BORROW_RATE: U256 = uint!(5_000_000_000_000_U256);
-/// Places of the flags in the configuration of a reserve of Aave's. Source: `ReserveConfiguration`.
+/// Bit positions of flags in the configuration of an Aave reserve. Source: `ReserveConfiguration`.
 const IS_ACTIVE: usize = 56;
 const IS_FROZEN: usize = 57;
 
-/// A reader of a listed lending pool; `None` for any other pool.
+/// Returns a reader of a listed lending pool; `None` for any other pool.
 pub(in crate::curve) fn reader(pool: &Discovered) -> Option<Box<dyn StateReader>> {
     let listed = listed::find(pool.key.contract)?;
     Some(reading::reader(listed.pool, move |reading| read(listed, reading).map(Arc::new)))
@@ -104,14 +104,14 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
     Ok(state)
 }
 
-/// What a coin has at the lender.
+/// State of a coin at its lender.
 enum Lent {
     Not,
     Aave { growth: Growth, active: bool, takes: bool },
     Compound { worth: CompoundRate, takes: bool },
 }
 
-/// A coin of a pool at Aave.
+/// Reads a coin of a pool at Aave.
 fn reserve(pool: Address, k: usize, coin: Address, token: Address, reading: &mut Reading) -> Result<Lent, Stop> {
     let scaled_balance = reading.ask(token, &scaledBalanceOfCall { owner: pool });
     let owed = reading.ask(pool, &admin_balancesCall { coin: U256::from(k) });
@@ -130,7 +130,7 @@ fn reserve(pool: Address, k: usize, coin: Address, token: Address, reading: &mut
     Ok(Lent::Aave { growth, active, takes: active && !reserve.configuration.bit(IS_FROZEN) })
 }
 
-/// A coin at Compound, and what a share of it is worth.
+/// Reads a coin at Compound, with the worth of a share.
 fn market(token: Address, reading: &mut Reading) -> Result<Lent, Stop> {
     let paused = reading.ask(listed::COMPOUND, &mintGuardianPausedCall { market: token });
     let views = ["exchangeRateStored()", "supplyRatePerBlock()", "accrualBlockNumber()", "borrowRatePerBlock()"];
