@@ -1,4 +1,4 @@
-//! Discovery and following of the vault's pools.
+//! Discovery and following of the V3 vault's pools.
 
 use std::{
     collections::BTreeSet,
@@ -67,11 +67,11 @@ sol! {
     event AmpUpdateStopped(uint256 currentValue);
 }
 
-/// The vault. Source: Balancer's deployment list, `20241204-v3-vault`.
+/// The V3 vault. Source: Balancer's deployment list, `20241204-v3-vault`.
 pub const VAULT: Address = address!("bA1333333333a1BA1108E8412f11850A5C319bA9");
 
-/// Events after which a pool pays something else: first those of the vault that name it in their first topic, then one about the
-/// whole vault, then the pool's own.
+/// Events that change the output of swaps: first those of the vault whose first topic names the pool, then one about
+/// the whole vault, then the pool's own.
 const OWN: &[B256] = &[
     PoolInitialized::SIGNATURE_HASH,
     Swap::SIGNATURE_HASH,
@@ -88,25 +88,25 @@ const OWN: &[B256] = &[
     AmpUpdateStopped::SIGNATURE_HASH,
 ];
 
-/// Those, and whatever may change a vault that a rate follows from.
+/// Those events, and all that may change a vault on which a rate depends.
 static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| OWN.iter().copied().chain(Vault::topics()).collect());
 
 const ANNOUNCEMENTS: &[Source] =
     &[Source { emitter: VAULT, topic0: PoolRegistered::SIGNATURE_HASH, deployment_block: 21_332_121 }];
 
-/// The record of one kind of pool.
+/// Record of one kind of pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV3 {
     product: Product,
 }
 
-/// Weighted pools. The vault announces stable ones alike: the factory tells which they are.
+/// Weighted pools. The vault announces stable pools in the same way; the factory tells them apart.
 pub static BALANCER_V3_WEIGHTED: BalancerV3 = BalancerV3 { product: Product::BalancerV3Weighted };
 
-/// Stable pools, those with the StableSurge hook and boosted ones among them: the shares of vaults are their coins.
+/// Stable pools, including those with the StableSurge hook and boosted ones, whose coins are vault shares.
 pub static BALANCER_V3_STABLE: BalancerV3 = BalancerV3 { product: Product::BalancerV3Stable };
 
-/// When a pool's hook is called in a swap.
+/// Phases of a swap in which a pool's hook is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InSwaps {
     pub hook: Address,
@@ -116,7 +116,7 @@ pub(super) struct InSwaps {
 }
 
 impl InSwaps {
-    /// Whether a swap never meets the hook, or one that is modelled.
+    /// Tells whether swaps call no hook, or only a modelled one.
     pub(super) fn modelled(&self) -> bool {
         let surge = STABLE_SURGE_HOOKS.contains(&self.hook);
         !self.before && !self.after && (surge || !self.for_the_fee)
