@@ -17,7 +17,7 @@ use crate::{
     registry::with_vault_record,
 };
 
-pub(crate) use crate::morpho::warm::{Does, Lender, Lends, Lent};
+pub(crate) use crate::morpho::warm::{Action, Lender, Lends, WarmMarkets};
 pub(crate) use kind::{Kind, ask_kind, kind};
 pub(crate) use step::step_code;
 pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
@@ -318,8 +318,8 @@ impl Vault {
     }
 
     /// Returns the vault and its lending markets with a step's action, if it lends.
-    pub(crate) fn lender(&self, vault: Address, does: Does) -> Option<Lender<'_>> {
-        Some(Lender { vault, lends: self.lends()?, does })
+    pub(crate) fn lender(&self, vault: Address, action: Action) -> Option<Lender<'_>> {
+        Some(Lender { vault, lends: self.lends()?, action })
     }
 
     /// Dispatches to [`VaultProtocol::lends`].

@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey};
 
-use crate::{Pool, Protocol, Sale, Touched, product::own, registry::with_record, vault::Lent};
+use crate::{Pool, Protocol, Sale, Touched, product::own, registry::with_record, vault::WarmMarkets};
 
 /// Contracts and slots that the steps of a transaction left warm.
 #[derive(Clone, Debug, Default)]
 pub struct Warm {
     /// Pools, vaults and base pools of earlier steps.
     contracts: BTreeSet<Address>,
-    lent: Lent,
+    markets: WarmMarkets,
     /// Sales of each pool so far.
     sales: BTreeMap<PoolKey, Vec<Sale>>,
 }
@@ -52,7 +52,7 @@ impl Warm {
         let own = Touched { pool: touched(pool), holder: touched(holder) };
         let mut saved = record.saved_gas_units(state, coins, at, own, &touched);
         for lender in record.lenders(pool, state, sale.coin_in, gas_units) {
-            saved += self.lent.meet(&lender);
+            saved += self.markets.record(&lender);
         }
         self.contracts.extend([pool, holder].into_iter().chain(record.also_touches(state, coins, at)));
         gas_units.saturating_sub(saved)

@@ -30,10 +30,10 @@ pub(crate) const DEPOSIT: B256 = b256!("dcbc1c05240f31ff3ad067ef1ee35ce499776275
 /// `Withdraw(address,address,address,uint256,uint256)`.
 pub(crate) const WITHDRAW: B256 = b256!("fbde797d201c681b91056529119e0b02407c7bb96a4a2c75c01fc9667232c8db");
 
-/// `Deposit` names itself, the sender and the owner of the shares.
+/// Number of topics of `Deposit`: the event, the sender and the owner of the shares.
 const DEPOSIT_TOPICS: usize = 3;
 
-/// The factories of Aave's wrapped tokens, of the main pool and of Prime: `AaveV3Ethereum.STATA_FACTORY` and
+/// Factories of Aave's wrapped tokens, for the main pool and for Prime: `AaveV3Ethereum.STATA_FACTORY` and
 /// `AaveV3EthereumLido.STATA_FACTORY` of Aave's address book. The event is as old as their code, of September 2024.
 static SOURCES: [Source; 2] = [
     Source {
@@ -48,13 +48,16 @@ static SOURCES: [Source; 2] = [
     },
 ];
 
-/// The record of the listed vaults, of Aave's wrapped tokens, which factories announce, and of those that somebody named.
+/// Record of the listed vaults, of Aave's wrapped tokens, which factories announce, and of vaults that the operator
+/// names.
 ///
-/// Rewards, savings rates and who else lends and borrows change them without an event of their own, so that they are read at every block.
+/// Rewards, savings rates, and loans of others change these vaults without an event of their own, so they are polled
+/// every block.
 #[derive(Clone, Copy, Debug)]
 pub struct Erc4626;
 
-/// A vault that somebody named, or that traded: which asset it takes, it is asked.
+/// Returns the candidate of a vault that the operator named, or that was seen to trade. The reader asks it for its
+/// asset.
 fn named(vault: Address) -> Discovered {
     Discovered { key: vault.into(), product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
 }
@@ -63,7 +66,7 @@ fn listed(vault: Address) -> Option<Listed> {
     LISTED.iter().find(|listed| listed.vault == vault).copied()
 }
 
-/// A reader of a vault, which may be known to be something.
+/// Returns a reader of a vault, whose kind may be known.
 fn reader(pool: &Discovered, known: Option<Kind>) -> Box<dyn StateReader> {
     let of = Of { vault: pool.key.contract, asset: pool.coins.first().copied().unwrap_or_default() };
     match listed(of.vault) {
@@ -245,7 +248,7 @@ impl VaultProtocol for Erc4626 {
 
     fn unverified_reader(&self, vault: Address, asset: Address) -> Option<Box<dyn StateReader>> {
         let of = Of { vault, asset };
-        // its previews are believed where they follow from what lies in it, and nothing else is
+        // trust previews only if they follow from the vault's balance, and allow no trades
         let closed =
             move |reading: &mut Reading| read(of, Form::Holdings, reading).map(|state| Box::new(state.closed()));
         Some(reading::reader(vault, closed))

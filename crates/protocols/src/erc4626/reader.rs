@@ -1,5 +1,5 @@
-//! Reads a vault in one round, which every block repeats: its parts, and what its previews say of a large amount, which the model must
-//! repeat. A vault that is on no list is first asked what it is.
+//! Reads a vault in one round, which is repeated every block: its parts, and its previews of a large amount, which the
+//! model must reproduce. An unlisted vault is first identified.
 
 use alloy_primitives::U256;
 use alloy_sol_types::sol;
@@ -21,14 +21,14 @@ sol! {
     function convertToAssets(uint256 shares) external view returns (uint256);
 }
 
-/// The most virtual shares per virtual asset that are tried, as a power of ten.
+/// Maximum tried number of virtual shares per virtual asset, as a power of ten.
 const MOST_OFFSET: u64 = 18;
 
-/// What previews are asked of: so large that one virtual asset more or less shows in a vault of 10²⁸ atomic units, and so small that
-/// 256 bits hold its product with a rate or with what a vault has.
+/// Probe amount of the previews. It is large enough to reveal one virtual asset in a vault of 10²⁸ atomic units, and
+/// small enough that its product with a rate or with a vault's assets fits 256 bits.
 pub(super) const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x000f_edcb_a987_6543, 0, 0]);
 
-/// The forms that a vault's own contract tells whole, each with a view that only vaults of its kind answer.
+/// Forms whose values the vault's own contract reveals, each with a view that only vaults of the form have.
 const SELF_DESCRIBING: [(Form, &str); 5] = [
     (Form::YearnVault, "apiVersion()"),
     (Form::FraxSavings, STORED_ASSETS),
@@ -37,7 +37,7 @@ const SELF_DESCRIBING: [(Form, &str); 5] = [
     (Form::SparkSavings, "chi()"),
 ];
 
-/// What a vault's previews say of the probe in a block.
+/// A vault's previews of the probe in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Previews {
     at: ExecutionBlock,
@@ -46,7 +46,7 @@ pub(super) struct Previews {
 }
 
 impl Previews {
-    /// Asks a vault for its previews, and whether its asset is the one that is expected.
+    /// Calls a vault's previews, and checks that its asset is the expected one.
     pub(super) fn ask(of: Of, form: Option<Form>, reading: &mut Reading) -> Result<Self, Stop> {
         let (timestamp, asset) = (reading.timestamp(), reading.word(of.vault, "asset()"));
         let [shares, assets] = questions(of, form).map(|question| reading.question(question));
@@ -57,15 +57,15 @@ impl Previews {
         Ok(Self { at: ExecutionBlock { number: 0, timestamp }, shares: shares?, assets: assets? })
     }
 
-    /// Whether the model says the same.
+    /// Tells whether the model agrees.
     pub(super) fn agree(&self, state: &State) -> bool {
         state.preview_deposit(&self.at, PROBE) == Ok(self.shares)
             && state.preview_redeem(&self.at, PROBE) == Ok(self.assets)
     }
 }
 
-/// Asks what the probe is worth, in shares and in assets. Where a preview of more than lies in the vault reverts, the conversion is asked, by which
-/// such a vault pays. Source: `SparkVault.previewRedeem`.
+/// Builds the previews of the probe, in shares and in assets. If a preview above the vault's balance reverts, the
+/// conversion is asked instead, by which such a vault pays. Source: `SparkVault.previewRedeem`.
 pub(super) fn questions(of: Of, form: Option<Form>) -> [Question; 2] {
     let redeem = match form {
         Some(Form::SparkSavings) => ask(of.vault, &convertToAssetsCall { shares: PROBE }),
@@ -82,7 +82,7 @@ pub(super) fn read(of: Of, form: Form, reading: &mut Reading) -> Result<State, S
     let limits = parts.limits.read(of, reading);
     let (previews, conversion, accrual, limits) = (previews?, conversion?, accrual?, limits?);
     let state = State { conversion, accrual, limits, form: Some(form) };
-    // where assets and shares are as many, previews do not tell one offset from another, and none is as good
+    // with as many assets as shares, previews cannot distinguish offsets, so the first is as good as any
     let offsets = (0..=MOST_OFFSET).filter(|_| form == Form::Holdings);
     let with =
         |offset: u64| State { conversion: conversion.with_virtual(U256::from(10).pow(U256::from(offset))), ..state };
@@ -90,17 +90,17 @@ pub(super) fn read(of: Of, form: Form, reading: &mut Reading) -> Result<State, S
     agreed.ok_or(reading.impossible("previews that follow no rule that is modelled, or fees"))
 }
 
-/// What a vault on no list turned out to be.
+/// Kind of an unlisted vault.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// One of Aave's wrapped tokens.
     Wrapped(Behind),
-    /// A vault that its own answers describe.
+    /// A vault that its own answers identify.
     Form(Form),
 }
 
 impl Kind {
-    /// What a vault is that was read before.
+    /// Returns the kind from an earlier reading.
     pub(super) fn of(state: &State) -> Option<Self> {
         let behind = |of: Reserve| Behind { pool: of.pool, a_token: of.a_token, debt_token: of.debt_token };
         state.limits.reserve.map(behind).map(Self::Wrapped).or(state.form.map(Self::Form))
@@ -121,7 +121,7 @@ impl Kind {
     }
 }
 
-/// Reads a vault that is on no list: one of Aave's wrapped tokens, or one that somebody named. What it is never changes.
+/// Reads an unlisted vault: one of Aave's wrapped tokens, or one that the operator named. Its kind never changes.
 pub(super) fn read_unlisted(of: Of, known: Option<Kind>, reading: &mut Reading) -> Result<State, Stop> {
     match known.map_or_else(|| Kind::ask(of, reading), Ok)? {
         Kind::Wrapped(behind) => aave::read(of, behind, reading),

@@ -23,7 +23,7 @@ use crate::{
     balancer::fee_pips,
     continuous::PairCurve,
     pool::MAX_COINS,
-    vault::{Does, Lender, Vault},
+    vault::{Action, Lender, Vault},
 };
 
 sol! {
@@ -257,6 +257,6 @@ impl Protocol for BalancerV3 {
     }
 
     fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, _coin_in: u8, _gas_units: u64) -> Vec<Lender<'a>> {
-        state.followed.iter().filter_map(|one| one.vault.lender(one.token, Does::Asks)).collect()
+        state.followed.iter().filter_map(|one| one.vault.lender(one.token, Action::Reads)).collect()
     }
 }

@@ -19,13 +19,13 @@ sol! {
     event LogTokenCreated(address indexed token, address indexed asset, uint256 indexed count, string fTokenType);
     function allTokens() external view returns (address[]);
 
-    // of a share; what moves money is told by the liquidity layer
+    // events of an fToken; the liquidity layer emits those about balances
     event LogUpdateRates(uint256 tokenExchangePrice, uint256 liquidityExchangePrice);
     event LogUpdateRewards(address indexed rewardsRateModel);
     event LogRebalance(uint256 assets);
 }
 
-/// Events after which a share's state is read again.
+/// Events after which an fToken's state is read again.
 const TOPICS: &[B256] = &[
     LogUpdateRates::SIGNATURE_HASH,
     LogUpdateRewards::SIGNATURE_HASH,
@@ -43,14 +43,14 @@ const TOPICS: &[B256] = &[
     reading::LIMIT_UPDATED,
 ];
 
-/// The factory on mainnet. Source: Fluid's deployment list.
+/// Factory on mainnet. Source: Fluid's deployment list.
 static SOURCES: [Source; 1] = [Source {
     emitter: address!("54B91A0D94cb471F37f949c60F7Fa7935b551D03"),
     topic0: LogTokenCreated::SIGNATURE_HASH,
     deployment_block: 19_239_226,
 }];
 
-/// The record of fTokens.
+/// Record of fTokens.
 #[derive(Clone, Copy, Debug)]
 pub struct FToken;
 
@@ -186,7 +186,7 @@ impl VaultProtocol for FToken {
     }
 }
 
-/// Returns the share after trades of the same transaction; `None` where there were none.
+/// Returns the fToken after trades of the same transaction; `None` if there were none.
 fn after(state: &State, at: &ExecutionBlock, before: Before<'_>) -> Result<Option<Box<State>>, SwapError> {
     let mut left: Option<Box<State>> = None;
     for trade in before.own() {

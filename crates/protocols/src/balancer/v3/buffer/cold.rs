@@ -18,7 +18,7 @@ use crate::{
     answers::ask,
     continuous::PairCurve,
     vault::ASSET_COIN,
-    vault::{Does, Lender, Trades, Vault},
+    vault::{Action, Lender, Trades, Vault},
 };
 
 sol! {
@@ -213,7 +213,7 @@ impl Protocol for BalancerV3Buffer {
     fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
         let deposits = coin_in == ASSET_COIN;
         let traded = state.traded_gas_units(deposits, gas_units);
-        let does = traded.map_or(Does::Asks, |gas_units| Does::Trades { deposits, gas_units });
-        state.vault.lender(state.wrapped, does).into_iter().collect()
+        let action = traded.map_or(Action::Reads, |gas_units| Action::Trades { deposits, gas_units });
+        state.vault.lender(state.wrapped, action).into_iter().collect()
     }
 }
