@@ -150,9 +150,9 @@ impl Pool {
         with_record!(self.product, record => record.holder(self.key.contract))
     }
 
-    /// Dispatches to [`Protocol::own_token_lets`].
-    pub fn own_token_lets(&self) -> Option<Address> {
-        with_record!(self.product, record => record.own_token_lets(own(record, &self.state)?))
+    /// Dispatches to [`Protocol::implicit_spender`].
+    pub fn implicit_spender(&self) -> Option<Address> {
+        with_record!(self.product, record => record.implicit_spender(own(record, &self.state)?))
     }
 
     /// Dispatches to [`Protocol::vault_trades`].

@@ -181,9 +181,9 @@ impl Product {
         with_record!(self, record => record.is_bought_from())
     }
 
-    /// Dispatches to [`Protocol::state_told`].
-    pub fn state_told(self, log: &Log) -> Option<PoolState> {
-        with_record!(self, record => record.state_told(log))
+    /// Dispatches to [`Protocol::state_from_log`].
+    pub fn state_from_log(self, log: &Log) -> Option<PoolState> {
+        with_record!(self, record => record.state_from_log(log))
     }
 
     /// Dispatches to [`Protocol::holds`].

@@ -278,7 +278,7 @@ pub trait Protocol: Sync {
     }
 
     /// Returns a pool's whole state after a log, if the log alone determines it.
-    fn state_told(&self, _log: &Log) -> Option<PoolState> {
+    fn state_from_log(&self, _log: &Log) -> Option<PoolState> {
         None
     }
 
@@ -426,7 +426,7 @@ pub trait Protocol: Sync {
     }
 
     /// Returns the spender to which the pool's own token grants an implicit allowance.
-    fn own_token_lets(&self, _state: &Self::State) -> Option<Address> {
+    fn implicit_spender(&self, _state: &Self::State) -> Option<Address> {
         None
     }
 

@@ -110,7 +110,7 @@ impl Protocol for Curve {
     }
 
     fn reads_each_block(&self, state: &Self::State) -> bool {
-        state.has_oracle || state.asks_its_coins()
+        state.has_oracle || state.depends_on_coin_contracts()
     }
 
     fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
@@ -152,7 +152,7 @@ impl Protocol for Curve {
     }
 
     fn shares_state_at(&self, pool: PoolKey, state: &Self::State) -> PoolKey {
-        state.stands_on().map_or(pool, PoolKey::from)
+        state.shared_contract().map_or(pool, PoolKey::from)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {

@@ -6,7 +6,7 @@ use alloy_sol_types::{SolCall, SolValue, sol};
 use super::partners::{WSTETH, is_listed_share};
 use super::{
     factories::{CRYPTO_FACTORY, DOLLAR_FACTORY, NEXT_FACTORY, STABLE_FACTORY},
-    implementations::{Made, made_by},
+    implementations::{Implementation, implementation_of},
     known::{Identity, base_of},
     plain,
     stable::{BalanceSource, ProductRule, Rules},
@@ -25,7 +25,7 @@ const Y_TOKENS: &str = "a yToken's worth is what it has at four lenders, and a d
 const RATES_OF_COINS: &str = "only its coin knows the rate";
 
 /// Pools whose arithmetic is known but whose coins' rates are not modelled. Source: their verified code.
-const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
+const REFUSED: &[(Address, &str)] = &[
     (address!("45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51"), Y_TOKENS),
     (address!("79a8C46DeA5aDa233ABaFFD40F3A0A2B1e5A4F27"), Y_TOKENS),
     (address!("06364f10B501e868329afBc005b3492902d6C763"), Y_TOKENS),
@@ -71,14 +71,14 @@ impl Evidence {
     ///
     /// # Errors
     /// The reason for which the pool is not modelled.
-    pub(super) fn understand(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+    pub(super) fn identify(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
         let usual = Identity::usual(pool);
         match pool.product {
             Product::CurveMetapool => match answers.get(2).and_then(address_in) {
                 Some(base) => next_metapool(pool, base, answers),
-                None => made(pool, answers.get(..2).unwrap_or(answers)),
+                None => by_implementation(pool, answers.get(..2).unwrap_or(answers)),
             },
-            Product::CurveStableswap => made(pool, answers),
+            Product::CurveStableswap => by_implementation(pool, answers),
             Product::CurveStableswapNg => next_generation(pool, answers).map(|()| usual),
             Product::CurveCryptoswap if answers.iter().any(|said| address_in(said).is_some()) => Ok(usual),
             _ => Err("deployed by hand, and its code is not known"),
@@ -125,24 +125,24 @@ fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) ->
 }
 
 /// Identifies a pool by its implementation, which a factory names.
-fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
-    if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
+fn by_implementation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+    if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
         return Err(why);
     }
     let implementation = answers.iter().find_map(address_in).ok_or("deployed by hand, and its code is not known")?;
-    let made = made_by(implementation);
+    let made = implementation_of(implementation);
     let identity = made.rules().map(Identity::stable);
     match (made, pool.product) {
-        (Made::Refused(why), _) => Err(why),
+        (Implementation::Refused(why), _) => Err(why),
         _ if made.rules().is_some_and(|rules| rules.balance_source == BalanceSource::Token)
             && !own_coins(pool).all(plain::is_plain) =>
         {
             Err("it asks its coins for balances, and one may rebase or pay less than it says")
         }
-        (Made::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
+        (Implementation::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
             identity.ok_or("an implementation without rules")
         }
-        (Made::Meta { base, .. }, Product::CurveMetapool) if base_of(pool) == Some(base) => {
+        (Implementation::Meta { base, .. }, Product::CurveMetapool) if base_of(pool) == Some(base) => {
             identity.map(|identity| Identity { base: Some(base), ..identity }).ok_or("an implementation without rules")
         }
         _ => Err("its coins are not those that its implementation takes"),
@@ -199,7 +199,7 @@ mod tests {
     fn an_implementation_tells_the_rounding_or_why_not() {
         let two = pool(Product::CurveStableswap, 2);
         let shown = |pool: &Discovered, implementation: Address| {
-            Evidence::understand(pool, &[said(Address::ZERO), said(implementation)])
+            Evidence::identify(pool, &[said(Address::ZERO), said(implementation)])
         };
         assert_eq!(shown(&two, PLAIN_OF_TWO).unwrap().rules, Rules::standard(ProductRule::Whole));
         let three = pool(Product::CurveStableswap, 3);
@@ -207,22 +207,22 @@ mod tests {
         assert_eq!(shown(&three, plain_of_three).unwrap().rules, Rules::standard(ProductRule::TimesN));
         assert!(shown(&three, PLAIN_OF_TWO).is_err(), "another number of coins");
         assert!(shown(&two, Address::repeat_byte(7)).unwrap_err().contains("not known"));
-        let asks_its_coins = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
-        assert!(shown(&two, asks_its_coins).unwrap_err().contains("rebase"), "coins that nobody knows");
+        let depends_on_coin_contracts = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
+        assert!(shown(&two, depends_on_coin_contracts).unwrap_err().contains("rebase"), "coins that nobody knows");
         let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
         let rules = Rules { balance_source: BalanceSource::Token, ..Rules::standard(ProductRule::Whole) };
-        assert_eq!(shown(&plain, asks_its_coins).unwrap().rules, rules);
+        assert_eq!(shown(&plain, depends_on_coin_contracts).unwrap().rules, rules);
         let one_of_two = Discovered { coins: vec![DAI, super::super::partners::STETH], ..two.clone() };
-        assert!(shown(&one_of_two, asks_its_coins).is_err());
-        assert!(Evidence::understand(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
-        assert!(Evidence::understand(&two, &[]).is_err());
+        assert!(shown(&one_of_two, depends_on_coin_contracts).is_err());
+        assert!(Evidence::identify(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
+        assert!(Evidence::identify(&two, &[]).is_err());
     }
 
     #[test]
     fn pools_whose_coins_worth_is_not_known_are_refused_by_name() {
-        for (address, why) in UNDERSTOOD_AND_REFUSED {
+        for (address, why) in REFUSED {
             let pool = Discovered { key: (*address).into(), ..pool(Product::CurveStableswap, 2) };
-            assert_eq!(Evidence::understand(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
+            assert_eq!(Evidence::identify(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
             assert!(rules_of(*address).is_some() && by_hand(&pool).is_none(), "{address}");
         }
     }
@@ -231,11 +231,11 @@ mod tests {
     fn a_metapool_stands_on_the_pool_of_its_share() {
         let implementation = address!("213be373FDff327658139C7df330817DAD2d5bBE");
         let mut meta = pool(Product::CurveMetapool, 5);
-        assert!(Evidence::understand(&meta, &[said(implementation)]).is_err(), "a share that is not known");
+        assert!(Evidence::identify(&meta, &[said(implementation)]).is_err(), "a share that is not known");
         meta.coins[1] = THREE_CRV;
-        let identity = Evidence::understand(&meta, &[said(implementation)]).unwrap();
+        let identity = Evidence::identify(&meta, &[said(implementation)]).unwrap();
         assert_eq!((identity.base, identity.remembers_price), (Some(THREE_POOL), false));
-        let plain = Evidence::understand(&meta, &[said(PLAIN_OF_TWO)]);
+        let plain = Evidence::identify(&meta, &[said(PLAIN_OF_TWO)]);
         assert!(plain.is_err(), "a plain pool's implementation");
     }
 
@@ -249,7 +249,7 @@ mod tests {
             let mut meta = pool(Product::CurveMetapool, 4);
             meta.coins[1] = share.parse().unwrap();
             let shown =
-                |meta: &Discovered| Evidence::understand(meta, &[said(implementation.parse::<Address>().unwrap())]);
+                |meta: &Discovered| Evidence::identify(meta, &[said(implementation.parse::<Address>().unwrap())]);
             assert_eq!(shown(&meta).unwrap().base, Some(base));
             meta.coins[1] = THREE_CRV;
             assert!(shown(&meta).is_err(), "another base pool's share");
@@ -274,7 +274,7 @@ mod tests {
             let [own, bases] = versions;
             let answers = [None, None, said(base), own, bases, said(kinds)];
             assert_eq!(answers.len(), Evidence::questions(pool).len());
-            Evidence::understand(pool, &answers)
+            Evidence::identify(pool, &answers)
         };
         let (plain, both) = (vec![U256::ZERO; 2], ["v7.0.0", "v7.0.0"]);
         let identity = shown(&meta(CRV_USD, next), next, both, plain.clone()).unwrap();
@@ -295,7 +295,7 @@ mod tests {
         let mut pool = pool(Product::CurveStableswapNg, 2);
         pool.coins[1] = WSTETH;
         let shown = |version: &str, types: Vec<U256>| {
-            Evidence::understand(&pool, &[said(version.to_owned()), said(types)]).map(|identity| identity.rules)
+            Evidence::identify(&pool, &[said(version.to_owned()), said(types)]).map(|identity| identity.rules)
         };
         let types = |kinds: [u64; 2]| kinds.map(U256::from).to_vec();
         let usual = Rules::standard(ProductRule::Whole);
@@ -306,6 +306,6 @@ mod tests {
             assert!(shown("v7.0.0", types(kinds)).is_err(), "{kinds:?}");
         }
         assert!(shown("v7.0.0", vec![U256::ZERO]).is_err(), "a type for one coin only");
-        assert!(Evidence::understand(&pool, &[None, None]).is_err());
+        assert!(Evidence::identify(&pool, &[None, None]).is_err());
     }
 }

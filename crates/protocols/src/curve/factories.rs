@@ -41,7 +41,7 @@ const CRYPTO_REGISTRY: Address = address!("9a32aF1A11D9c937aEa61A3790C2983257eA8
 
 /// A contract that lists pools.
 #[derive(Clone, Copy, Debug)]
-struct Keeper {
+struct ListContract {
     address: Address,
     topics: &'static [B256],
     kind: Kind,
@@ -61,8 +61,8 @@ enum Kind {
     CryptoRegistry,
 }
 
-const fn factory(address: Address, topics: &'static [B256], kind: Kind) -> Keeper {
-    Keeper { address, topics, kind }
+const fn factory(address: Address, topics: &'static [B256], kind: Kind) -> ListContract {
+    ListContract { address, topics, kind }
 }
 
 /// Lists of pools and metapools of the first generation.
@@ -94,7 +94,7 @@ pub(super) static CRYPTO_LISTS: &[&dyn PoolList] = &[
     &factory(CRYPTO_FACTORY, &[CryptoPoolDeployed::SIGNATURE_HASH], Kind::Crypto),
 ];
 
-impl Keeper {
+impl ListContract {
     fn asks(&self, pool: Address) -> Vec<Question> {
         let mut questions = vec![ask(self.address, &get_coinsCall { pool })];
         if !matches!(self.kind, Kind::Crypto | Kind::CryptoRegistry) {
@@ -115,7 +115,7 @@ impl Keeper {
     }
 }
 
-impl PoolList for Keeper {
+impl PoolList for ListContract {
     fn keeper(&self) -> Address {
         self.address
     }
@@ -195,7 +195,7 @@ mod tests {
     const SHARE: Address = Address::repeat_byte(2);
     const POOL: Address = Address::repeat_byte(9);
 
-    fn keeper(kind: Kind) -> Keeper {
+    fn keeper(kind: Kind) -> ListContract {
         factory(Address::repeat_byte(7), &[], kind)
     }
 

@@ -168,7 +168,7 @@ impl State {
     }
 
     /// Tells whether the pool's balances or rates come from other contracts, which can change without it.
-    pub fn asks_its_coins(&self) -> bool {
+    pub fn depends_on_coin_contracts(&self) -> bool {
         match &self.model {
             Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => {
                 pool.rules.balance_source == stable::BalanceSource::Token
@@ -205,7 +205,7 @@ impl State {
 
     /// Returns the contract that holds the state shared with other pools: the base pool, or the lender. `None` if the
     /// pool shares none.
-    pub fn stands_on(&self) -> Option<Address> {
+    pub fn shared_contract(&self) -> Option<Address> {
         match &self.model {
             Model::Lending(pool) => Some(pool.lender_address),
             _ => self.base_pool,

@@ -112,7 +112,7 @@ const FIRST: [Address; 5] = [
 ];
 
 impl StableReading {
-    fn counts_as_the_first(&self) -> bool {
+    fn has_signed_positions(&self) -> bool {
         FIRST.contains(&self.pool)
     }
 
@@ -141,7 +141,7 @@ impl StableReading {
         for coin in 0..u8::try_from(self.rates.len()).unwrap_or(u8::MAX) {
             let first = First::balancesCall { coin: i128::from(coin) }.abi_encode();
             let later = balancesCall { coin: U256::from(coin) }.abi_encode();
-            calls.push(call(if self.counts_as_the_first() { first } else { later }));
+            calls.push(call(if self.has_signed_positions() { first } else { later }));
         }
         calls.push(call(ACall {}.abi_encode()));
         if self.is_precise() {

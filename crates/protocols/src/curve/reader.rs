@@ -99,7 +99,7 @@ impl PoolReader {
             return Ok(known);
         }
         let shown = raw(Evidence::questions(&self.pool), reading)?;
-        Evidence::understand(&self.pool, &shown).map_err(|what| reading.impossible(what))
+        Evidence::identify(&self.pool, &shown).map_err(|what| reading.impossible(what))
     }
 
     fn guessed_crypto(&self) -> Option<CryptoReading> {

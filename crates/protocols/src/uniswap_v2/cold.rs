@@ -102,7 +102,7 @@ impl Protocol for PairProtocol {
         Ok(Freshness::Applied)
     }
 
-    fn state_told(&self, log: &Log) -> Option<PoolState> {
+    fn state_from_log(&self, log: &Log) -> Option<PoolState> {
         let mut state = State { reserve0: 0, reserve1: 0, fee_bps: FEE_BPS };
         matches!(self.apply(&mut state, log), Ok(Freshness::Applied)).then(|| state.into())
     }

@@ -14,7 +14,7 @@ use crate::{
 
 pub use step::{UNWRAP_OPCODE, WRAP_OPCODE};
 
-/// Position of ether among the coins; WETH is at the other.
+/// Position of ether among the coins; WETH is the other coin.
 pub const ETHER_COIN: u8 = 0;
 
 /// State of the conversion, which never changes.

@@ -169,7 +169,7 @@ impl Protocol for BalancerV2 {
         VAULT
     }
 
-    fn own_token_lets(&self, state: &Self::State) -> Option<Address> {
+    fn implicit_spender(&self, state: &Self::State) -> Option<Address> {
         state.trades_own_token().then_some(VAULT)
     }
 

@@ -169,7 +169,7 @@ impl Protocol for BalancerV3 {
     }
 
     fn reads_each_block(&self, state: &Self::State) -> bool {
-        state.is_told_by_others()
+        state.depends_on_other_contracts()
     }
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {

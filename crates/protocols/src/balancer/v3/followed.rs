@@ -42,28 +42,28 @@ impl Followed {
     }
 
     /// Finds the number of shares in the provider's request from its answer at a time.
-    fn understood(mut self, rate: U256, timestamp: u64) -> Result<Self, Unlike> {
+    fn identify(mut self, rate: U256, timestamp: u64) -> Result<Self, Mismatch> {
         let at = ExecutionBlock { number: 0, timestamp };
         let of = |apart: u64| U256::from(10).pow(U256::from(18 + apart));
-        let mut unlike = Unlike::Altogether;
+        let mut mismatch = Mismatch::Complete;
         for shares in (0..=MOST_DECIMALS_APART).map(of) {
             self.shares = shares;
             match self.rate(&at, &RouteState::default()).map(|said| said.abs_diff(rate)) {
                 Some(U256::ZERO) => return Ok(self),
-                Some(apart) if apart > ROUNDING && apart <= rate / NEAR => unlike = Unlike::ByLittle,
+                Some(apart) if apart > ROUNDING && apart <= rate / NEAR => mismatch = Mismatch::Slight,
                 _ => {}
             }
         }
-        Err(unlike)
+        Err(mismatch)
     }
 }
 
 /// How the provider's answer differs from the vault's conversion of any number of shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unlike {
+enum Mismatch {
     /// By as much as rates of two blocks do.
-    ByLittle,
-    Altogether,
+    Slight,
+    Complete,
 }
 
 /// Limits of such differences: rates within the first differ by rounding, rates within one part in the second by the
@@ -118,11 +118,11 @@ impl Candidate {
     }
 
     /// Returns the coin with its vault, if its provider agrees with the vault.
-    fn followed(&self, rate: Option<U256>, timestamp: u64) -> Result<Followed, Unlike> {
+    fn followed(&self, rate: Option<U256>, timestamp: u64) -> Result<Followed, Mismatch> {
         let parts = (self.vault.clone(), self.asset, rate);
-        let (Some(vault), Some(asset), Some(rate)) = parts else { return Err(Unlike::Altogether) };
+        let (Some(vault), Some(asset), Some(rate)) = parts else { return Err(Mismatch::Complete) };
         let Self { coin, token, .. } = *self;
-        Followed { coin, token, asset, shares: U256::ZERO, vault }.understood(rate, timestamp)
+        Followed { coin, token, asset, shares: U256::ZERO, vault }.identify(rate, timestamp)
     }
 }
 
@@ -241,7 +241,7 @@ impl FollowedReader {
         for candidate in &self.candidates {
             match candidate.followed(rate(candidate.coin), timestamp) {
                 Ok(followed) => all.push(followed),
-                Err(unlike) if candidate.was.is_some() || unlike == Unlike::ByLittle => {
+                Err(mismatch) if candidate.was.is_some() || mismatch == Mismatch::Slight => {
                     return Err("a rate that is not what its vault says in this block");
                 }
                 Err(_) => {}

@@ -113,7 +113,7 @@ impl State {
     }
 
     /// Tells whether other contracts than the vault and the pool affect the output: rate providers, a hook.
-    pub fn is_told_by_others(&self) -> bool {
+    pub fn depends_on_other_contracts(&self) -> bool {
         self.rated || matches!(self.fee, Fee::StableSurge { .. })
     }
 

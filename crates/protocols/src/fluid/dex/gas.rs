@@ -39,7 +39,7 @@ pub(super) fn one_sided_gas_units(state: &State, zero_for_one: bool) -> u64 {
         + SIDE_GAS_UNITS
         + part(collateral, COLLATERAL_GAS_UNITS)
         + part(debt, DEBT_GAS_UNITS)
-        + part(state.is_told_its_centre(), CENTRE_GAS_UNITS)
+        + part(state.has_external_centre(), CENTRE_GAS_UNITS)
         + part(is_ether(coin_in), ETHER_IN_GAS_UNITS);
     TRANSFERS_GAS_UNITS + own - part(is_ether(coin_out), ETHER_OUT_GAS_UNITS)
 }

@@ -124,7 +124,7 @@ impl State {
     }
 
     /// Tells whether another contract determines the centre price.
-    pub(super) fn is_told_its_centre(&self) -> bool {
+    pub(super) fn has_external_centre(&self) -> bool {
         matches!(self, Self::Storage(storage) if storage.external_centre.is_some())
     }
 
