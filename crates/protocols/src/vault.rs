@@ -334,7 +334,11 @@ impl Vault {
 
     /// Validates the state as [`Protocol::validate`], and refuses a product that is not a vault.
     pub(crate) fn validate(&self) -> Result<(), &'static str> {
-        if is_vault(self.product) { self.product.validate(&self.state, 2) } else { Err("a buffer of what is no vault") }
+        if is_vault(self.product) {
+            self.product.validate(&self.state, 2)
+        } else {
+            Err("a buffer of something that is not a vault")
+        }
     }
 
     /// Returns the contracts whose logs may change the vault, including itself.

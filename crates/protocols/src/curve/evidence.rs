@@ -21,8 +21,8 @@ sol! {
     function get_base_pool(address pool) external view returns (address);
 }
 
-const Y_TOKENS: &str = "a yToken's worth is what it has at four lenders, and a deposit may move it";
-const RATES_OF_COINS: &str = "only its coin knows the rate";
+const Y_TOKENS: &str = "a yToken's worth depends on four lenders, and a deposit may move its assets";
+const RATES_OF_COINS: &str = "the rate of its coin is not modelled";
 
 /// Pools whose arithmetic is known but whose coins' rates are not modelled. Source: their verified code.
 const REFUSED: &[(Address, &str)] = &[
@@ -81,7 +81,7 @@ impl Evidence {
             Product::CurveStableswap => by_implementation(pool, answers),
             Product::CurveStableswapNg => next_generation(pool, answers).map(|()| usual),
             Product::CurveCryptoswap if answers.iter().any(|said| address_in(said).is_some()) => Ok(usual),
-            _ => Err("deployed by hand, and its code is not known"),
+            _ => Err("deployed individually, with unknown code"),
         }
     }
 }
@@ -106,10 +106,10 @@ fn says_version(answer: Option<&Option<Bytes>>) -> Option<String> {
 /// pool reveals its kind.
 fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
     if says_version(answers.get(3)).as_deref() != Some(NEXT_VERSION) {
-        return Err("a version whose rounding is not known");
+        return Err("a version with unknown rounding");
     }
     if !own_coins(pool).all(plain::is_plain) {
-        return Err("its own coin may rebase or have a rate, which its pool does not tell");
+        return Err("its own coin may rebase or have a rate, which its pool does not reveal");
     }
     let [_, share, coins @ ..] = pool.coins.as_slice() else { return Err("a metapool without a share") };
     let types = answers.get(5).and_then(Option::as_ref);
@@ -119,7 +119,7 @@ fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) ->
         && types.len() == coins.len()
         && types.iter().all(|kind| *kind == 0);
     if base_of(pool) != Some(base) && !is_next {
-        return Err("its base pool is not one of those that are covered");
+        return Err("its base pool is not modelled");
     }
     Ok(Identity { base: Some(base), next: true, ..Identity::stable(Rules::standard(ProductRule::Whole)) })
 }
@@ -129,7 +129,7 @@ fn by_implementation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Ide
     if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
         return Err(why);
     }
-    let implementation = answers.iter().find_map(address_in).ok_or("deployed by hand, and its code is not known")?;
+    let implementation = answers.iter().find_map(address_in).ok_or("deployed individually, with unknown code")?;
     let made = implementation_of(implementation);
     let identity = made.rules().map(Identity::stable);
     match (made, pool.product) {
@@ -137,7 +137,7 @@ fn by_implementation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Ide
         _ if made.rules().is_some_and(|rules| rules.balance_source == BalanceSource::Token)
             && !own_coins(pool).all(plain::is_plain) =>
         {
-            Err("it asks its coins for balances, and one may rebase or pay less than it says")
+            Err("it reads balances from its coins, and one may rebase or charge a transfer fee")
         }
         (Implementation::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
             identity.ok_or("an implementation without rules")
@@ -145,7 +145,7 @@ fn by_implementation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Ide
         (Implementation::Meta { base, .. }, Product::CurveMetapool) if base_of(pool) == Some(base) => {
             identity.map(|identity| Identity { base: Some(base), ..identity }).ok_or("an implementation without rules")
         }
-        _ => Err("its coins are not those that its implementation takes"),
+        _ => Err("its coins do not fit its implementation"),
     }
 }
 
@@ -154,7 +154,7 @@ fn by_implementation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Ide
 fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &'static str> {
     let bytes = |place: usize| answers.get(place).and_then(Option::as_ref);
     if says_version(answers.first()).as_deref() != Some(NEXT_VERSION) {
-        return Err("a version whose rounding is not known");
+        return Err("a version with unknown rounding");
     }
     let types = bytes(1).and_then(|said| get_pool_asset_typesCall::abi_decode_returns(said).ok());
     let types = types.filter(|types| types.len() == pool.coins.len()).ok_or("no asset types for its coins")?;
@@ -163,11 +163,11 @@ fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &
             0 => {}
             // changes once a day, and within a block only with a log of its own
             1 if *coin == WSTETH => {}
-            1 => return Err("an oracle tells the rate of a coin, and may tell another in the next block"),
-            2 => return Err("a coin of it rebases"),
+            1 => return Err("an oracle gives the rate of a coin, which may change in the next block"),
+            2 => return Err("one of its coins rebases"),
             3 if is_listed_share(*coin) => {}
-            3 => return Err("a coin of it is a vault that is not known"),
-            _ => return Err("a kind of coin that is not known"),
+            3 => return Err("one of its coins is an unknown vault"),
+            _ => return Err("an unknown kind of coin"),
         }
     }
     Ok(())
@@ -206,14 +206,14 @@ mod tests {
         let plain_of_three = address!("9B52F13DF69D79Ec5aAB6D1aCe3157d29B409cC3");
         assert_eq!(shown(&three, plain_of_three).unwrap().rules, Rules::standard(ProductRule::TimesN));
         assert!(shown(&three, PLAIN_OF_TWO).is_err(), "another number of coins");
-        assert!(shown(&two, Address::repeat_byte(7)).unwrap_err().contains("not known"));
-        let depends_on_coin_contracts = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
-        assert!(shown(&two, depends_on_coin_contracts).unwrap_err().contains("rebase"), "coins that nobody knows");
+        assert!(shown(&two, Address::repeat_byte(7)).unwrap_err().contains("unknown implementation"));
+        let reads_coin_balances = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
+        assert!(shown(&two, reads_coin_balances).unwrap_err().contains("rebase"), "coins that nobody knows");
         let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
         let rules = Rules { balance_source: BalanceSource::Token, ..Rules::standard(ProductRule::Whole) };
-        assert_eq!(shown(&plain, depends_on_coin_contracts).unwrap().rules, rules);
+        assert_eq!(shown(&plain, reads_coin_balances).unwrap().rules, rules);
         let one_of_two = Discovered { coins: vec![DAI, super::super::partners::STETH], ..two.clone() };
-        assert!(shown(&one_of_two, depends_on_coin_contracts).is_err());
+        assert!(shown(&one_of_two, reads_coin_balances).is_err());
         assert!(Evidence::identify(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
         assert!(Evidence::identify(&two, &[]).is_err());
     }

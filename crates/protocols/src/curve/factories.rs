@@ -143,7 +143,7 @@ impl PoolList for ListContract {
     fn understand(&self, pool: Address, answers: &[Option<Bytes>]) -> Result<Discovered, DecodeError> {
         let coins = |answer: Option<&Option<Bytes>>| list_of(answer?.as_ref()?);
         let own = coins(answers.first()).filter(|own| own.len() >= 2);
-        let own = own.ok_or_else(|| impossible(pool, "a list that does not say its coins"))?;
+        let own = own.ok_or_else(|| impossible(pool, "a list without the coins of its pool"))?;
         let meta = answers.get(1).and_then(Option::as_ref).and_then(|said| U256::try_from_be_slice(said));
         let meta = meta == Some(U256::ONE);
         let mut all = own.clone();

@@ -15,7 +15,7 @@ pub(super) enum Implementation {
     Refused(&'static str),
 }
 
-const RATES: &str = "its implementation asks oracles for rates";
+const RATES: &str = "its implementation requests rates from oracles";
 
 /// The product term divides by two coins at once, by three and four one after another. Source: `get_D` of
 /// `curve-factory`, `plain-2` since its first deployment, `plain-3`, `plain-4`, and `meta`.
@@ -67,7 +67,7 @@ const IMPLEMENTATIONS: &[(Address, Implementation)] = &[
     (address!("008CFa89df5B0c780cA3462fc2602D7F8c7Ac315"), on(SBTC_SECOND_POOL)),
     (
         address!("2f956eEe002B0dEbD468CF2E0490d1aEc65e027F"),
-        Implementation::Refused("an implementation whose base pool is not known"),
+        Implementation::Refused("an implementation with an unknown base pool"),
     ),
     (address!("55Aa9BF126bCABF0bDC17Fa9E39Ec9239e1ce7A9"), held_on(THREE_POOL)),
     (address!("2EB24483Ef551dA247ab87Cf18e1Cc980073032D"), held_on(FRAX_POOL)),
@@ -98,7 +98,7 @@ const IMPLEMENTATIONS: &[(Address, Implementation)] = &[
 /// Returns the pool type of an implementation.
 pub(super) fn implementation_of(implementation: Address) -> Implementation {
     let known = IMPLEMENTATIONS.iter().find(|(address, _)| *address == implementation);
-    known.map_or(Implementation::Refused("an implementation that is not known"), |(_, made)| *made)
+    known.map_or(Implementation::Refused("an unknown implementation"), |(_, made)| *made)
 }
 
 impl Implementation {

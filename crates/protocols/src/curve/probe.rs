@@ -30,16 +30,16 @@ pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
 fn read(pool: &Discovered, reading: &mut Reading) -> Result<PoolState, Stop> {
     let read = reading.read_by(partners::reader(pool, None))?;
     let PoolState::Curve(state) = &read else { return Ok(read) };
-    let probes = probes(state).ok_or(reading.impossible("next to nothing in it"))?;
+    let probes = probes(state).ok_or(reading.impossible("a negligible balance of a coin"))?;
     let crypto = matches!(state.model, Model::Crypto(_));
     let (timestamp, number) = (reading.timestamp(), reading.word(MULTICALL3, "getBlockNumber()"));
     let views = all(probes.iter().map(|probe| reading.call(probe.call(pool.key.contract, crypto))))?;
     let at = ExecutionBlock { number: number?.saturating_to(), timestamp: timestamp? };
     for (probe, view) in probes.iter().zip(views) {
         let said = view.and_then(|view| U256::try_from_be_slice(view.get(..32)?));
-        let said = said.ok_or(reading.impossible("a view of what it pays that answers nothing"))?;
+        let said = said.ok_or(reading.impossible("a view of its output that reverted"))?;
         if probe.expected(state, &at) != Ok(said) {
-            return Err(reading.impossible("its own view says that it pays something else"));
+            return Err(reading.impossible("its own view of the output differs from the model"));
         }
     }
     Ok(read)

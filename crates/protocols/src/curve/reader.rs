@@ -162,10 +162,10 @@ impl PoolReader {
         if product != Product::CurveMetapool {
             return Ok((Model::Stable(pool), None, false));
         }
-        let base = identity.base.ok_or(reading.impossible("a base pool that is not known"))?;
+        let base = identity.base.ok_or(reading.impossible("an unknown base pool"))?;
         let cached_price = match price {
             Some((Ok(Some(value)), Ok(Some(updated)))) => Some(CachedPrice { value, updated: updated.saturating_to() }),
-            _ if identity.remembers_price => return Err(reading.impossible("a price of shares that is not told")),
+            _ if identity.remembers_price => return Err(reading.impossible("no answer for the price of shares")),
             _ => None,
         };
         if let Some(rate) = pool.rates.0.get_mut(1) {
@@ -206,7 +206,7 @@ impl PoolReader {
         let base = BasePool { state: of_base.state(&said)?, total_supply };
         let Some((multiplier, rates)) = next else { return Ok((base, None)) };
         let multiplier = multiplier?.and_then(|multiplier| u64::try_from(multiplier).ok());
-        let multiplier = multiplier.ok_or(reading.impossible("a fee that does not say how it moves"))?;
+        let multiplier = multiplier.ok_or(reading.impossible("a dynamic fee without its multiplier"))?;
         Ok((base, Some((multiplier, rates?.and_then(|rates| rates.first().copied()).map(Rate::Fixed)))))
     }
 
@@ -229,14 +229,14 @@ impl PoolReader {
             (Product::CurveTwocryptoNg, Some("v2.1.0d")) => Some(Kind::TwocryptoStable),
             _ => None,
         };
-        let kind = kind.ok_or(reading.impossible("a version whose rounding or fee is not known"))?;
+        let kind = kind.ok_or(reading.impossible("a version with unknown rounding or fee"))?;
         let shares = match token.transpose()? {
             None => Some(address),
             Some(token) => token.filter(|word| word.bit_len() <= 160).map(|word| Address::from_word(word.into())),
         };
         let shares = shares.ok_or(reading.impossible("a pool without shares"))?;
         if rates.len() != kind.coins() {
-            return Err(reading.impossible("another number of coins than its kind has"));
+            return Err(reading.impossible("a wrong number of coins for its kind"));
         }
         let mut precisions = [U256::ZERO; 3];
         precisions.iter_mut().zip(rates).for_each(|(precision, rate)| *precision = rate / WAD);

@@ -185,7 +185,8 @@ impl Of {
             (AccrualPart::Streaming.read(self, reading), reading.word(self.vault, TOTAL_ASSETS), reading.timestamp());
         let (accrual, counted, now) = (accrual?, counted?, now?);
         let streamed = accrual.streamed(now).ok_or(reading.impossible("a reward without a cycle"))?;
-        let stored = counted.checked_sub(streamed).ok_or(reading.impossible("more streamed than there is"))?;
+        let stored =
+            counted.checked_sub(streamed).ok_or(reading.impossible("a streamed reward above the total assets"))?;
         // a redemption is paid from the stored assets, to which the first trade after a cycle adds the reward
         let streams = matches!(accrual, Accrual::Streaming { until, .. } if now < until);
         Ok((stored, if streams { stored } else { counted }))
@@ -199,7 +200,7 @@ impl ConversionPart {
             Self::Holdings => {
                 let (held, counted) = of.held_and_counted(reading)?;
                 if held != counted {
-                    return Err(reading.impossible("assets that do not lie in the vault: no model of what they earn"));
+                    return Err(reading.impossible("assets held elsewhere, whose yield is not modelled"));
                 }
                 Conversion::ratio(held, shares?)
             }
@@ -213,7 +214,7 @@ impl ConversionPart {
                 let (held, counted) = both?;
                 // a new cycle begins with the balance beyond the stored assets
                 if held < counted {
-                    return Err(reading.impossible("less in the vault than it counts"));
+                    return Err(reading.impossible("a balance below its total assets"));
                 }
                 Conversion::ratio(stored?, shares?)
             }
@@ -222,10 +223,10 @@ impl ConversionPart {
                 let [allocates, gone, counted] =
                     reading.words(vault, ["auto_allocate()", UNLOCKED_SHARES, TOTAL_ASSETS])?;
                 if release? != YEARN_RELEASE {
-                    return Err(reading.impossible("another release than the one that is understood"));
+                    return Err(reading.impossible("a release that is not modelled"));
                 }
                 if !allocates.is_zero() {
-                    return Err(reading.impossible("deposits that go on into a strategy"));
+                    return Err(reading.impossible("deposits that are forwarded to a strategy"));
                 }
                 // the supply excludes unlocked shares
                 let shares = shares?.checked_add(gone).ok_or(reading.impossible("shares beyond 256 bits"))?;
@@ -316,14 +317,14 @@ impl LimitsPart {
                 let there = reading.ask(of.asset, &balanceOfCall { owner: SKY_POCKET });
                 let (psm, pocket) = (reading.word(vault, "psm()"), reading.word(SKY_PSM, "pocket()"));
                 if !is(psm?, SKY_PSM) || !is(pocket?, SKY_POCKET) {
-                    return Err(reading.impossible("another exchange than Sky's"));
+                    return Err(reading.impossible("another PSM than Sky's"));
                 }
                 Limits { max_withdraw_assets: there?, ..usual? }
             }
             Self::Cooldown => {
                 let waits = !reading.word(vault, COOLDOWN)?.is_zero();
                 let spare = shares?.checked_sub(LEAST_SHARES);
-                let spare = spare.ok_or(reading.impossible("fewer shares than it lets be left"))?;
+                let spare = spare.ok_or(reading.impossible("fewer shares than its minimum"))?;
                 Limits { max_redeem_shares: if waits { U256::ZERO } else { spare }, ..usual? }
             }
             Self::BeforeStream => {
@@ -350,7 +351,7 @@ impl LimitsPart {
                 };
                 let conversion = accrual.apply(Conversion::Rate { rate, one: RAY }, now);
                 if conversion.and_then(|conversion| limits.room(&conversion, now)) != Some(usual.max_deposit_assets) {
-                    return Err(reading.impossible("another limit of deposits than its cap leaves"));
+                    return Err(reading.impossible("a deposit limit that does not follow from its cap"));
                 }
                 limits
             }

@@ -52,7 +52,7 @@ impl Previews {
         let [shares, assets] = questions(of, form).map(|question| reading.question(question));
         let (timestamp, asset) = (timestamp?, asset?);
         if !is(asset, of.asset) {
-            return Err(reading.impossible("another asset than was announced"));
+            return Err(reading.impossible("another asset than announced"));
         }
         Ok(Self { at: ExecutionBlock { number: 0, timestamp }, shares: shares?, assets: assets? })
     }
@@ -87,7 +87,7 @@ pub(super) fn read(of: Of, form: Form, reading: &mut Reading) -> Result<State, S
     let with =
         |offset: u64| State { conversion: conversion.with_virtual(U256::from(10).pow(U256::from(offset))), ..state };
     let agreed = std::iter::once(state).chain(offsets.map(with)).find(|state| previews.agree(state));
-    agreed.ok_or(reading.impossible("previews that follow no rule that is modelled, or fees"))
+    agreed.ok_or(reading.impossible("previews that follow no modelled rule, or fees"))
 }
 
 /// Kind of an unlisted vault.

@@ -59,7 +59,7 @@ impl MetaMorpho {
             return Err("a queue of more than 30 markets");
         }
         let known = |index: &u8| usize::from(*index) < self.holdings.len();
-        if self.supply_queue.iter().all(known) { Ok(()) } else { Err("a supply to a market that is not there") }
+        if self.supply_queue.iter().all(known) { Ok(()) } else { Err("a supply to a market that does not exist") }
     }
 
     /// Returns the vault with interest and fee shares up to a time.

@@ -65,7 +65,7 @@ pub(super) fn market(id: B256, reading: &mut Reading) -> Result<Market, Stop> {
             let rate = rate.and_then(|rate| u64::try_from(rate).ok());
             Irm::AdaptiveCurve { rate_at_target_wad: rate.ok_or(reading.impossible("a rate out of range"))? }
         }
-        _ => return Err(reading.impossible("a market with an interest rate model that is not known")),
+        _ => return Err(reading.impossible("a market with an unknown interest rate model")),
     };
     let fits = |value: u128| u64::try_from(value).map_err(|_| reading.impossible("a market's number beyond 64 bits"));
     Ok(Market {
@@ -106,7 +106,7 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     let [offset, supplies, withdrawals] = reading.words(vault, views)?;
     let [asset_said, morpho, total_shares, last_total_assets, fee_wad] = itself?;
     if !is(asset_said, asset) {
-        return Err(reading.impossible("another asset than was announced"));
+        return Err(reading.impossible("another asset than announced"));
     }
     if !is(morpho, MORPHO_BLUE) {
         return Err(reading.impossible("another Morpho than Morpho Blue"));

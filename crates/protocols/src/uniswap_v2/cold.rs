@@ -181,8 +181,8 @@ impl StateReader for PairReader {
         };
         let failed = |got| DecodeError::Call { pool: self.pool, call: "getReserves()", got };
         let answer = answer.as_ref().ok_or_else(|| failed("a revert"))?;
-        let reserves =
-            getReservesCall::abi_decode_returns_validate(answer).map_err(|_| failed("something else than reserves"))?;
+        let reserves = getReservesCall::abi_decode_returns_validate(answer)
+            .map_err(|_| failed("an answer that is not reserves"))?;
         let (reserve0, reserve1): (u128, u128) = (reserves.reserve0.to(), reserves.reserve1.to());
         debug_assert!(reserve0 <= MAX_RESERVE && reserve1 <= MAX_RESERVE);
         Ok(ReadProgress::Done(State { reserve0, reserve1, fee_bps: FEE_BPS }.into()))

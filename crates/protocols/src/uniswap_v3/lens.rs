@@ -42,7 +42,7 @@ impl LensReader {
     }
 
     fn take(&mut self, answer: &[u8]) -> Result<(), DecodeError> {
-        let short = || DecodeError::State { pool: self.pool, what: "an answer of the lens that is cut" };
+        let short = || DecodeError::State { pool: self.pool, what: "a truncated answer of the lens" };
         let (header, ticks) = answer.split_at_checked(HEADER_BYTES).ok_or_else(short)?;
         let number = |from: usize, to: usize| U256::from_be_slice(header.get(from..to).unwrap_or_default());
         self.state.sqrt_price_x96 = number(0, 20);
@@ -54,7 +54,7 @@ impl LensReader {
         }
         let next_word = header.get(40..44).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_be_bytes);
         if next_word <= self.next_word || next_word > self.last_word.saturating_add(1) {
-            return Err(self.impossible("a lens that does not move on"));
+            return Err(self.impossible("a lens that makes no progress"));
         }
         if ticks.len() % TICK_BYTES != 0 {
             return Err(short());
@@ -74,7 +74,7 @@ impl StateReader for LensReader {
 
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
         let [answer] = answers else { return Err(DecodeError::AnswerCount { expected: 1, got: answers.len() }) };
-        let answer = answer.as_ref().ok_or_else(|| self.impossible("a lens that cannot read it"))?;
+        let answer = answer.as_ref().ok_or_else(|| self.impossible("a lens call that reverted"))?;
         self.take(answer)?;
         if self.next_word <= self.last_word {
             return Ok(self.ask());

@@ -118,7 +118,7 @@ struct Change {
 impl Change {
     fn apply(self, liquidity: u128) -> Result<u128, &'static str> {
         let changed = if self.minted { liquidity.checked_add(self.amount) } else { liquidity.checked_sub(self.amount) };
-        changed.ok_or("more liquidity taken than there was, or more than 128 bits of it")
+        changed.ok_or("liquidity below zero or above 128 bits")
     }
 
     /// Returns a tick's net liquidity after the change. The lower end of a range adds liquidity to a rising price, the
@@ -156,7 +156,7 @@ fn change_liquidity(state: &mut State, (lower, upper): (i32, i32), change: Chang
 fn change_tick(ticks: &mut Vec<Tick>, index: i32, change: Change, is_lower: bool) -> Result<(), &'static str> {
     match ticks.binary_search_by_key(&index, |tick| tick.index) {
         Ok(at) => {
-            let Some(tick) = ticks.get_mut(at) else { return Err("a tick that is not there") };
+            let Some(tick) = ticks.get_mut(at) else { return Err("a tick that is not initialised") };
             tick.liquidity_gross = change.apply(tick.liquidity_gross)?;
             tick.liquidity_net = change.apply_net(tick.liquidity_net, is_lower)?;
             if tick.liquidity_gross == 0 {

@@ -104,7 +104,7 @@ impl State {
 
     pub(super) fn validate_parameters(&self) -> Result<(), &'static str> {
         if self.fee_pips >= MAX_FEE_PIPS {
-            return Err("a fee of the whole amount or more");
+            return Err("a fee of 100% or more");
         }
         if self.tick_spacing <= 0 || self.tick_spacing >= MAX_TICK_SPACING {
             return Err("a tick spacing out of range");
@@ -150,7 +150,7 @@ impl State {
         if u128::try_from(sum) == Ok(self.liquidity) {
             Ok(())
         } else {
-            Err("liquidity that its ticks do not add up to")
+            Err("liquidity that differs from the sum of its ticks")
         }
     }
 

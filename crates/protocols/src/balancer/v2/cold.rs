@@ -99,7 +99,7 @@ impl Protocol for BalancerV2 {
         let (own, mut coins): (Vec<_>, Vec<_>) = event.tokens.into_iter().partition(|token| *token == address);
         coins.extend(own);
         if coins.len() > MAX_COINS {
-            return Err(DecodeError::State { pool: address, what: "more coins than a pool can have here" });
+            return Err(DecodeError::State { pool: address, what: "more coins than are supported" });
         }
         Ok(Discovered { key: address.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
     }

@@ -120,9 +120,9 @@ impl State {
         };
         match () {
             () if coins < 2 => Err("fewer than two coins"),
-            () if self.coins() > MAX_COINS => Err("more coins than a pool can have here"),
+            () if self.coins() > MAX_COINS => Err("more coins than are supported"),
             () if factors.len() != coins || !others => Err("lists of different lengths"),
-            () if self.fee_wad() >= U256::from(10).pow(U256::from(18)) => Err("a fee of everything"),
+            () if self.fee_wad() >= U256::from(10).pow(U256::from(18)) => Err("a fee of 100% or more"),
             () => Ok(()),
         }
     }

@@ -130,10 +130,10 @@ fn fixed(pool: &Discovered, reading: &mut Reading) -> Result<Fixed, Stop> {
     let decimals = all(others(pool).iter().take(MAX_COINS).map(|coin| reading.ask(*coin, &decimalsCall {})))?;
     let (pool_id, weights, providers) = (B256::from(pool_id?), weights?, providers?.unwrap_or_default());
     if pool_id.get(..20) != Some(address.as_slice()) {
-        return Err(reading.impossible("the vault knows it by another address"));
+        return Err(reading.impossible("another address at the vault"));
     }
     let made = made?.into_iter().flatten().next_back();
-    let made = made.ok_or(reading.impossible("not made by a factory whose pools are known"))?;
+    let made = made.ok_or(reading.impossible("not created by a known factory"))?;
     let factor = |decimals: u8| {
         let power = 36_u8.checked_sub(decimals).filter(|power| *power >= 18);
         let factor = power.and_then(|power| U256::from(10).checked_pow(U256::from(power)));
@@ -169,7 +169,7 @@ fn stable(
 ) -> Result<FixedKind, Stop> {
     let coins = others(pool);
     if (coins.len() < pool.coins.len()) != minting.is_some() {
-        return Err(reading.impossible("its own token is not where its factory puts it"));
+        return Err(reading.impossible("an unexpected position of its own token"));
     }
     // the vault lists a pool's own token among its coins, in the order of addresses
     if providers.len() == coins.len() + 1 {
@@ -211,7 +211,7 @@ fn state(pool: &Discovered, fixed: &Fixed, reading: &mut Reading) -> Result<Stat
             let own = own.transpose()?;
             let (held, amplification, rates) = (held?, amplification?, rates?);
             if amplification.isUpdating {
-                return Err(reading.impossible("its amplification is on its way"));
+                return Err(reading.impossible("a ramping amplification"));
             }
             if amplification.precision != U256::from(1_000) {
                 return Err(reading.impossible("an amplification of another precision"));
@@ -231,7 +231,7 @@ fn state(pool: &Discovered, fixed: &Fixed, reading: &mut Reading) -> Result<Stat
             }
             let place = held.tokens.iter().position(|token| *token == address);
             let of_the_pool = place.and_then(|place| held.balances.get(place)).copied().unwrap_or_default();
-            let short = reading.impossible("less of its token than is held");
+            let short = reading.impossible("a supply of its own token below the vault's balance of it");
             let own = own.map(|own| own.with(of_the_pool, earnings).ok_or(short)).transpose()?;
             let said = said?;
             let said = said.iter().enumerate().filter(|(at, _)| Some(*at) != place).map(|(_, factor)| factor);
@@ -258,7 +258,7 @@ fn balances(
     let there = || held.tokens.iter().zip(&held.balances).filter(|(token, _)| **token != pool.key.contract);
     let same = there().map(|(token, _)| token).eq(others(pool));
     if !same || held.tokens.len() != held.balances.len() || pool.coins.len() > MAX_COINS {
-        return Err(reading.impossible("other coins than those that it announced"));
+        return Err(reading.impossible("other coins than announced"));
     }
     Ok(there().map(|(_, balance)| *balance).collect())
 }

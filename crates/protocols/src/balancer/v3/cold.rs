@@ -140,7 +140,7 @@ impl Protocol for BalancerV3 {
         let event = PoolRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
         let left_out = |what| DecodeError::State { pool: event.pool, what };
         let factory = FACTORIES.iter().find(|(factory, ..)| *factory == event.factory);
-        let (_, product, _) = factory.ok_or_else(|| left_out("not made by a factory whose pools are known"))?;
+        let (_, product, _) = factory.ok_or_else(|| left_out("not created by a known factory"))?;
         let hooks = &event.hooksConfig;
         let in_swaps = InSwaps {
             hook: hooks.hooksContract,
@@ -149,11 +149,11 @@ impl Protocol for BalancerV3 {
             after: hooks.shouldCallAfterSwap,
         };
         if !in_swaps.modelled() {
-            return Err(left_out("it has a hook that is not known"));
+            return Err(left_out("it has an unknown hook"));
         }
         let coins: Vec<Address> = event.tokenConfig.iter().map(|config| config.token).collect();
         if coins.len() > MAX_COINS {
-            return Err(left_out("more coins than a pool can have here"));
+            return Err(left_out("more coins than are supported"));
         }
         Ok(Discovered { key: event.pool.into(), product: *product, coins, fee_pips: 0, tick_spacing: 0 })
     }

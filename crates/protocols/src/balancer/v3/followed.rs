@@ -242,7 +242,7 @@ impl FollowedReader {
             match candidate.followed(rate(candidate.coin), timestamp) {
                 Ok(followed) => all.push(followed),
                 Err(mismatch) if candidate.was.is_some() || mismatch == Mismatch::Slight => {
-                    return Err("a rate that is not what its vault says in this block");
+                    return Err("a rate that differs from its vault's in this block");
                 }
                 Err(_) => {}
             }

@@ -158,9 +158,9 @@ impl PoolReader {
                 generation = Some(*release);
             }
         }
-        let generation = generation.ok_or_else(|| self.impossible("not made by a factory whose pools are known"))?;
+        let generation = generation.ok_or_else(|| self.impossible("not created by a known factory"))?;
         if !hooks.modelled() {
-            return Err(self.impossible("it has a hook that is not known"));
+            return Err(self.impossible("it has an unknown hook"));
         }
         let n = self.pool.coins.len();
         let lengths =
@@ -170,7 +170,7 @@ impl PoolReader {
             || rates.decimalScalingFactors.len() != n
             || n > MAX_COINS
         {
-            return Err(self.impossible("other coins than those that it announced"));
+            return Err(self.impossible("other coins than announced"));
         }
         let coins = (0..n).map(|k| Coin {
             balance: info.balancesRaw[k],
@@ -229,7 +229,7 @@ impl PoolReader {
         let static_wad = config.staticSwapFeePercentage;
         let mut fee = Fee::Static(static_wad);
         if self.pool.product == Product::BalancerV3Weighted {
-            return if hooks.for_the_fee { Err(self.impossible("it has a hook that is not known")) } else { Ok(fee) };
+            return if hooks.for_the_fee { Err(self.impossible("it has an unknown hook")) } else { Ok(fee) };
         }
         for hook in STABLE_SURGE_HOOKS {
             let said = (
@@ -240,10 +240,10 @@ impl PoolReader {
                 continue;
             }
             let (Some(threshold_wad), Some(most_wad)) = said else {
-                return Err(self.impossible("a hook that does not say when it surges"));
+                return Err(self.impossible("a hook without its surge parameters"));
             };
             if threshold_wad >= WAD || most_wad > WAD {
-                return Err(self.impossible("a surge beyond everything"));
+                return Err(self.impossible("a surge fee above 100%"));
             }
             fee = Fee::StableSurge { static_wad, most_wad, threshold_wad };
         }

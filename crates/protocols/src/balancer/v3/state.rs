@@ -137,9 +137,11 @@ impl State {
         match () {
             () if n < 2 => Err("fewer than two coins"),
             () if !lists => Err("lists of different lengths"),
-            () if fee_wad >= one => Err("a fee of everything"),
-            () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => Err("more than all fees"),
-            () if self.followed.iter().any(|followed| usize::from(followed.coin) >= n) => Err("a rate of no coin"),
+            () if fee_wad >= one => Err("a fee of 100% or more"),
+            () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => {
+                Err("a fee share above 100%")
+            }
+            () if self.followed.iter().any(|followed| usize::from(followed.coin) >= n) => Err("a rate without a coin"),
             () if self.coins.iter().any(|coin| coin.rate.is_zero() || coin.factor.is_zero()) => Err("a rate of zero"),
             () => Ok(()),
         }

@@ -85,10 +85,12 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
             Lent::Compound { worth, takes } => {
                 let worth = CompoundRate { multiplier: unlent.precision, ..worth };
                 if worth.accrual.as_ref().is_none_or(|accrual| accrual.cash != unlent.cash) {
-                    return Err(reading.impossible("a market whose cash lies elsewhere, and may grow there"));
+                    return Err(
+                        reading.impossible("a market whose cash is held elsewhere, and may earn interest there")
+                    );
                 }
                 if !worth.follows() {
-                    return Err(reading.impossible("a share's worth that does not follow from its market"));
+                    return Err(reading.impossible("a share rate that does not follow from its market"));
                 }
                 *rate = Rate::Compound(Box::new(worth));
                 Market { takes, ..unlent }
@@ -97,7 +99,7 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
     }
     let at = ExecutionBlock { number: reading.narrow(number?)?, timestamp: timestamp? };
     let state = State { pool, lender, lender_address: lender.address(), markets }.without_what_follows(&at);
-    let state = state.ok_or(reading.impossible("balances that do not follow from its lender's numbers"))?;
+    let state = state.ok_or(reading.impossible("balances that do not follow from its lender's state"))?;
     let model = Model::Lending(state);
     let state = PoolOfCurve { model, ether_coin: None, base_pool: None, has_oracle: false, steth: None };
     state.validate().map_err(|what| reading.impossible(what))?;
@@ -117,7 +119,7 @@ fn reserve(pool: Address, k: usize, coin: Address, token: Address, reading: &mut
     let owed = reading.ask(pool, &admin_balancesCall { coin: U256::from(k) });
     let reserve = reading.ask(listed::AAVE, &getReserveDataCall { asset: coin })?;
     if reserve.aToken != token {
-        return Err(reading.impossible("a coin that its lender keeps under another token"));
+        return Err(reading.impossible("a coin with another token at its lender"));
     }
     let active = reserve.configuration.bit(IS_ACTIVE);
     let growth = Growth {
@@ -139,7 +141,7 @@ fn market(token: Address, reading: &mut Reading) -> Result<Lent, Stop> {
     let [cash, borrows, reserves, reserve_factor, shares] = reading.words(token, views)?;
     let [exchange_rate_stored, supply_rate_per_block, since, borrow_rate_per_block] = rates?;
     if borrow_rate_per_block > MOST_BORROW_RATE {
-        return Err(reading.impossible("a market that does not accrue at so high a rate"));
+        return Err(reading.impossible("a market that reverts at its borrow rate"));
     }
     let accrual = CompoundAccrual { cash, borrows, reserves, reserve_factor, borrow_rate_per_block, shares };
     let worth = CompoundRate {

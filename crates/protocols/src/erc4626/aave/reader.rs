@@ -56,7 +56,7 @@ pub(in crate::erc4626) fn ask_behind(of: Of, reading: &mut Reading) -> Result<Be
     let reserves = AAVE_POOLS.map(|pool| (pool, reading.try_ask(pool, &getReserveDataCall { asset: of.asset })));
     let (pool, a_token) = (pool?, a_token?);
     let reserve = reserves.into_iter().find(|(known, _)| *known == pool);
-    let unknown = reading.impossible("a pool of Aave's that is not known");
+    let unknown = reading.impossible("an unknown Aave pool");
     let Some((_, reserve)) = reserve else { return Err(unknown) };
     let reserve = reserve?.ok_or(unknown)?;
     if a_token.is_zero() || reserve.aToken != a_token {
@@ -80,7 +80,7 @@ pub(in crate::erc4626) fn read(of: Of, behind: Behind, reading: &mut Reading) ->
         return Err(reading.impossible("a reserve whose tokens changed"));
     }
     if scaled_balance? < total_shares {
-        return Err(reading.impossible("less in its reserve than its shares stand for"));
+        return Err(reading.impossible("a reserve balance below the worth of its shares"));
     }
     let bits = |place: usize, count: usize| (reserve.configuration >> place) & ((U256::ONE << count) - U256::ONE);
     let flag = |place: usize| reserve.configuration.bit(place);

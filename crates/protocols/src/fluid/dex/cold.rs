@@ -124,7 +124,7 @@ impl Protocol for DexT1 {
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let State::Storage(storage) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a Fluid pool as the chain stores it" });
+            return Err(DecodeError::State { pool: log.address, what: "a Fluid pool without storage words" });
         };
         let known = log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0));
         let stale = known && (log.address != LIQUIDITY || reading::matters(log, &storage.addresses));

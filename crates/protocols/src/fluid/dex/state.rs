@@ -147,7 +147,7 @@ impl State {
         }
         let fees = self.fees();
         if fees.fee_pips >= 1_000_000 || fees.revenue_cut_percent > 100 {
-            return Err("a fee above the whole");
+            return Err("a fee above 100%");
         }
         Ok(())
     }

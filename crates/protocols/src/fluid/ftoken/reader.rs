@@ -32,13 +32,13 @@ pub(super) fn read(share: Address, asset: Address, reading: &mut Reading) -> Res
     let (layer, _) = token(stored, share, None, reading)?;
     let ([asset_said, total_shares], data, prices) = (itself?, data?, prices?);
     if !is(asset_said, asset) {
-        return Err(reading.impossible("another asset than was announced"));
+        return Err(reading.impossible("another asset than announced"));
     }
     if data.liquidity != LIQUIDITY {
         return Err(reading.impossible("another liquidity layer"));
     }
     if data.rewardsActive {
-        return Err(reading.impossible("rewards, which are not covered"));
+        return Err(reading.impossible("rewards, which are not modelled"));
     }
     let (token_price, layer_price) = (small_bits(prices, 64, 64), small_bits(prices, 0, 64));
     let state = State { stored, layer, layer_paused: layer_paused?, token_price, layer_price, total_shares };

@@ -151,7 +151,7 @@ impl VaultV2 {
             Some(Adapter::Vault { .. }) => true,
             None => false,
         };
-        if there && !liquidity.caps.is_empty() { Ok(()) } else { Err("a liquidity adapter that is not there") }
+        if there && !liquidity.caps.is_empty() { Ok(()) } else { Err("a liquidity adapter that does not exist") }
     }
 
     /// Returns the vault with interest and fee shares up to a time.

@@ -74,7 +74,7 @@ fn kind(adapter: Address, reading: &mut Reading) -> Result<Kind, Stop> {
             Kind::Markets { own_shares: false, count: few(count, reading)? }
         }
         (None, None, None, Some(vault)) => Kind::Vault(vault),
-        _ => return Err(reading.impossible("an adapter that is not known")),
+        _ => return Err(reading.impossible("an unknown adapter")),
     })
 }
 
@@ -134,7 +134,7 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     let [total_shares, virtual_shares, total_assets, last_update, max_rate_wad] = numbers?;
     let (fees_wad, [receive_shares, send_shares, receive_assets, send_assets]) = (fees_wad?, gates?);
     if !is(asset_said, asset) {
-        return Err(reading.impossible("another asset than was announced"));
+        return Err(reading.impossible("another asset than announced"));
     }
     if !receive_shares.is_zero() && fees_wad.iter().any(|fee| !fee.is_zero()) {
         // the gate also decides who receives fees
@@ -176,7 +176,7 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     } else {
         let narrowed = |index: Option<usize>| {
             let narrowed = index.and_then(|index| u8::try_from(index).ok());
-            narrowed.ok_or(reading.impossible("a liquidity adapter or market that is not there"))
+            narrowed.ok_or(reading.impossible("a liquidity adapter or market that does not exist"))
         };
         Some(Liquidity { adapter: narrowed(place)?, market: narrowed(market)?, caps: caps.into_iter().collect() })
     };

@@ -87,7 +87,7 @@ impl BufferReader {
         }
         if self.kind.is_none() {
             if answers.next::<getERC4626BufferAssetCall>()? != asset {
-                return odd("another asset than was announced");
+                return odd("another asset than announced");
             }
             if answers.next::<getMinimumWrapAmountCall>()? != U256::from(MINIMUM_WRAP) {
                 return odd("another least amount than the vault of mainnet has");
