@@ -5,10 +5,10 @@ use std::{fmt, str::FromStr};
 use alloy_primitives::{Address, B256, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Names a pool: its contract and, where one contract holds many pools, the pool's id there.
+/// Identity of a pool: its contract and, if one contract holds many pools, the pool's id there.
 ///
-/// Keys are ordered by contract, then by id; a contract's key without an id comes before those with one. In text a key is the
-/// contract's EIP-55 address, followed by `/` and the id in hexadecimal where there is one. Any case of letters is read.
+/// Keys are ordered by contract, then by id; a key without an id comes first. As text, a key is the contract's EIP-55
+/// address, followed by `/` and the id in hexadecimal if there is one. Parsing accepts letters of any case.
 ///
 /// ```
 /// # use braid_primitives::{Address, B256, PoolKey};

@@ -98,7 +98,8 @@ impl Pool {
         })
     }
 
-    /// Returns what a swap for exactly `amount_out` of coin `coin_out` asks of coin `coin_in`, to the wei, where the proxy can buy so.
+    /// Computes the input of coin `coin_in` for exactly `amount_out` of coin `coin_out`, to the wei, if the proxy can buy
+    /// from the pool.
     ///
     /// # Errors
     /// As [`Protocol::amount_in_for`], and [`SwapError::UnknownCoin`].

@@ -29,7 +29,7 @@ pub enum FileError {
         expected: u32,
     },
     /// The file is too short or too long.
-    #[error("market file of {got} bytes, expected {expected}: it was cut or added to")]
+    #[error("market file of {got} bytes, expected {expected}: it was truncated or extended")]
     Length {
         /// Bytes in the file.
         got: u64,
