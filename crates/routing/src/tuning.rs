@@ -113,8 +113,8 @@ impl Tuning {
     pub(crate) const CHUNKS: u16 = 24;
     pub(crate) const CHUNK_QUOTES: usize = 2_000;
     pub(crate) const CHUNK_GAP: f64 = 2e-3;
-    /// Chains that may be added for each chunk. No record.
-    pub(crate) const CHUNK_CHAINS: usize = 3;
+    /// Chains that one search for the next chunk keeps: more serve for more chunks, and prune less. No record.
+    pub(crate) const CHUNK_CHAINS: usize = 8;
     /// Gap above which the bound says nothing, and simple plans are tried. Drains of 10,000 generated pools: the grid paid more than the
     /// answer in 12 of 54, since then in none.
     pub(crate) const LOST_GAP: f64 = 5e-2;

@@ -3,7 +3,7 @@
 //! Each plans in floating point and is replayed by the same exact arithmetic as any other flow.
 
 use super::chunks::{Cut, chunked};
-use crate::path::{Path, best_paths, best_paths_above};
+use crate::path::{Path, Within, best_paths, paths_above};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -129,8 +129,8 @@ fn per_part(value: f64, parts: usize) -> f64 {
 fn candidates(problem: &Problem<'_>, potentials: &Potentials, least: &dyn Fn(f64) -> f64) -> Vec<Vec<Flow>> {
     let mut chains: Vec<Vec<Flow>> = Vec::new();
     for share in [1.0, 0.5, 0.2, 0.05] {
-        let found =
-            best_paths_above(problem, potentials, problem.amount * share, least(share), Tuning::GRID_CANDIDATES);
+        let within = Within { floor: least(share), keep: Tuning::GRID_CANDIDATES, quotes: Tuning::PATH_QUOTES };
+        let found = paths_above(problem, potentials, problem.amount * share, &Support::default(), within);
         for Path { flows, .. } in found {
             let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
             if !chains.iter().any(same) {
