@@ -89,7 +89,7 @@ impl Pool {
         with_record!(self.product, record => match own(record, &self.state) {
             Some(state) => {
                 let mut coins = self.coins.iter().enumerate();
-                if coins.any(|(coin, token)| route.moved_worth_of(*token, at) && record.asks_rate_of(state, coin)) {
+                if coins.any(|(coin, token)| route.changed_rate_of(*token, at) && record.asks_rate_of(state, coin)) {
                     return Err(SwapError::Closed);
                 }
                 record.swap(self.key, state, at, route, sale)

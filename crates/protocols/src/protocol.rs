@@ -399,7 +399,7 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Returns the shares of which such an amount is the worth.
+    /// Returns the number of shares that are worth exactly such an amount.
     fn shares_behind(
         &self,
         _state: &Self::State,

@@ -6,7 +6,7 @@ use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 use crate::{
     After, Pool, Sale, Swap, SwapError,
     registry::ChangeOf,
-    vault::{Before, SHARE_COIN, VaultTrade},
+    vault::{EarlierTrades, SHARE_COIN, VaultTrade},
 };
 
 /// Shares whose worth detects a rate change, in atomic units: 10²⁴. Contracts ask for the worth of a smaller power of
@@ -65,15 +65,15 @@ impl RouteState {
     }
 
     /// Tells whether the steps so far changed the worth of a vault's share, at the precision of [`ASKED_SHARES`].
-    pub(crate) fn moved_worth_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
+    pub(crate) fn changed_rate_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
         let Some(known) = self.vault_trades.iter().find(|known| known.share == Some(token)) else { return false };
         let worth = |before| known.vault.rate(at, before).ok()?.down(false, ASKED_SHARES);
-        worth(self.before(known.address)) != worth(Before::new(known.address, &[]))
+        worth(self.before(known.address)) != worth(EarlierTrades::new(known.address, &[]))
     }
 
     /// Returns the trades with vaults so far, as seen by the next step at this vault.
-    pub(crate) fn before(&self, vault: Address) -> Before<'_> {
-        Before::new(vault, &self.vault_trades)
+    pub(crate) fn before(&self, vault: Address) -> EarlierTrades<'_> {
+        EarlierTrades::new(vault, &self.vault_trades)
     }
 
     /// Returns the recorded change under a key, if it is of this type.

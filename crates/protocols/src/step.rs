@@ -77,7 +77,7 @@ pub struct Origin {
 
 impl Origin {
     /// Tells whether the pool is at the factory's CREATE2 address of two tokens: then it is a known pool.
-    pub fn vouches(&self, a: Address, b: Address) -> bool {
+    pub fn is_known_pool(&self, a: Address, b: Address) -> bool {
         self.factory.pool(a, b, self.fee_pips) == self.pool
     }
 }

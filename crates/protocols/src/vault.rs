@@ -70,14 +70,14 @@ pub struct VaultTrade {
 
 /// Trades of a route with vaults, as seen by one of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Before<'a> {
+pub struct EarlierTrades<'a> {
     vault: Address,
     trades: &'a [VaultTrade],
 }
 
-impl<'a> Before<'a> {
+impl<'a> EarlierTrades<'a> {
     /// No trades with any vault.
-    pub const NOTHING: Before<'static> = Before { vault: Address::ZERO, trades: &[] };
+    pub const NONE: EarlierTrades<'static> = EarlierTrades { vault: Address::ZERO, trades: &[] };
 
     /// Returns a route's trades, as seen by a vault.
     pub(crate) const fn new(vault: Address, trades: &'a [VaultTrade]) -> Self {
@@ -206,7 +206,7 @@ pub(crate) trait VaultProtocol: Protocol {
     /// # Errors
     /// - [`SwapError::Closed`] for a vault that restricts who may hold its shares.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError>;
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError>;
 
     /// Computes a deposit or a redemption, after trades of the same transaction.
     ///
@@ -216,7 +216,7 @@ pub(crate) trait VaultProtocol: Protocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError>;
 
@@ -265,7 +265,7 @@ impl Vault {
     ///
     /// # Errors
     /// As [`VaultProtocol::rate`], and [`SwapError::Closed`] if the product is not a vault.
-    pub fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    pub fn rate(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         with_vault_record!(self.product, record => match own(record, &self.state) {
             Some(state) => VaultProtocol::rate(record, state, at, before),
             None => Err(SwapError::Closed),
@@ -276,7 +276,7 @@ impl Vault {
     ///
     /// # Errors
     /// As [`VaultProtocol::trade`], and [`SwapError::Closed`] if the product is not a vault.
-    pub fn trade(&self, at: &ExecutionBlock, before: Before<'_>, trade: Trade) -> Result<Traded, SwapError> {
+    pub fn trade(&self, at: &ExecutionBlock, before: EarlierTrades<'_>, trade: Trade) -> Result<Traded, SwapError> {
         if trade.amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }

@@ -7,7 +7,7 @@ use braid_primitives::{ExecutionBlock, PoolKey};
 use super::{
     ASSET_COIN, Accrual, Form, LISTED, Listed, State,
     continuous::pair_curve,
-    parts::Of,
+    parts::VaultAddresses,
     reader::{Kind, PROBE, questions, read, read_unlisted},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     reading::{self, Reading},
-    vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -68,10 +68,10 @@ fn listed(vault: Address) -> Option<Listed> {
 
 /// Returns a reader of a vault, whose kind may be known.
 fn reader(pool: &Discovered, known: Option<Kind>) -> Box<dyn StateReader> {
-    let of = Of { vault: pool.key.contract, asset: pool.coins.first().copied().unwrap_or_default() };
+    let of = VaultAddresses { vault: pool.key.contract, asset: pool.coins.first().copied().unwrap_or_default() };
     match listed(of.vault) {
         Some(Listed { vault, asset, form }) => {
-            reading::reader(vault, move |reading| read(Of { vault, asset }, form, reading).map(Box::new))
+            reading::reader(vault, move |reading| read(VaultAddresses { vault, asset }, form, reading).map(Box::new))
         }
         None => reading::reader(of.vault, move |reading| read_unlisted(of, known, reading).map(Box::new)),
     }
@@ -147,7 +147,7 @@ impl Protocol for Erc4626 {
         let says = |question: Question, answer: Result<U256, SwapError>| {
             Some(Prediction { call: question.call, answer: answer.ok()? })
         };
-        let [deposit, redeem] = questions(Of { vault: pool, asset: Address::ZERO }, state.form);
+        let [deposit, redeem] = questions(VaultAddresses { vault: pool, asset: Address::ZERO }, state.form);
         let both = [says(deposit, state.preview_deposit(at, PROBE)), says(redeem, state.preview_redeem(at, PROBE))];
         both.into_iter().flatten().collect()
     }
@@ -206,7 +206,7 @@ impl Protocol for Erc4626 {
 }
 
 impl VaultProtocol for Erc4626 {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         state.after_trades(at, before)?.rate(at)
     }
 
@@ -214,7 +214,7 @@ impl VaultProtocol for Erc4626 {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let state = state.after_trades(at, before)?;
@@ -247,7 +247,7 @@ impl VaultProtocol for Erc4626 {
     }
 
     fn unverified_reader(&self, vault: Address, asset: Address) -> Option<Box<dyn StateReader>> {
-        let of = Of { vault, asset };
+        let of = VaultAddresses { vault, asset };
         // trust previews only if they follow from the vault's balance, and allow no trades
         let closed =
             move |reading: &mut Reading| read(of, Form::Holdings, reading).map(|state| Box::new(state.closed()));

@@ -130,14 +130,14 @@ pub(super) enum LimitsPart {
     Idle,
 }
 
-/// A vault during the reading of its parts.
+/// Addresses of a vault and of its asset.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of {
+pub(super) struct VaultAddresses {
     pub(super) vault: Address,
     pub(super) asset: Address,
 }
 
-impl Of {
+impl VaultAddresses {
     fn held(self, reading: &mut Reading) -> Result<U256, Stop> {
         reading.ask(self.asset, &balanceOfCall { owner: self.vault })
     }
@@ -194,7 +194,7 @@ impl Of {
 }
 
 impl ConversionPart {
-    pub(super) fn read(self, of: Of, reading: &mut Reading) -> Result<Conversion, Stop> {
+    pub(super) fn read(self, of: VaultAddresses, reading: &mut Reading) -> Result<Conversion, Stop> {
         let (vault, shares) = (of.vault, reading.word(of.vault, TOTAL_SHARES));
         Ok(match self {
             Self::Holdings => {
@@ -248,7 +248,7 @@ impl ConversionPart {
 }
 
 impl AccrualPart {
-    pub(super) fn read(self, of: Of, reading: &mut Reading) -> Result<Accrual, Stop> {
+    pub(super) fn read(self, of: VaultAddresses, reading: &mut Reading) -> Result<Accrual, Stop> {
         let vault = of.vault;
         Ok(match self {
             Self::None => Accrual::None,
@@ -297,7 +297,7 @@ impl AccrualPart {
 }
 
 impl LimitsPart {
-    pub(super) fn read(self, of: Of, reading: &mut Reading) -> Result<Limits, Stop> {
+    pub(super) fn read(self, of: VaultAddresses, reading: &mut Reading) -> Result<Limits, Stop> {
         let (vault, held) = (of.vault, of.held(reading));
         let (most, shares) =
             (reading.ask(vault, &maxDepositCall { receiver: ANYBODY }), reading.word(vault, TOTAL_SHARES));

@@ -8,7 +8,7 @@ use braid_primitives::ExecutionBlock;
 use super::{
     Form, Reserve, State,
     aave::{self, Behind},
-    parts::{COOLDOWN, LAST_REWARD, Of, STORED_ASSETS},
+    parts::{COOLDOWN, LAST_REWARD, STORED_ASSETS, VaultAddresses},
 };
 use crate::{
     answers::{Question, ask},
@@ -47,7 +47,7 @@ pub(super) struct Previews {
 
 impl Previews {
     /// Calls a vault's previews, and checks that its asset is the expected one.
-    pub(super) fn ask(of: Of, form: Option<Form>, reading: &mut Reading) -> Result<Self, Stop> {
+    pub(super) fn ask(of: VaultAddresses, form: Option<Form>, reading: &mut Reading) -> Result<Self, Stop> {
         let (timestamp, asset) = (reading.timestamp(), reading.word(of.vault, "asset()"));
         let [shares, assets] = questions(of, form).map(|question| reading.question(question));
         let (timestamp, asset) = (timestamp?, asset?);
@@ -66,7 +66,7 @@ impl Previews {
 
 /// Builds the previews of the probe, in shares and in assets. If a preview above the vault's balance reverts, the
 /// conversion is asked instead, by which such a vault pays. Source: `SparkVault.previewRedeem`.
-pub(super) fn questions(of: Of, form: Option<Form>) -> [Question; 2] {
+pub(super) fn questions(of: VaultAddresses, form: Option<Form>) -> [Question; 2] {
     let redeem = match form {
         Some(Form::SparkSavings) => ask(of.vault, &convertToAssetsCall { shares: PROBE }),
         _ => ask(of.vault, &previewRedeemCall { shares: PROBE }),
@@ -75,7 +75,7 @@ pub(super) fn questions(of: Of, form: Option<Form>) -> [Question; 2] {
 }
 
 /// Reads a vault of a form.
-pub(super) fn read(of: Of, form: Form, reading: &mut Reading) -> Result<State, Stop> {
+pub(super) fn read(of: VaultAddresses, form: Form, reading: &mut Reading) -> Result<State, Stop> {
     let (parts, previews) = (form.parts(), Previews::ask(of, Some(form), reading));
     let conversion = parts.conversion.read(of, reading);
     let accrual = parts.accrual.read(of, reading);
@@ -106,7 +106,7 @@ impl Kind {
         state.limits.reserve.map(behind).map(Self::Wrapped).or(state.form.map(Self::Form))
     }
 
-    fn ask(of: Of, reading: &mut Reading) -> Result<Self, Stop> {
+    fn ask(of: VaultAddresses, reading: &mut Reading) -> Result<Self, Stop> {
         let (is_wrapped, behind) = (reading.has(of.vault, "POOL()"), aave::ask_behind(of, reading));
         if is_wrapped? {
             return behind.map(Self::Wrapped);
@@ -122,7 +122,7 @@ impl Kind {
 }
 
 /// Reads an unlisted vault: one of Aave's wrapped tokens, or one that the operator named. Its kind never changes.
-pub(super) fn read_unlisted(of: Of, known: Option<Kind>, reading: &mut Reading) -> Result<State, Stop> {
+pub(super) fn read_unlisted(of: VaultAddresses, known: Option<Kind>, reading: &mut Reading) -> Result<State, Stop> {
     match known.map_or_else(|| Kind::ask(of, reading), Ok)? {
         Kind::Wrapped(behind) => aave::read(of, behind, reading),
         Kind::Form(form) => read(of, form, reading),

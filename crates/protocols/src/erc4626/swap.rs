@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 use super::{Accrual, After, Conversion, Limits, State};
 use crate::{
     SwapError,
-    vault::{Before, Rate, Trade},
+    vault::{EarlierTrades, Rate, Trade},
 };
 
 impl State {
@@ -96,7 +96,7 @@ impl State {
     ///
     /// # Errors
     /// As [`Self::deposit`] and [`Self::redeem`].
-    pub(crate) fn after_trades(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Self, SwapError> {
+    pub(crate) fn after_trades(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Self, SwapError> {
         let once = |state: Self, trade: Trade| {
             let done =
                 if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };

@@ -13,7 +13,9 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     reading::reader_of,
-    vault::{self, ASSET_COIN, Action, Before, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{
+        self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code,
+    },
 };
 
 sol! {
@@ -186,7 +188,7 @@ impl Protocol for MorphoProtocol {
 }
 
 impl VaultProtocol for MorphoProtocol {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         state.rate(at, before)
     }
 
@@ -194,7 +196,7 @@ impl VaultProtocol for MorphoProtocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let (amount_out, visited) = state.swap(at, before, trade.deposits, trade.amount_in)?;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     SwapError,
-    vault::{Before, Rate, VaultTrade},
+    vault::{EarlierTrades, Rate, VaultTrade},
 };
 
 /// Vaults in a block, after trades of the same transaction.
@@ -76,7 +76,7 @@ impl MetaMorpho {
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         deposits: bool,
         amount_in: U256,
     ) -> Result<(U256, u64), SwapError> {
@@ -92,7 +92,7 @@ impl MetaMorpho {
     ///
     /// # Errors
     /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         let joint = Joint::after(at, before.all())?;
         let now = joint.shared.metamorpho(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
         let shares = now.total_shares.checked_add(self.virtual_shares);
@@ -113,7 +113,7 @@ impl VaultV2 {
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         deposits: bool,
         amount_in: U256,
     ) -> Result<(U256, bool), SwapError> {
@@ -128,7 +128,7 @@ impl VaultV2 {
     ///
     /// # Errors
     /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         let joint = Joint::after(at, before.all())?;
         let now = joint.vault_v2(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
         let shares = now.total_shares.checked_add(self.virtual_shares);

@@ -20,7 +20,7 @@ const HIGHEST_LIMIT_X96: U256 = {
 };
 
 /// Variables of the loop.
-struct Walk<'a> {
+struct SwapLoop<'a> {
     state: &'a State,
     zero_for_one: bool,
     limit_x96: U256,
@@ -65,7 +65,7 @@ impl State {
         if amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let mut walk = Walk::new(self, before, zero_for_one, amount_in, false)?;
+        let mut walk = SwapLoop::new(self, before, zero_for_one, amount_in, false)?;
         walk.run().ok_or(SwapError::Overflow { amount_in })?;
         if !walk.remaining.is_zero() {
             let consumed = amount_in.saturating_sub(walk.remaining);
@@ -95,7 +95,7 @@ impl State {
         if amount_out.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let mut walk = Walk::new(self, &self.now(), zero_for_one, amount_out, true)?;
+        let mut walk = SwapLoop::new(self, &self.now(), zero_for_one, amount_out, true)?;
         walk.run().ok_or(SwapError::Overflow { amount_in: amount_out })?;
         if !walk.remaining.is_zero() {
             return Err(SwapError::InsufficientLiquidity { consumed: walk.moved, amount_in: amount_out });
@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SwapLoop<'a> {
     fn new(state: &'a State, before: &After, zero_for_one: bool, amount: U256, buys: bool) -> Result<Self, SwapError> {
         let price_x96 = before.sqrt_price_x96;
         let in_range = (MIN_SQRT_PRICE_X96..MAX_SQRT_PRICE_X96).contains(&price_x96)

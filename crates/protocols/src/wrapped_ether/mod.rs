@@ -44,7 +44,7 @@ impl Protocol for WrappedEther {
     }
 
     fn reader(&self, _pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(Nothing)
+        Box::new(NoCalls)
     }
 
     /// Wraps if the coin in is ether, otherwise unwraps. The amount out always equals the amount in.
@@ -83,9 +83,9 @@ impl Protocol for WrappedEther {
 
 /// Reader that makes no calls.
 #[derive(Clone, Copy, Debug)]
-struct Nothing;
+struct NoCalls;
 
-impl StateReader for Nothing {
+impl StateReader for NoCalls {
     fn start(&mut self) -> ReadProgress {
         ReadProgress::Done(State.into())
     }

@@ -5,7 +5,7 @@ use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
 
 use super::{
-    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::Of, reader::Previews},
+    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::VaultAddresses, reader::Previews},
     AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve,
 };
 use crate::{
@@ -51,7 +51,7 @@ pub(in crate::erc4626) struct Behind {
 }
 
 /// Finds the contracts behind a wrapped token; all pools are asked for the reserve of the asset in one round.
-pub(in crate::erc4626) fn ask_behind(of: Of, reading: &mut Reading) -> Result<Behind, Stop> {
+pub(in crate::erc4626) fn ask_behind(of: VaultAddresses, reading: &mut Reading) -> Result<Behind, Stop> {
     let (pool, a_token) = (reading.ask(of.vault, &POOLCall {}), reading.ask(of.vault, &aTokenCall {}));
     let reserves = AAVE_POOLS.map(|pool| (pool, reading.try_ask(pool, &getReserveDataCall { asset: of.asset })));
     let (pool, a_token) = (pool?, a_token?);
@@ -66,8 +66,8 @@ pub(in crate::erc4626) fn ask_behind(of: Of, reading: &mut Reading) -> Result<Be
 }
 
 /// Reads everything else of a wrapped token.
-pub(in crate::erc4626) fn read(of: Of, behind: Behind, reading: &mut Reading) -> Result<State, Stop> {
-    let (Of { vault, asset }, Behind { pool, a_token, debt_token }) = (of, behind);
+pub(in crate::erc4626) fn read(of: VaultAddresses, behind: Behind, reading: &mut Reading) -> Result<State, Stop> {
+    let (VaultAddresses { vault, asset }, Behind { pool, a_token, debt_token }) = (of, behind);
     let previews = Previews::ask(of, None, reading);
     let reserve = reading.ask(pool, &getReserveDataCall { asset });
     let not_lent = reading.ask(pool, &getVirtualUnderlyingBalanceCall { asset });

@@ -12,7 +12,7 @@ use crate::{
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
-    vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -157,7 +157,7 @@ impl Protocol for FToken {
 }
 
 impl VaultProtocol for FToken {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         after(state, at, before)?.as_ref().unwrap_or(state).rate(at)
     }
 
@@ -165,7 +165,7 @@ impl VaultProtocol for FToken {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let left = after(state, at, before)?;
@@ -187,7 +187,7 @@ impl VaultProtocol for FToken {
 }
 
 /// Returns the fToken after trades of the same transaction; `None` if there were none.
-fn after(state: &State, at: &ExecutionBlock, before: Before<'_>) -> Result<Option<Box<State>>, SwapError> {
+fn after(state: &State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Option<Box<State>>, SwapError> {
     let mut left: Option<Box<State>> = None;
     for trade in before.own() {
         let now = left.as_deref().unwrap_or(state);

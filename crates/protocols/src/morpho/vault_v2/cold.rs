@@ -14,7 +14,9 @@ use crate::{
     continuous::PairCurve,
     morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
     reading::reader_of,
-    vault::{self, ASSET_COIN, Action, Before, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{
+        self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code,
+    },
 };
 
 sol! {
@@ -189,7 +191,7 @@ impl Protocol for VaultV2Protocol {
 }
 
 impl VaultProtocol for VaultV2Protocol {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         if state.deposits_gated || state.redemptions_gated {
             return Err(SwapError::Closed);
         }
@@ -200,7 +202,7 @@ impl VaultProtocol for VaultV2Protocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let (amount_out, moved) = state.swap(at, before, trade.deposits, trade.amount_in)?;

@@ -7,7 +7,7 @@ use braid_primitives::ExecutionBlock;
 use super::State;
 use crate::{
     continuous::{PairCurve, fixed_rate},
-    vault::Before,
+    vault::EarlierTrades,
 };
 
 /// Amount whose conversion uses all digits of floating point.
@@ -18,7 +18,7 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     if state.paused {
         return None;
     }
-    let rate = state.vault.rate(at, Before::NOTHING).ok()?;
+    let rate = state.vault.rate(at, EarlierTrades::NONE).ok()?;
     let shares_per_asset = f64::from(rate.down(true, PROBE)?) / f64::from(PROBE);
     let [assets, shares] = state.held.map(f64::from);
     let [depositable, redeemable] = state.vault.room(at);
