@@ -6,7 +6,7 @@ use super::{Revert, log_exp};
 
 /// One.
 pub(super) const ONE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// Relative error by which powers are corrected, in units of 10⁻¹⁸.
+/// Relative error that a power is corrected by, in units of 10⁻¹⁸.
 const MAX_POW_RELATIVE_ERROR: U256 = U256::from_limbs([10_000, 0, 0, 0]);
 
 pub(super) fn mul_down(a: U256, b: U256) -> Result<U256, Revert> {

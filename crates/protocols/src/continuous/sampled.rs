@@ -39,10 +39,10 @@ const UNSEEN_OF_ROOM: f64 = 0.1;
 const UNSEEN_OF_ROOM_AT_A_BEND: f64 = 0.3;
 /// Room that needs no finer sample, as a share of the amount out.
 const NARROW: f64 = 1.0e-4;
-/// Power of the ratio of amounts in by which the assumed error at one place fades with distance. Neighbours must be
-/// raised alike, or the slope between them would be wrong.
+/// Exponent of the decay of the assumed error away from a sample, in the ratio of amounts in. Neighbouring samples must
+/// be raised alike, or the slope between them would be wrong.
 const FADES: i32 = 4;
-/// Atomic units by which a contract's rounding may distort a curve.
+/// Maximum distortion of a curve by a contract's rounding, in atomic units.
 const ROUNDING_UNITS: f64 = 2.0;
 /// The same as a share of the pool's balance: Newton loops of Curve pools stop within 10⁻¹⁴, and a metapool runs
 /// several.

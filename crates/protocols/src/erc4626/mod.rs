@@ -43,7 +43,7 @@ pub struct State {
     pub accrual: Accrual,
     /// Limits of deposits and redemptions.
     pub limits: Limits,
-    /// Form by which the vault was read, if any; it determines the gas of its steps.
+    /// Form that the vault was read as, if any; it determines the gas of its steps.
     pub form: Option<Form>,
 }
 

@@ -64,8 +64,8 @@ impl Previews {
     }
 }
 
-/// Builds the previews of the probe, in shares and in assets. If a preview above the vault's balance reverts, the
-/// conversion is asked instead, by which such a vault pays. Source: `SparkVault.previewRedeem`.
+/// Builds the previews of the probe, in shares and in assets. Some vaults revert in a preview above their balance.
+/// Those pay what the conversion returns, so it is called instead. Source: `SparkVault.previewRedeem`.
 pub(super) fn questions(of: VaultAddresses, form: Option<Form>) -> [Question; 2] {
     let redeem = match form {
         Some(Form::SparkSavings) => ask(of.vault, &convertToAssetsCall { shares: PROBE }),

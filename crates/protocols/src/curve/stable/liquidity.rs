@@ -1,4 +1,4 @@
-//! Deposits and withdrawals of a single coin, by which a metapool reaches the coins of its base pool.
+//! Deposits and withdrawals of a single coin. A metapool uses them to reach the coins of its base pool.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;

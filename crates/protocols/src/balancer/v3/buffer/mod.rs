@@ -28,7 +28,7 @@ pub const MINIMUM_WRAP: u64 = 10_000;
 /// State that a trade with a buffer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The share, by which the vault and its events name the buffer.
+    /// The share token. The vault and its events identify the buffer by it.
     pub wrapped: Address,
     /// Balances of the asset and of the share, in atomic units.
     pub held: [U256; 2],
