@@ -171,6 +171,15 @@ impl Direction {
         (out, knot.gas_units)
     }
 
+    /// Returns the largest amount in that costs less gas than `amount_in`: the point of the last tick that `amount_in`
+    /// crosses at a cost in gas. `None` if it crosses none.
+    pub fn before_last_gas(&self, amount_in: f64) -> Option<f64> {
+        let reached = self.knot_at(amount_in * self.gamma);
+        let gas_units = self.knots[reached].gas_units;
+        let passed = self.knots[..=reached].iter().find(|knot| knot.gas_units == gas_units)?;
+        (passed.taken > 0.0).then_some(passed.taken / self.gamma)
+    }
+
     /// Returns the marginal rate after an input, fee included.
     #[inline]
     pub fn marginal(&self, amount_in: f64) -> f64 {
