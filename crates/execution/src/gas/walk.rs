@@ -260,7 +260,7 @@ impl<'a> Walker<'a> {
         self.meter.work(costs::ALLOWANCE);
         let allowance = (token, self.proxy, spender);
         let pool = self.market.pool_id(token).and_then(|id| self.market.pool(id));
-        if pool.and_then(Pool::own_token_lets) == Some(spender) {
+        if pool.and_then(Pool::implicit_spender) == Some(spender) {
             self.meter.write(allowance, false, false);
         } else {
             self.meter.write(allowance, true, false);

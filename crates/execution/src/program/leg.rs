@@ -41,8 +41,8 @@ impl Leg {
             |id: TokenId| market.tokens().get(id).map(|token| token.address).ok_or(EncodeError::UnknownToken(id));
         let code = Pool::step_code(pool, step.coin_in, step.coin_out);
         let (token_in, token_out) = (address(step.token_in)?, address(step.token_out)?);
-        let vouched = code.origin.filter(|origin| origin.vouches(token_in, token_out));
-        let found_by = vouched.map(|origin| (origin.factory.number, origin.fee_pips));
+        let known = code.origin.filter(|origin| origin.is_known_pool(token_in, token_out));
+        let found_by = known.map(|origin| (origin.factory.number, origin.fee_pips));
         Ok(Self { code, token_in, token_out, found_by, step: step.clone() })
     }
 

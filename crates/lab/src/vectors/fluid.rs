@@ -30,7 +30,7 @@ pub(super) fn dex(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> 
         return Err(pool.wrong("collateral_reserves", "reserves that are not zero"));
     }
     let fee_pips = u32::try_from(pool.u64_or("fee_1e6", 0)?).ok().filter(|fee| *fee < 1_000_000);
-    let fee_pips = fee_pips.ok_or_else(|| EntryError::Impossible("a fee above the whole".to_owned()))?;
+    let fee_pips = fee_pips.ok_or_else(|| EntryError::Impossible("a fee above 100%".to_owned()))?;
     let revenue_cut_percent = u8::try_from(pool.u64_or("revenue_cut_percent", 0)?.min(100)).unwrap_or(100);
     let limits = |kind: &str| {
         let Ok(limits) = pool.object("dex_limits") else { return Ok(None) };

@@ -17,7 +17,7 @@ pub(super) fn pair(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
     let reserves = pool.list("reserves")?;
     let [reserve0, reserve1] = reserves[..] else { return Err(impossible("not two reserves")) };
     let reserve = |value: U256| u128::try_from(value).map_err(|_| impossible("a reserve above 128 bits"));
-    let fee_bps = u16::try_from(pool.u64_or("fee_bps", 30)?).map_err(|_| impossible("a fee above the whole"))?;
+    let fee_bps = u16::try_from(pool.u64_or("fee_bps", 30)?).map_err(|_| impossible("a fee above 100%"))?;
     Ok(Box::new(uniswap_v2::State { reserve0: reserve(reserve0)?, reserve1: reserve(reserve1)?, fee_bps }))
 }
 
@@ -32,7 +32,7 @@ pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>
         let value = pool.get(field).and_then(Value::as_i64).and_then(|value| i32::try_from(value).ok());
         value.ok_or_else(|| pool.wrong(field, "an integer of 32 bits"))
     };
-    let fee_pips = u32::try_from(pool.u64_or("fee_pips", 3_000)?).map_err(|_| impossible("a fee above the whole"))?;
+    let fee_pips = u32::try_from(pool.u64_or("fee_pips", 3_000)?).map_err(|_| impossible("a fee above 100%"))?;
     let liquidity = u128::try_from(pool.u256("liquidity")?).map_err(|_| impossible("liquidity above 128 bits"))?;
     Ok(Box::new(uniswap_v3::State {
         sqrt_price_x96: pool.u256("sqrt_price_x96")?,
