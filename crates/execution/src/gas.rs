@@ -14,6 +14,8 @@ use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use braid_routing::Route;
 
+pub use walk::Authorization;
+
 use crate::{EncodeError, Order, Permit, Program, calldata, calldata_with_permit2};
 
 /// The highest gas limit that is ever suggested: half of EIP-7825's cap, so that a client may double it.
@@ -21,15 +23,6 @@ pub const MAX_GAS_LIMIT: u64 = 8_388_608;
 
 /// What every transaction pays before its first instruction.
 const INTRINSIC_GAS_UNITS: u64 = 21_000;
-
-/// How the payer lets the proxy take the inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Authorization {
-    /// By allowances to the proxy (or nothing, when only ether is sold).
-    Allowance,
-    /// By a Permit2 signature.
-    Permit2,
-}
 
 /// The modelled cost of a transaction, in gas units.
 #[derive(Clone, Debug, PartialEq, Eq)]
