@@ -1,7 +1,7 @@
 //! Input from clients: requests, receipts to verify, and revert data of contracts.
 
 use braid_quoting::receipt;
-use braid_quoting::request::{AllowancesRequest, BalancesRequest, Body as _, BuildRequest, QuoteRequest};
+use braid_quoting::request::{AllowancesRequest, BalancesRequest, BuildRequest, QuoteRequest, Request as _};
 
 pub(crate) fn request(data: &[u8]) {
     let Ok(tree) = braid_quoting::json::parse(data) else { return };

@@ -20,7 +20,7 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
-    /// The legs of a whole route, in its order.
+    /// Returns the legs of a whole route, in its order.
     ///
     /// # Errors
     /// [`EncodeError`] with the first step that does not fit the market.
@@ -46,7 +46,7 @@ impl Leg {
         Ok(Self { code, token_in, token_out, found_by, step: step.clone() })
     }
 
-    /// Whether the step's contract may pay the order's recipient.
+    /// Returns whether the step's contract may pay the order's recipient.
     pub(crate) fn may_pay_recipient(&self) -> bool {
         self.code.receivers == Receivers::Anyone || self.found_by.is_some()
     }
