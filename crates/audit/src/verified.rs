@@ -1,133 +1,128 @@
-//! What is known to be sound, of tokens or of vaults that somebody named. A quote goes through no other.
+//! Tokens or vaults that checks found to behave as modelled. A quote goes through no others.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most blocks between two tries of what could not be verified.
-const LONGEST_WAIT_BLOCKS: u64 = 64;
+use parking_lot::Mutex;
 
-/// What is known.
+use crate::retry::Retry;
+
+/// What checks found of things named by `K`.
 #[derive(Debug)]
-pub(crate) struct Ledger<K>(Mutex<State<K>>);
+pub(crate) struct Verified<K>(Mutex<State<K>>);
 
 #[derive(Debug)]
 struct State<K> {
-    sound: HashSet<K>,
+    verified: HashSet<K>,
     unknown: HashMap<K, Unknown>,
-    /// Grows with every change of what is sound.
+    /// Grows with every change of `verified`.
     version: u64,
 }
 
-impl<K> Default for Ledger<K> {
+impl<K> Default for Verified<K> {
     fn default() -> Self {
-        Self(Mutex::new(State { sound: HashSet::new(), unknown: HashMap::new(), version: 0 }))
+        Self(Mutex::new(State { verified: HashSet::new(), unknown: HashMap::new(), version: 0 }))
     }
 }
 
-/// What could not be verified.
+/// A check without a result.
 #[derive(Debug)]
 struct Unknown {
     why: String,
-    tries: u32,
-    /// Height from which it is tried again.
-    due_at: u64,
+    retry: Retry,
 }
 
-impl<K: Eq + Hash> Ledger<K> {
-    fn state(&self) -> MutexGuard<'_, State<K>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl<K: Eq + Hash> State<K> {
+    fn is_due(&self, key: &K, block: u64) -> bool {
+        self.unknown.get(key).is_none_or(|unknown| unknown.retry.is_due(block))
+    }
+}
+
+impl<K: Eq + Hash> Verified<K> {
+    /// Returns whether something is verified.
+    pub(crate) fn contains(&self, key: &K) -> bool {
+        self.0.lock().verified.contains(key)
     }
 
-    /// Whether something is known to be sound.
-    pub(crate) fn is_sound(&self, what: &K) -> bool {
-        self.state().sound.contains(what)
+    /// Returns whether a check is due at a block.
+    pub(crate) fn is_due(&self, key: &K, block: u64) -> bool {
+        self.0.lock().is_due(key, block)
     }
 
-    /// Whether what could not be verified should be tried at a block.
-    pub(crate) fn is_due(&self, what: &K, block: u64) -> bool {
-        self.state().unknown.get(what).is_none_or(|unknown| unknown.due_at <= block)
-    }
-
-    /// The first of many that is not known to be sound, is due at a block, and passes a test; each beside its id.
-    pub(crate) fn first_open<T>(
+    /// Returns the first id whose key is not verified, is due at a block, and passes a test.
+    pub(crate) fn first_due<T>(
         &self,
         mut all: impl Iterator<Item = (K, T)>,
         block: u64,
-        test: impl Fn(K) -> bool,
-    ) -> Option<T>
-    where
-        K: Copy,
-    {
-        let state = self.state();
-        let is_due = |what: &K| state.unknown.get(what).is_none_or(|unknown| unknown.due_at <= block);
-        all.find(|(what, _)| !state.sound.contains(what) && is_due(what) && test(*what)).map(|(_, id)| id)
+        test: impl Fn(&K) -> bool,
+    ) -> Option<T> {
+        let state = self.0.lock();
+        all.find(|(key, _)| !state.verified.contains(key) && state.is_due(key, block) && test(key)).map(|(_, id)| id)
     }
 
-    /// How many are known to be sound.
+    /// Returns how many are verified.
     pub(crate) fn count(&self) -> usize {
-        self.state().sound.len()
+        self.0.lock().verified.len()
     }
 
-    /// A number that changes whenever what is sound does.
+    /// Returns a number that changes whenever the verified ones do.
     pub(crate) fn version(&self) -> u64 {
-        self.state().version
+        self.0.lock().version
     }
 
-    /// Everything that is known to be sound.
-    pub(crate) fn sound(&self) -> Vec<K>
+    /// Returns all that are verified.
+    pub(crate) fn all(&self) -> Vec<K>
     where
         K: Clone,
     {
-        self.state().sound.iter().cloned().collect()
+        self.0.lock().verified.iter().cloned().collect()
     }
 
-    /// Takes somebody else's word for what is sound, and forgets the rest.
-    pub(crate) fn adopt(&self, sound: impl IntoIterator<Item = K>) {
-        let mut state = self.state();
-        state.sound = sound.into_iter().collect();
+    /// Replaces all findings by those of another service.
+    pub(crate) fn adopt(&self, verified: impl IntoIterator<Item = K>) {
+        let mut state = self.0.lock();
+        state.verified = verified.into_iter().collect();
         state.unknown.clear();
         state.version += 1;
     }
 
-    /// Takes somebody else's word for what is sound, where we found nothing ourselves.
-    pub(crate) fn inherit(&self, sound: impl IntoIterator<Item = K>) {
-        let mut state = self.state();
-        let before = state.sound.len();
-        let open: Vec<K> = sound.into_iter().filter(|what| !state.unknown.contains_key(what)).collect();
-        state.sound.extend(open);
-        state.version += u64::from(state.sound.len() > before);
+    /// Adds another service's findings on what has no findings of our own.
+    pub(crate) fn inherit(&self, verified: impl IntoIterator<Item = K>) {
+        let mut state = self.0.lock();
+        let before = state.verified.len();
+        let new: Vec<K> = verified.into_iter().filter(|key| !state.unknown.contains_key(key)).collect();
+        state.verified.extend(new);
+        state.version += u64::from(state.verified.len() > before);
     }
 
-    /// Why something is not known to be sound.
-    pub(crate) fn why(&self, what: &K) -> String {
-        let why = self.state().unknown.get(what).map(|unknown| unknown.why.clone());
+    /// Returns why something is not verified.
+    pub(crate) fn why_not(&self, key: &K) -> String {
+        let why = self.0.lock().unknown.get(key).map(|unknown| unknown.why.clone());
         why.unwrap_or_else(|| "its check takes longer than a quote waits".into())
     }
 
-    /// Notes that something is sound; whether that is news.
-    pub(crate) fn is_found_sound(&self, what: K) -> bool {
-        let mut state = self.state();
-        state.unknown.remove(&what);
-        let is_news = state.sound.insert(what);
+    /// Notes that a check agreed; returns whether that is news.
+    pub(crate) fn note_verified(&self, key: K) -> bool {
+        let mut state = self.0.lock();
+        state.unknown.remove(&key);
+        let is_news = state.verified.insert(key);
         state.version += u64::from(is_news);
         is_news
     }
 
-    /// Notes that something is not: nothing is known of it until it is checked again.
-    pub(crate) fn is_found_at_fault(&self, what: &K) {
-        let mut state = self.state();
-        state.unknown.remove(what);
-        state.version += u64::from(state.sound.remove(what));
+    /// Notes that a check found a fault.
+    pub(crate) fn note_fault(&self, key: &K) {
+        let mut state = self.0.lock();
+        state.unknown.remove(key);
+        state.version += u64::from(state.verified.remove(key));
     }
 
-    /// Notes that something could not be verified: it is tried again after 1, 2, 4, … blocks.
-    pub(crate) fn is_not_known(&self, what: K, why: String, block: u64) {
-        let mut state = self.state();
-        let tries = state.unknown.get(&what).map_or(0, |unknown| unknown.tries);
-        let blocks = 1u64.checked_shl(tries).unwrap_or(LONGEST_WAIT_BLOCKS).min(LONGEST_WAIT_BLOCKS);
-        let due_at = block.saturating_add(blocks);
-        state.unknown.insert(what, Unknown { why, tries: tries.saturating_add(1), due_at });
+    /// Notes that a check at a block had no result.
+    pub(crate) fn note_unknown(&self, key: K, why: String, block: u64) {
+        let mut state = self.0.lock();
+        let mut retry = state.unknown.get(&key).map(|unknown| unknown.retry).unwrap_or_default();
+        retry.wait(block);
+        state.unknown.insert(key, Unknown { why, retry });
     }
 }
 
@@ -136,19 +131,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_checked_is_tried_ever_more_seldom_until_it_is_known() {
-        let (known, what) = (Ledger::default(), 1);
-        assert!(known.is_due(&what, 0) && !known.is_sound(&what));
-        let mut block = 100;
-        for wait in [1, 2, 4, 8, 16, 32, 64, 64] {
-            known.is_not_known(what, "the node is gone".into(), block);
-            assert!(!known.is_due(&what, block + wait - 1) && known.is_due(&what, block + wait));
-            block += wait;
-        }
-        assert_eq!(known.why(&what), "the node is gone");
-        known.is_found_sound(what);
-        assert!(known.is_sound(&what));
-        known.is_found_at_fault(&what);
-        assert!(!known.is_sound(&what));
+    fn what_could_not_be_checked_waits_until_it_is_known() {
+        let (verified, key) = (Verified::default(), 1);
+        assert!(verified.is_due(&key, 0) && !verified.contains(&key));
+        verified.note_unknown(key, "the node is gone".into(), 100);
+        verified.note_unknown(key, "the node is still gone".into(), 101);
+        assert!(!verified.is_due(&key, 102) && verified.is_due(&key, 103), "twice as long after the second try");
+        assert_eq!(verified.why_not(&key), "the node is still gone");
+        assert!(verified.note_verified(key));
+        assert!(verified.contains(&key) && verified.is_due(&key, 0));
+        verified.note_fault(&key);
+        assert!(!verified.contains(&key));
     }
 }
