@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Keccak256, U256};
 use braid_market::Market;
-use braid_store::replicas::stream::{Findings, Told};
+use braid_store::replicas::stream::{Findings, StreamState};
 
 use crate::samples;
 
@@ -55,8 +55,8 @@ pub(crate) fn market_seeds() -> Vec<Vec<u8>> {
     vec![text_of(&bytes), bytes]
 }
 
-fn told() -> Option<Told> {
-    Told::new(Arc::new(samples::market()), [1, 2, 3, 4], Arc::new(Findings::default()), Duration::ZERO).ok()
+fn told() -> Option<StreamState> {
+    StreamState::new(Arc::new(samples::market()), [1, 2, 3, 4], Arc::new(Findings::default()), Duration::ZERO).ok()
 }
 
 pub(crate) fn stream(data: &[u8]) {
@@ -66,7 +66,7 @@ pub(crate) fn stream(data: &[u8]) {
             assert!(next.market.digest().is_ok());
         }
     }
-    let _ = Told::from_snapshot(&framed(b"BRAIDMKT", braid_market::file::VERSION, data));
+    let _ = StreamState::from_snapshot(&framed(b"BRAIDMKT", braid_market::file::VERSION, data));
 }
 
 pub(crate) fn stream_seeds() -> Vec<Vec<u8>> {

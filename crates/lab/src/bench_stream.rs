@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use braid_store::replicas::stream::{Appended, Findings, Held, MarketStream, Told};
+use braid_store::replicas::stream::{Appended, Findings, Lease, MarketStream, StreamState};
 use eyre::{Result, eyre};
 
 use crate::bench::{self, CHANGED};
@@ -35,7 +35,7 @@ async fn measure(args: &Args) -> Result<()> {
     out::line(format_args!("{} pools; {}", market.pools().len(), bench::machine()))?;
     let mut stream = MarketStream::open(&args.redis)?;
     let lease = Duration::from_secs(60);
-    let Held::Ours { token, head, .. } = stream.hold(&"0".repeat(32), lease).await? else {
+    let Lease::Ours { token, head, .. } = stream.hold(&"0".repeat(32), lease).await? else {
         return Err(eyre!("a service publishes its market on this server: name one of your own with --redis"));
     };
     if head.is_some() {
@@ -43,7 +43,7 @@ async fn measure(args: &Args) -> Result<()> {
     }
 
     let begun = Instant::now();
-    let mut told = Told::new(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
+    let mut told = StreamState::new(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
     let snapshot = told.to_snapshot(place(0))?;
     let made = begun.elapsed();
     let number = market.block().number;
@@ -56,7 +56,7 @@ async fn measure(args: &Args) -> Result<()> {
     let begun = Instant::now();
     let bytes = stream.snapshot().await?;
     let over = begun.elapsed();
-    let (mut follower, _) = Told::from_snapshot(&bytes)?;
+    let (mut follower, _) = StreamState::from_snapshot(&bytes)?;
     out::line(format_args!("joining: over in {over:?}, a market after {:?}", begun.elapsed()))?;
 
     let mut times: [Vec<Duration>; 3] = Default::default();

@@ -24,13 +24,13 @@ const ROUTES: usize = 3;
 /// Returns what is left out of quotes, and why.
 pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
-    let pools = audit.leave_out(&published.head.market, &published.doubtful, &mut filter);
+    let pools = audit.exclude(&published.head.market, &published.doubtful, &mut filter);
     Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.verifies() }
 }
 
 /// Names the vaults of its tokens that wait for their check, or failed it, in the problem of a quote without a route.
 pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Published, tokens: &[TokenId]) -> Problem {
-    let waiting = audit.unproven_of(&published.head.market, &published.doubtful.guessed, tokens);
+    let waiting = audit.unverified_vaults_of(&published.head.market, &published.doubtful.vaults, tokens);
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
         let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
         problem.detail = format!("{}; excluded, pending EVM verification: {}", problem.detail, names.join(", "));
@@ -62,7 +62,7 @@ fn unpaid(audit: &Audit, draft: &Draft) -> Vec<Probe> {
         let Step { coin_in, coin_out, amount_in, .. } = *step;
         Some(Probe { pool: market.pool(step.pool)?.key, coin_in, coin_out, amount_in })
     });
-    audit.unpaid(market, &draft.asked.published.doubtful, swaps)
+    audit.unpaid_swaps(market, &draft.asked.published.doubtful, swaps)
 }
 
 /// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. It is simulated while
@@ -88,7 +88,7 @@ pub(crate) async fn settle(
         let published = Arc::clone(&draft.asked.published);
         let market = Arc::clone(&published.head.market);
         let tokens = audit.check_first(caller, &market, wanted.clone(), deadline);
-        let pools = audit.ask_first(caller, &market, probes.clone(), deadline);
+        let pools = audit.check_outliers_first(caller, &market, probes.clone(), deadline);
         let check = async { tokio::join!(tokens, pools) };
         let simulated = if route == 1 {
             tokio::join!(check, trial::of(&draft, caller, simulations)).1
@@ -115,8 +115,8 @@ pub(crate) async fn settle(
         }
         // a check that nobody here makes is not waited for
         if route == ROUTES || !audit.is_on() || Instant::now() >= deadline {
-            audit.tokens.leave_out_unknown(&market, &mut aside.filter);
-            audit.leave_out_unpaid(&market, &published.doubtful, &mut aside.filter);
+            audit.tokens.exclude_unverified(&market, &mut aside.filter);
+            audit.exclude_unpaid(&market, &published.doubtful, &mut aside.filter);
         }
         let places = (0..).map(braid_primitives::PoolId).zip(market.pools());
         let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();
