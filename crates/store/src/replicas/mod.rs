@@ -31,6 +31,8 @@ const CONNECT: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Replicas {
     connection: ConnectionManager,
+    /// Longest wait for an answer that a caller waits for.
+    patience: Duration,
     started: Instant,
     /// Until when the server is not asked, in milliseconds since the start; 0 while it answers.
     paused_until_ms: std::sync::Arc<AtomicU64>,
@@ -59,16 +61,24 @@ impl Replicas {
     /// # Errors
     /// [`NoRedis`] when the URL is none, or the server does not answer.
     pub async fn connect(url: &str) -> Result<Self, NoRedis> {
+        Self::connect_with(url, PATIENCE).await
+    }
+
+    /// As [`Self::connect`], with another wait for answers than a tenth of a second.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub async fn connect_with(url: &str, patience: Duration) -> Result<Self, NoRedis> {
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             // each question has a time of its own
             .set_response_timeout(None)
-            .set_connection_timeout(Some(PATIENCE))
+            .set_connection_timeout(Some(patience))
             .set_number_of_retries(1);
         let connecting = ConnectionManager::new_with_config(client, config);
-        let connection = tokio::time::timeout(CONNECT, connecting).await;
+        let connection = tokio::time::timeout(CONNECT.max(patience), connecting).await;
         let connection = connection.map_err(|_| NoRedis("it does not answer".into()))??;
-        let replicas = Self { connection, started: Instant::now(), paused_until_ms: Default::default() };
+        let replicas = Self { connection, patience, started: Instant::now(), paused_until_ms: Default::default() };
         let mut connection = replicas.connection.clone();
         redis::cmd("PING").query_async::<()>(&mut connection).await?;
         Ok(replicas)
@@ -88,7 +98,7 @@ impl Replicas {
         if now_ms < self.paused_until_ms.load(Ordering::Relaxed) {
             return None;
         }
-        self.ask_within(PATIENCE, question).await
+        self.ask_within(self.patience, question).await
     }
 
     /// Asks the server, whatever it did before. `None` where it does not answer within that time.
