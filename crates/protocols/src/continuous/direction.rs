@@ -169,6 +169,14 @@ impl Direction {
         (out, knot.gas_units)
     }
 
+    /// The largest input that passes less on the way than `amount_in` does, in gas; `None` where nothing that costs gas is passed.
+    pub fn before_last_gas(&self, amount_in: f64) -> Option<f64> {
+        let reached = self.knot_at(amount_in * self.gamma);
+        let gas_units = self.knots[reached].gas_units;
+        let passed = self.knots[..=reached].iter().find(|knot| knot.gas_units == gas_units)?;
+        (passed.taken > 0.0).then_some(passed.taken / self.gamma)
+    }
+
     /// The marginal rate, fee included, after an input.
     #[inline]
     pub fn marginal(&self, amount_in: f64) -> f64 {

@@ -57,6 +57,11 @@ impl Newton {
         self.work
     }
 
+    /// Takes off the count what was done since it stood at `before`: work that has a budget of its own.
+    pub(crate) fn forget_work_since(&mut self, before: u64) {
+        self.work = before;
+    }
+
     /// Moves `prices` towards the minimum. The price of the basket asked for stays. `scale` is the value of the whole trade.
     pub(crate) fn minimise(
         &mut self,
