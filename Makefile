@@ -31,14 +31,17 @@ demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM
 # The contracts' suite runs beside the compiler. The last step meets the binaries that the Rust tests left: built by itself, test-api would
 # compile the dependencies once more, with the fewer features that they have without the tests' own.
 test: browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-contracts test-build test-packaging test-explorer
+	@mkdir -p $(TARGET)/test-output
+	@echo "The contracts' suite runs while the Rust tests are built; what it says follows."
+	@$(MAKE) --no-print-directory test-contracts >$(TARGET)/test-output/contracts.txt 2>&1 & suite=$$!; \
+	$(MAKE) --no-print-directory test-packaging test-explorer test-build || { kill $$suite; exit 1; }; \
+	wait $$suite; ended=$$?; cat $(TARGET)/test-output/contracts.txt; exit $$ended
 	@$(MAKE) --no-print-directory test-rust
 	@[ ! -x $(MDBOOK) ] || $(MAKE) --no-print-directory docs
 	scripts/test-api.sh
 
-# as many compilers as there are processors, whatever make runs beside
 test-build: tools
-	env -u MAKEFLAGS -u MAKELEVEL cargo test --workspace --no-run
+	cargo test --workspace --no-run
 
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh

@@ -59,11 +59,11 @@ impl Redis {
     /// How many commands it was given that write or read what services share.
     fn asked(&self) -> usize {
         let told = self.command(&["info", "commandstats"]);
-        let calls = |line: &str| line.split_once("calls=")?.1.split(',').next()?.parse().ok();
+        let calls = |line: &str| line.split_once("calls=")?.1.split(',').next()?.parse::<usize>().ok();
         let own = |line: &&str| {
             ["info", "client", "hello", "ping"].iter().all(|name| !line.starts_with(&format!("cmdstat_{name}")))
         };
-        told.lines().filter(own).filter_map(calls).sum::<usize>()
+        told.lines().filter(own).filter_map(calls).sum()
     }
 
     /// Kills it, with all that it held.
