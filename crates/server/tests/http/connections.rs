@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use crate::support::{KEY, Service, data, request};
 
 /// Longer than any test takes.
-const LONG: Duration = Duration::from_secs(3_600);
+const LONG: Duration = Duration::from_secs(600);
 /// Short enough to be waited for.
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -274,7 +274,7 @@ async fn a_stop_ends_in_time_whoever_is_still_sending() {
     assert_eq!(Plain::health(&service).await, 200);
     let begun = Instant::now();
     service.stop().await;
-    assert!(begun.elapsed() < LONG / 10, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(slow.is_over().await);
 }
 
