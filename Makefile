@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser clients docs help setup demo demo-swap test test-rust test-valkey test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
+.PHONY: browser clients docs help setup demo demo-swap test test-build test-rust test-valkey test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -28,11 +28,20 @@ demo-swap: tools ## Swaps on the running demo and compares the amounts to the we
 	@cargo build --quiet --bins -p braid -p braid-devnet
 	@exec $(DEVNET) swap
 
-# the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
-# fewer features that they have without the tests' own
-test: browser test-packaging test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
+# The contracts' suite runs beside the compiler. The last step meets the binaries that the Rust tests left: built by itself, test-api would
+# compile the dependencies once more, with the fewer features that they have without the tests' own.
+test: browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
+	@mkdir -p $(TARGET)/test-output
+	@echo "The contracts' suite runs while the Rust tests are built; what it says follows."
+	@$(MAKE) --no-print-directory test-contracts >$(TARGET)/test-output/contracts.txt 2>&1 & suite=$$!; \
+	$(MAKE) --no-print-directory test-packaging test-explorer test-build || { kill $$suite; exit 1; }; \
+	wait $$suite; ended=$$?; cat $(TARGET)/test-output/contracts.txt; exit $$ended
+	@$(MAKE) --no-print-directory test-rust
 	@[ ! -x $(MDBOOK) ] || $(MAKE) --no-print-directory docs
 	scripts/test-api.sh
+
+test-build: tools
+	cargo test --workspace --no-run
 
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh
@@ -43,9 +52,9 @@ fuzz-long: tools $(NPM) ## Runs the contract tests with more than two million fu
 symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for every input, with halmos (Python 3)
 	$(CONTRACTS)/symbolic.sh
 
-test-rust: tools $(NPM)
+test-rust: tools $(NPM) ## Runs the Rust tests, their binaries side by side (JOBS at a time)
 	@scripts/check-tools.sh python3 redis-server nginx
-	cargo test --workspace
+	scripts/test-rust.py
 	@if command -v valkey-server >/dev/null; then $(MAKE) --no-print-directory test-valkey; fi
 
 test-valkey: ## Runs the tests of shared services on Valkey (VALKEY names the server binary)
