@@ -18,7 +18,7 @@ const BLOCKS: usize = 7;
 
 /// Makes the market of the next block, in which [`CHANGED`] pools all over the market are written anew, as they are.
 pub(crate) fn rewritten(market: &Market) -> Result<Arc<Market>> {
-    let changed = spread(market, 0).map(|pool| pool.as_ref().clone()).collect();
+    let changed: Vec<Pool> = spread(market, 0).map(|pool| pool.as_ref().clone()).collect();
     let mut block = *market.block();
     block.number += 1;
     Ok(Arc::new(market.next(block, Arc::clone(market.tokens()), changed)?))
