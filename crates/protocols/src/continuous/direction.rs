@@ -157,7 +157,7 @@ impl Direction {
         self.best_trade(self.spot * share, 1.0, f64::INFINITY, 0.0).map_or((0.0, 0.0), |t| (t.amount_in, t.amount_out))
     }
 
-    /// Returns the output for an input, and the gas units of ends passed. Input beyond the capacity buys nothing.
+    /// Returns the output for an input, and the gas units of the range ends that it crosses. Input beyond the capacity buys nothing.
     #[inline]
     pub fn quote(&self, amount_in: f64) -> (f64, f64) {
         let net = amount_in * self.gamma;
