@@ -69,7 +69,7 @@ impl PoolRules {
         reason: &str,
         newest_first: impl IntoIterator<Item = &'a Log>,
     ) -> bool {
-        let state = newest_first.into_iter().find_map(|log| pool.product.state_told(log));
+        let state = newest_first.into_iter().find_map(|log| pool.product.state_from_log(log));
         state.and_then(|state| self.refuse_state(pool, &state)).is_some_and(|now| now == reason)
     }
 }

@@ -63,8 +63,8 @@ async fn a_node_of_another_chain_is_refused() {
 async fn every_spoilt_answer_is_an_error_that_says_what_is_wrong() {
     let chain = chain().await;
     let proxy = Proxy::before(chain.http_url()).await;
-    let config = NodeConfig { timeout: Duration::from_millis(300), attempts: 1, ..NodeConfig::default() };
-    let node = Node::connect_with(&proxy.url, config).await.unwrap();
+    let once = |timeout| NodeConfig { timeout, attempts: 1, ..NodeConfig::default() };
+    let node = Node::connect_with(&proxy.url, once(PATIENCE)).await.unwrap();
     for fault in [Fault::Refuse, Fault::Cut] {
         proxy.set(fault);
         let error = node.latest_block().await.unwrap_err();
@@ -80,12 +80,14 @@ async fn every_spoilt_answer_is_an_error_that_says_what_is_wrong() {
     assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Http { status: 500, .. }));
     proxy.set(Fault::Error);
     assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Rpc { code: -32005, .. }));
-    proxy.set(Fault::Silence);
-    assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Timeout { timeout_ms: 300, .. }));
     proxy.set(Fault::None);
     node.latest_block().await.unwrap();
     proxy.set(Fault::Status(429));
     assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Http { status: 429, .. }));
+    proxy.set(Fault::None);
+    let impatient = Node::connect_with(&proxy.url, once(Duration::from_secs(5))).await.unwrap();
+    proxy.set(Fault::Silence);
+    assert!(matches!(impatient.latest_block().await.unwrap_err(), NodeError::Timeout { timeout_ms: 5_000, .. }));
 }
 
 #[tokio::test]

@@ -235,13 +235,23 @@ impl Publisher {
         if versions != self.findings.0 {
             self.findings = (versions, Arc::new(self.audit.findings()));
         }
-        let had_told = self.told.is_some();
+        let needs_snapshot = self.told.is_some() && !has_snapshot;
+        if self.tell_all(queue, &token, others.map(|others| others.number)).await?
+            && (needs_snapshot || self.since_snapshot >= SNAPSHOT_EVERY)
+        {
+            self.write_snapshot(&token).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells what waits, oldest first; `false` where something must wait for the next step. Up to the block `others`, another service told
+    /// everything.
+    async fn tell_all(&mut self, queue: &Queue, token: &str, others: Option<u64>) -> Result<bool, Failure> {
         loop {
-            let Some(head) = queue.heads().front().cloned() else { break };
-            let number = head.block().number;
-            if let Some(others) = others.as_ref().filter(|others| self.told.is_none() && number <= others.number) {
-                if self.waits_behind.replace(others.number) != Some(others.number) {
-                    let (theirs, ours) = (others.number, number);
+            let Some(head) = queue.heads().front().cloned() else { return Ok(true) };
+            let ours = head.block().number;
+            if let Some(theirs) = others.filter(|others| self.told.is_none() && ours <= *others) {
+                if self.waits_behind.replace(theirs) != Some(theirs) {
                     tracing::info!(
                         theirs,
                         ours,
@@ -249,33 +259,33 @@ impl Publisher {
                     );
                 }
             } else {
-                match self.tell(&token, &head).await? {
+                match self.tell(token, &head).await? {
                     Appended::Done => {}
                     Appended::Parted if self.told.take().is_some() => {
                         queue.keep_newest();
                         continue;
                     }
-                    Appended::Parted | Appended::Behind => return Ok(()),
+                    Appended::Parted | Appended::Behind => return Ok(false),
                     Appended::Lost => {
                         tracing::warn!("the lease ended before the market was told: it is tried again");
-                        return Ok(());
+                        return Ok(false);
                     }
                 }
             }
             if queue.heads().len() <= 1 {
-                break;
+                return Ok(true);
             }
             queue.done_with(&head);
         }
-        if let Some((place, told)) =
-            self.told.as_ref().filter(|_| (had_told && !has_snapshot) || self.since_snapshot >= SNAPSHOT_EVERY)
-        {
-            let (place, told) = (place.clone(), told.clone());
-            self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
-            let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
-            if self.stream.save_snapshot(&token, &snapshot).await? {
-                self.since_snapshot = 0;
-            }
+    }
+
+    /// Writes the market whole, for services that join.
+    async fn write_snapshot(&mut self, token: &str) -> Result<(), Failure> {
+        let Some((place, told)) = self.told.clone() else { return Ok(()) };
+        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
+        let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
+        if self.stream.save_snapshot(token, &snapshot).await? {
+            self.since_snapshot = 0;
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ use tokio::task::JoinHandle;
 use crate::replicas::Redis;
 use crate::support::{DAI, Following, NOW_MS, Service, USDC, market, request, swap};
 
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 const PACE: Pace = Pace { every: Duration::from_millis(20), lease: Duration::from_secs(2) };
 
 /// A service with a node, as the stream knows it.
@@ -134,7 +137,7 @@ impl Following {
     async fn reaches(&mut self, market: &Market) {
         let number = market.block().number;
         let reached = self.heads.wait_for(|head| head.as_ref().is_some_and(|head| head.block().number == number));
-        let head = tokio::time::timeout(Duration::from_secs(20), reached).await.expect("the block comes").unwrap();
+        let head = tokio::time::timeout(PATIENCE, reached).await.expect("the block comes").unwrap();
         let head = head.clone().unwrap();
         assert_eq!(head.market.digest().unwrap(), market.digest().unwrap());
         assert_eq!(head.market.order_digest(), market.order_digest());
@@ -147,7 +150,7 @@ impl Following {
             status.phase == phase
                 && if word.is_empty() { error.is_none() } else { error.is_some_and(|error| error.contains(word)) }
         };
-        let reached = tokio::time::timeout(Duration::from_secs(20), self.status.wait_for(says)).await;
+        let reached = tokio::time::timeout(PATIENCE, self.status.wait_for(says)).await;
         assert!(reached.is_ok(), "never {phase:?} {word}");
     }
 }
@@ -159,7 +162,7 @@ async fn quote_at(service: &Service, number: u64, body: &Value) -> Value {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), is_there).await.expect("the service quotes on the block");
+    tokio::time::timeout(PATIENCE, is_there).await.expect("the service quotes on the block");
     let mut quote = service.quote(body).await;
     quote["quote_id"].take();
     // a nonce is given once

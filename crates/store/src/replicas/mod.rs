@@ -33,6 +33,8 @@ const CONNECT: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Replicas {
     connection: Connection,
+    /// Longest wait for an answer that a caller waits for.
+    patience: Duration,
     started: Instant,
     /// When the server is asked again, in milliseconds since the start; 0 while it answers.
     paused_until_ms: Arc<AtomicU64>,
@@ -61,16 +63,24 @@ impl Replicas {
     /// # Errors
     /// [`NoRedis`] when the URL is invalid, or the server does not answer.
     pub async fn connect(url: &str) -> Result<Self, NoRedis> {
+        Self::connect_with(url, PATIENCE).await
+    }
+
+    /// As [`Self::connect`], with another wait for answers than a tenth of a second.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub async fn connect_with(url: &str, patience: Duration) -> Result<Self, NoRedis> {
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             // Each request has its own timeout.
             .set_response_timeout(None)
-            .set_connection_timeout(Some(PATIENCE))
+            .set_connection_timeout(Some(patience))
             .set_number_of_retries(1);
         let connecting = Connection::new_with_config(client, config);
-        let connection = tokio::time::timeout(CONNECT, connecting).await;
+        let connection = tokio::time::timeout(CONNECT.max(patience), connecting).await;
         let connection = connection.map_err(|_| NoRedis("it does not answer".into()))??;
-        let replicas = Self { connection, started: Instant::now(), paused_until_ms: Default::default() };
+        let replicas = Self { connection, patience, started: Instant::now(), paused_until_ms: Default::default() };
         let mut connection = replicas.connection.clone();
         redis::cmd("PING").query_async::<()>(&mut connection).await?;
         Ok(replicas)
@@ -86,7 +96,7 @@ impl Replicas {
         if self.now_ms() < self.paused_until_ms.load(Ordering::Relaxed) {
             return None;
         }
-        self.ask_within(PATIENCE, question).await
+        self.ask_within(self.patience, question).await
     }
 
     /// Asks the server, even if it failed a moment ago. `None` when it does not answer within that time.
