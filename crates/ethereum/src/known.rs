@@ -196,7 +196,7 @@ impl Known {
     /// Returns the pools that a market lacks and that are not excluded: they have to be read.
     pub(crate) fn missing_from(&self, market: &Market) -> impl Iterator<Item = PoolKey> {
         let missing =
-            |(key, known): &(&PoolKey, &KnownPool)| market.pool_id(**key).is_none() && known.left_out.is_none();
+            move |(key, known): &(&PoolKey, &KnownPool)| market.pool_id(**key).is_none() && known.left_out.is_none();
         self.pools.iter().filter(missing).map(|(key, _)| *key)
     }
 }
