@@ -127,7 +127,7 @@ async fn calls_that_burn_all_gas_cost_one_message_more_however_many_they_are() {
     let node = Node::connect(&chain.http_url()).await.unwrap();
     let head = node.latest_block().await.unwrap().hash;
     let (burn, six) = (decimals_of(burner), decimals_of(tokens::by_symbol("USDC").address));
-    assert!(node.lends_code(head).await.unwrap());
+    assert!(node.supports_overrides(head).await.unwrap());
     let calls: Vec<Call> = (0..400).map(|index| if index % 100 == 7 { burn.clone() } else { six.clone() }).collect();
     let before = node.traffic();
     let answers = node.read(head, calls.clone()).await.unwrap();
@@ -221,7 +221,7 @@ async fn the_lens_and_plain_calls_read_the_same_and_the_lens_takes_fewer() {
             traffic.messages,
             traffic.calls
         );
-        assert_eq!(node.lends_code(market.block().hash).await.unwrap(), !read.is_empty());
+        assert_eq!(node.supports_overrides(market.block().hash).await.unwrap(), !read.is_empty());
         read.push(content(&market));
         calls.push((traffic.messages, bytes));
     }

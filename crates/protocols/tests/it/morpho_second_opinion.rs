@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, U256, keccak256};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::SwapError;
 use braid_protocols::morpho::{Holding, Irm, Market, MetaMorpho, VaultV2, vault_v2::Adapter};
-use braid_protocols::vault::Before;
+use braid_protocols::vault::EarlierTrades;
 use serde_json::Value;
 
 /// The worlds, or `None` with a plain message where they cannot be had.
@@ -161,7 +161,7 @@ fn metamorpho_converts_as_morphos_own_library() {
         let vault = metamorpho(world);
         for row in world["rows"].as_array().unwrap() {
             let deposits = row["deposits"].as_bool().unwrap();
-            let ours = vault.swap(&at(row), Before::NOTHING, deposits, number(&row["amount"]));
+            let ours = vault.swap(&at(row), EarlierTrades::NONE, deposits, number(&row["amount"]));
             tally.judge(row, ours.map(|(out, ..)| out), vault.holdings.len(), &format!("{vault:?}"));
         }
     }
@@ -178,7 +178,7 @@ fn vault_v2_converts_as_morphos_own_library() {
         let vault = vault_v2(world);
         for row in world["rows"].as_array().unwrap() {
             let deposits = row["deposits"].as_bool().unwrap();
-            let ours = vault.swap(&at(row), Before::NOTHING, deposits, number(&row["amount"]));
+            let ours = vault.swap(&at(row), EarlierTrades::NONE, deposits, number(&row["amount"]));
             tally.judge(row, ours.map(|(out, ..)| out), 0, &format!("{vault:?}"));
         }
     }

@@ -112,3 +112,60 @@ impl Split<'_, '_> {
         (support.len() <= self.cut.pools && added <= self.cut.chains).then_some(support)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    const ETHER: u128 = 10_u128.pow(18);
+
+    /// The same with a search for every part.
+    fn searched_each_time(problem: &Problem<'_>, potentials: &Potentials, chunks: u16) -> Support {
+        let part = problem.amount / f64::from(chunks);
+        let within = Within { floor: f64::NEG_INFINITY, keep: 1, quotes: usize::MAX };
+        (0..chunks).fold(Support::default(), |support, _| {
+            let path = paths_above(problem, potentials, part, &support, within).remove(0);
+            support.with(&path.flows, problem.hops).unwrap()
+        })
+    }
+
+    #[test]
+    fn parts_go_where_a_search_for_each_of_them_sends_them() {
+        // Six pools straight to the output, and chains over three tokens that share pools; depths and prices differ.
+        let straight =
+            (0..6_u128).map(|k| ((1, 0), [(40 + 13 * k) * ETHER, (40 + 13 * k) * ETHER * (1_000 - k) / 1_000]));
+        let around = (2..5).flat_map(|hub| {
+            let depth = ETHER * 100 * u128::from(hub);
+            [
+                ((1, hub), [depth, depth * 999 / 1_000]),
+                ((hub, 0), [depth * 2, depth * 2]),
+                ((hub, hub % 3 + 2), [depth; 2]),
+            ]
+        });
+        let market = prepared(&straight.chain(around).collect::<Vec<_>>());
+        let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let cut = Cut { chunks: 50, pools: usize::MAX, chains: usize::MAX, quotes: usize::MAX };
+        let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
+        assert!(expected.len() > 8, "{}", expected.len());
+        for flow in &flows {
+            let amount_in = expected.amount_in(flow.pair).unwrap_or(0.0);
+            assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "{flow:?}, {amount_in}");
+        }
+        assert_eq!(flows.len(), expected.len());
+    }
+
+    #[test]
+    fn no_more_chains_than_allowed_add_pools() {
+        let pools: Vec<_> = (0..6).map(|_| ((1, 0), [100 * ETHER; 2])).collect();
+        let market = prepared(&pools);
+        let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let flows = chunked(&problem, &potentials, Cut { chunks: 20, pools: 40, chains: 4, quotes: 1_000 });
+        assert_eq!(flows.len(), 4);
+        assert!((flows.iter().map(|flow| flow.amount_in).sum::<f64>() / 60e18 - 1.0).abs() < 1e-9);
+    }
+}

@@ -188,7 +188,11 @@ impl<'a> Solver<'a> {
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
         let before = best.as_ref().map(|found| found.net);
-        let [grid, chunks] = if is_large(self.prepared) { Tuning::SIMPLE_GAPS_OF_LARGE } else { Tuning::SIMPLE_GAPS };
+        let [grid, chunks] = match best {
+            _ if is_large(self.prepared) => Tuning::SIMPLE_GAPS_OF_LARGE,
+            Some(found) if !self.meets_pools_apart(found) => Tuning::SIMPLE_GAPS,
+            _ => Tuning::SIMPLE_GAPS_APART,
+        };
         // Beyond the market's liquidity a part's best chain is far from what rates promise.
         let is_beyond = lost || is_off(best, Tuning::CHUNK_GAP);
         let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };

@@ -105,7 +105,11 @@ impl Solver<'_> {
 
     /// What tokens can hold and are worth over fewer pools; for several ends what they are over all open ones, which is no less.
     fn potentials_over(&self, problem: &Problem<'_>) -> Potentials {
-        if problem.is_pair() { Potentials::with_first_slippage(problem) } else { self.potentials.clone() }
+        if !problem.is_pair() {
+            return self.potentials.clone();
+        }
+        let is_same = std::ptr::eq(problem, &raw const self.problem);
+        Potentials::with_first_slippage(problem, is_same.then_some(&self.potentials))
     }
 
     /// The value of the whole trade, where a bound is known.

@@ -269,3 +269,49 @@ fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
         }
     }
 }
+
+#[test]
+fn a_pool_stops_short_of_a_tick_that_costs_more_than_it_earns() {
+    // One pool with liquidity of its own every sixty ticks, each of which costs gas to pass, beside a plain one.
+    let rough = Sketch { coins: (0, 1), depth: 10.0, tilt: 1.0, concentrated: true, fee: 3000 };
+    let mut stepped = pool(0, &rough);
+    if let PoolState::UniswapV3(state) = &mut stepped.state {
+        let liquidity = 2_000_000_000_000_000_000_i128;
+        let edges = (-200..=200).filter(|k| *k != 0).map(|k: i32| {
+            braid_protocols::uniswap_v3::Tick::new(k * 60, -liquidity * i128::from(k.signum()), 1_u128 << 60)
+        });
+        let mut ticks: Vec<_> = edges.flatten().collect();
+        ticks.sort_by_key(|tick| tick.index);
+        state.liquidity = 200 * liquidity as u128;
+        state.ticks = ticks.into();
+    }
+    let plain = Sketch { concentrated: false, depth: 500.0, ..rough.clone() };
+    let empty = market(2, &[]);
+    let state = Arc::new(empty.next(block(), Arc::clone(empty.tokens()), [stepped, pool(1, &plain)]).unwrap());
+    let prepared = Prepared::new(Arc::clone(&state));
+    let ids = [0, 1].map(|at| state.pool_id(pool(at, &rough).key).unwrap());
+    let gas = 20 * GWEI;
+    for ether in [3.0, 7.0, 11.0, 16.0, 23.0, 31.0] {
+        let amount = U256::from(ether * 1e18);
+        let request = request(token(0), amount, token(1), gas);
+        let price = prepared.value_wei(token(1), U256::from(1e18)).unwrap() / 1e18;
+        let net = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas as f64;
+        let found = solve(&prepared, &request).unwrap().route;
+        let found = net(found.amounts_out[0], found.gas_units());
+        // Every split in two thousandths.
+        let paid = |id: PoolId, amount: U256| {
+            if amount.is_zero() {
+                return Some((U256::ZERO, 0));
+            }
+            let swap = state.pool(id)?.swap(&block().next(), 0, 1, amount).ok()?;
+            Some((swap.amount_out, swap.gas_units))
+        };
+        let splits = (0..=2_000_u64).filter_map(|share| {
+            let first = amount * U256::from(share) / U256::from(2_000);
+            let [(a, gas_a), (b, gas_b)] = [paid(ids[0], first)?, paid(ids[1], amount - first)?];
+            Some(net(a + b, gas_a + gas_b))
+        });
+        let best = splits.fold(f64::NEG_INFINITY, f64::max);
+        assert!(found >= best - 1e-6 * best.abs(), "{ether} ether: {found} wei, and {best} by a split of two");
+    }
+}

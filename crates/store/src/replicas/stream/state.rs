@@ -1,4 +1,4 @@
-//! What every service has at one place of the stream.
+//! The state of every service at one place of the stream, and the entries that lead from one state to the next.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,27 +11,27 @@ use super::findings::{Findings, FindingsChange};
 use crate::market::sum::Sum;
 use crate::market::{pool_key, show_sum};
 
-/// Largest entry that is written or read, in bytes: a block that changes 300 of 10,000 generated pools takes 34 kB.
+/// Largest entry that is written or read, in bytes. A block that changes 300 of 10,000 generated pools takes 34 kB.
 pub const MAX_ENTRY_BYTES: usize = 32 << 20;
 
 const ENTRY: Form = Form { magic: b"BRAIDBLK", version: 1 };
 
-/// A market, what gas costs after its block, and what the self-audit of whoever published it found.
+/// A market, the gas price after its block, and the findings of the publisher's self-audit.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct StreamState {
     /// The market.
     pub market: Arc<Market>,
     /// Tip of each tier in wei per gas, cheapest first.
     pub tips_wei: [u64; 4],
-    /// What the self-audit found.
+    /// Findings of the self-audit.
     pub findings: Arc<Findings>,
-    /// How old the market was when it was told.
+    /// Age of the market when it was published.
     pub age: Duration,
-    /// Over every pool and token: whoever applied the same entries has the same one.
+    /// Sum over every pool and token: equal for all services that applied the same entries.
     sum: Sum,
 }
 
-/// An entry of the stream: what leads from one place to the next.
+/// An entry of the stream.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     delta: Delta,
@@ -42,9 +42,9 @@ struct Entry {
     sum: String,
 }
 
-/// What a snapshot holds beside the market.
+/// Content of a snapshot besides the market.
 #[derive(Serialize, Deserialize)]
-struct Beside {
+struct SnapshotExtra {
     place: String,
     tips_wei: [u64; 4],
     findings: Findings,
@@ -52,8 +52,8 @@ struct Beside {
     sum: String,
 }
 
-impl Told {
-    /// What there is to tell, from the beginning. It reads the whole market: call it where blocking is fine.
+impl StreamState {
+    /// Makes a state from a whole market. Reads all of it: call it where blocking is fine.
     ///
     /// # Errors
     /// [`FileError::Body`], if a pool cannot be written as text.
@@ -68,10 +68,10 @@ impl Told {
         Ok(Self { market, tips_wei, findings, age, sum })
     }
 
-    /// What comes next, and the entry that leads there.
+    /// Returns the next state, and the entry that leads to it.
     ///
     /// # Errors
-    /// [`FileError`], if it cannot be written, or is larger than an entry may be.
+    /// [`FileError`], if the entry cannot be encoded, or is larger than [`MAX_ENTRY_BYTES`].
     pub fn next(
         &self,
         market: Arc<Market>,
@@ -81,18 +81,19 @@ impl Told {
     ) -> Result<(Self, Vec<u8>), FileError> {
         let delta = market.delta_since(&self.market);
         let sum = sum_after(self.sum, &self.market, &delta)?;
-        let news = (!Arc::ptr_eq(&findings, &self.findings)).then(|| findings.since(&self.findings));
-        let bytes = pack(&ENTRY, &Entry { delta, tips_wei, findings: news, age_ms: in_ms(age), sum: show_sum(sum.0) })?;
+        let change = (!Arc::ptr_eq(&findings, &self.findings)).then(|| findings.since(&self.findings));
+        let bytes =
+            pack(&ENTRY, &Entry { delta, tips_wei, findings: change, age_ms: in_ms(age), sum: show_sum(sum.0) })?;
         if bytes.len() > MAX_ENTRY_BYTES {
             return Err(FileError::TooLarge { most: MAX_ENTRY_BYTES as u64 });
         }
         Ok((Self { market, tips_wei, findings, age, sum }, bytes))
     }
 
-    /// What an entry leads to.
+    /// Applies an entry.
     ///
     /// # Errors
-    /// [`FileError`], where the bytes are no entry, or it leads from elsewhere.
+    /// [`FileError`], if the bytes are no entry, or one that leads from another state.
     pub fn after(&self, entry: &[u8]) -> Result<Self, FileError> {
         let Entry { delta, tips_wei, findings, age_ms, sum } = unpack(&ENTRY, entry)?;
         if delta.tokens_kept > self.market.tokens().len() {
@@ -108,47 +109,47 @@ impl Told {
         Ok(Self { market, tips_wei, findings, age: Duration::from_millis(age_ms), sum: own })
     }
 
-    /// All of it as bytes: a market file that also says at which place of the stream it stands.
+    /// Encodes a snapshot: a market file that also holds its place in the stream.
     ///
     /// # Errors
     /// [`FileError::Body`], if it cannot be written as text.
     pub fn to_snapshot(&self, place: String) -> Result<Vec<u8>, FileError> {
         let findings = self.findings.as_ref().clone();
         let (tips_wei, age_ms) = (self.tips_wei, in_ms(self.age));
-        let beside = Beside { place, tips_wei, findings, age_ms, sum: show_sum(self.sum.0) };
-        self.market.to_bytes_with(Some(&beside))
+        let extra = SnapshotExtra { place, tips_wei, findings, age_ms, sum: show_sum(self.sum.0) };
+        self.market.to_bytes_with(Some(&extra))
     }
 
-    /// What a snapshot holds, and its place.
+    /// Decodes a snapshot and its place.
     ///
     /// # Errors
     /// [`FileError`], which says what is wrong with the bytes.
     pub fn from_snapshot(bytes: &[u8]) -> Result<(Self, String), FileError> {
-        let (market, beside) = Market::from_bytes_with::<Beside>(bytes)?;
-        let Some(Beside { place, tips_wei, findings, age_ms, sum }) = beside else {
-            return Err(FileError::Body { why: "it does not say at which place of the stream it stands".into() });
+        let (market, extra) = Market::from_bytes_with::<SnapshotExtra>(bytes)?;
+        let Some(SnapshotExtra { place, tips_wei, findings, age_ms, sum }) = extra else {
+            return Err(FileError::Body { why: "it does not hold its place in the stream".into() });
         };
-        let told = Self::new(Arc::new(market), tips_wei, Arc::new(findings), Duration::from_millis(age_ms))?;
-        check_sum(told.sum, &sum)?;
-        Ok((told, place))
+        let state = Self::new(Arc::new(market), tips_wei, Arc::new(findings), Duration::from_millis(age_ms))?;
+        check_sum(state.sum, &sum)?;
+        Ok((state, place))
     }
 }
 
-fn check_sum(own: Sum, told: &str) -> Result<(), FileError> {
+fn check_sum(own: Sum, expected: &str) -> Result<(), FileError> {
     let own = show_sum(own.0);
-    if own == told {
+    if own == expected {
         return Ok(());
     }
-    Err(FileError::Body { why: format!("the market's sum is {own}, expected {told}") })
+    Err(FileError::Body { why: format!("the market's sum is {own}, expected {expected}") })
 }
 
-/// The sum over the market that a difference leads to, from that over the market it is from.
+/// Returns the sum over the market that a delta leads to, from the sum over the older market.
 fn sum_after(mut sum: Sum, older: &Market, delta: &Delta) -> Result<Sum, FileError> {
     let changed = delta.changed.iter().map(|pool| pool.key);
-    let mut left: Vec<_> = delta.removed.iter().copied().chain(changed).collect();
-    left.sort_unstable();
-    left.dedup();
-    for pool in left.into_iter().filter_map(|key| older.pool(older.pool_id(key)?)) {
+    let mut replaced: Vec<_> = delta.removed.iter().copied().chain(changed).collect();
+    replaced.sort_unstable();
+    replaced.dedup();
+    for pool in replaced.into_iter().filter_map(|key| older.pool(older.pool_id(key)?)) {
         sum.remove("pools", &pool_key(pool.key), &text(pool)?);
     }
     for pool in &delta.changed {

@@ -1,14 +1,14 @@
-//! What refusals say of a node's limits. Pure. Every provider words them differently: a number is taken where it can only be the
-//! limit, and otherwise the limit is found by halving.
+//! Reads limits from a node's refusals. Pure. Every provider words them differently: a number counts only if it can be nothing
+//! but the limit; otherwise the limit is found by halving.
 
-/// A quantity in a message, and the text up to it and behind it.
+/// A number in a message, and the text before and after it.
 struct Quantity<'a> {
     value: u64,
     before: &'a str,
     after: &'a str,
 }
 
-/// How many blocks from `from` on a refused range `from..=to` may have: of a range that is suggested, or as the limit itself.
+/// Returns how many blocks a refused range `from..=to` may have, from a suggested range or from the stated limit.
 pub(super) fn blocks(message: &str, from: u64, to: u64) -> Option<u64> {
     let message = message.to_ascii_lowercase();
     let all = quantities(&message);
@@ -30,7 +30,7 @@ pub(super) fn blocks(message: &str, from: u64, to: u64) -> Option<u64> {
     suggested.or_else(|| speaks_of_ranges.then(limit).flatten())
 }
 
-/// How many requests a message of `asked` may have.
+/// Returns how many requests a refused message of `asked` requests may have.
 pub(super) fn batch(message: &str, asked: u64) -> Option<u64> {
     let message = message.to_ascii_lowercase();
     let limits =
@@ -38,15 +38,15 @@ pub(super) fn batch(message: &str, asked: u64) -> Option<u64> {
     message.contains("batch").then(|| limits.max()).flatten()
 }
 
-/// How much gas a call may take.
+/// Returns how much gas a refused call may take, in gas units.
 pub(super) fn gas(message: &str) -> Option<u64> {
     let message = message.to_ascii_lowercase();
     let plausible = |value: &u64| (100_000..1_000_000_000).contains(value);
     message.contains("gas").then(|| quantities(&message).into_iter().map(|q| q.value).find(plausible)).flatten()
 }
 
-/// The numbers of a text in lower case: hexadecimal, decimal with or without commas, or in thousands (`2k`). Numbers inside
-/// words and addresses, and those that are called a code, are none.
+/// Returns the numbers of a text in lower case: hexadecimal, decimal with or without commas, or in thousands (`2k`). Skips
+/// numbers inside words and addresses, and error codes.
 fn quantities(text: &str) -> Vec<Quantity<'_>> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();

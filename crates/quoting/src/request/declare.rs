@@ -1,23 +1,24 @@
-//! Declaring a request once: its fields, how each is read, and what the document says of it.
+//! Declaring what clients send once: from the fields follow how they are read and what the document says of them.
 
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
-use utoipa::openapi::{Ref, RefOr};
-
+use super::document::Field;
 use crate::json::{Item, Json, Reader};
 use crate::problem::Problem;
 
-/// An object that clients send. [`request!`] declares it.
-pub trait Body: Sized {
+/// An object that clients send, in a body or as the parameters of a query. [`request!`] declares it.
+pub trait Request: Sized {
     /// The schema's name in the document.
     const NAME: &'static str;
 
-    /// The fields that it may have.
+    /// The names of its fields.
     const FIELDS: &'static [&'static str];
+
+    /// Describes its fields.
+    fn fields() -> Vec<Field>;
 
     /// Reads an object; `None` where it is wrong, with every mistake noted.
     fn read(r: &mut Reader, item: &Item<'_>) -> Option<Self>;
 
-    /// Reads a whole request.
+    /// Reads a whole body.
     ///
     /// # Errors
     /// A problem that names every wrong field.
@@ -26,10 +27,24 @@ pub trait Body: Sized {
         let read = Self::read(&mut r, &Item { value: body, pointer: String::new() });
         r.finish(read)
     }
+
+    /// Reads the parameters of a query: of each the first that is not empty. Unknown parameters are ignored; one that is required and absent is read
+    /// as if it were empty.
+    ///
+    /// # Errors
+    /// A problem that names every wrong parameter.
+    fn parse_query(pairs: &[(String, String)]) -> Result<Self, Problem> {
+        let given = |field: Field| {
+            let text = pairs.iter().find(|(name, text)| name == field.name && !text.is_empty());
+            let text = text.map(|(_, text)| text.as_str()).or(field.required.then_some(""))?;
+            Some((field.name.to_owned(), field.value(text)))
+        };
+        Self::parse(&Json::Map(Self::fields().into_iter().filter_map(given).collect()))
+    }
 }
 
 /// Declares objects that clients send: for each field what it is to clients (its documentation), its name and type here, the
-/// [`Kind`](super::kind::Kind) of value that it is, and whether it must be there.
+/// [`Kind`](super::kind::Kind) of value that it takes, and whether it must be there.
 ///
 /// `required` fields must be there, `optional` ones are `None` where they are absent or `null`, `default(…)` ones have a value then, and
 /// `like(…)` ones that of another field. A name in front is the field's name in JSON, where it is another one. `then` names a
@@ -49,17 +64,26 @@ macro_rules! request {
             pub $field: $value,
         )+}
 
-        impl $crate::request::Body for $type {
+        impl $crate::request::Request for $type {
             const NAME: &'static str = $schema;
-            const FIELDS: &'static [&'static str] = &[$($crate::request::describe::name!($field $($name)?)),+];
+            const FIELDS: &'static [&'static str] = &[$($crate::request::declare::name!($field $($name)?)),+];
+
+            fn fields() -> Vec<$crate::request::document::Field> {
+                vec![$($crate::request::document::Field {
+                    name: $crate::request::declare::name!($field $($name)?),
+                    about: [$($doc.trim()),+].join("\n"),
+                    required: stringify!($presence) == "required",
+                    schema: $kind.schema(),
+                }),+]
+            }
 
             fn read(r: &mut $crate::json::Reader, item: &$crate::json::Item<'_>) -> Option<Self> {
                 let object = r.object(item.value, &item.pointer, Self::FIELDS)?;
                 // every field is read before any is given up on, so that all mistakes are found
                 $(
-                    let name = $crate::request::describe::name!($field $($name)?);
+                    let name = $crate::request::declare::name!($field $($name)?);
                     let $field: Option<$value> =
-                        $crate::request::describe::field!(r, object, name, $kind, $presence $(($default))?);
+                        $crate::request::declare::field!(r, object, name, $kind, $presence $(($default))?);
                     $($check(r, &object);)?
                 )+
                 Some(Self { $($field: $field?),+ })
@@ -68,15 +92,8 @@ macro_rules! request {
 
         impl utoipa::PartialSchema for $type {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                let object = utoipa::openapi::schema::ObjectBuilder::new();
-                let object = object.description(Some([$($about.trim()),+].join("\n")));
-                $(
-                    let name = $crate::request::describe::name!($field $($name)?);
-                    let about = [$($doc.trim()),+].join("\n");
-                    let needed = stringify!($presence) == "required";
-                    let object = $crate::request::describe::add(object, name, about, needed, $kind.schema());
-                )+
-                object.into()
+                let about = [$($about.trim()),+].join("\n");
+                $crate::request::document::object(about, <Self as $crate::request::Request>::fields())
             }
         }
 
@@ -87,6 +104,14 @@ macro_rules! request {
 
             fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
                 $($kind.add_schemas(schemas);)+
+            }
+        }
+
+        impl utoipa::IntoParams for $type {
+            fn into_params(
+                _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
+            ) -> Vec<utoipa::openapi::path::Parameter> {
+                $crate::request::document::parameters(<Self as $crate::request::Request>::fields())
             }
         }
     )+};
@@ -114,7 +139,7 @@ macro_rules! field {
         }
     };
     ($r:ident, $object:ident, $name:ident, $kind:expr, default($default:expr)) => {
-        $crate::request::describe::field!($r, $object, $name, $kind, like(Some($default)))
+        $crate::request::declare::field!($r, $object, $name, $kind, like(Some($default)))
     };
     ($r:ident, $object:ident, $name:ident, $kind:expr, like($other:expr)) => {
         match $object.get($name) {
@@ -125,43 +150,3 @@ macro_rules! field {
 }
 
 pub(super) use {field, name, request};
-
-/// Adds a field to an object's schema. A field that is not needed may be `null`.
-pub(super) fn add(
-    object: ObjectBuilder,
-    name: &str,
-    about: String,
-    needed: bool,
-    mut schema: RefOr<Schema>,
-) -> ObjectBuilder {
-    match &mut schema {
-        RefOr::Ref(reference) => reference.description = about,
-        RefOr::T(Schema::Object(object)) => {
-            object.description = Some(about);
-            or_null(&mut object.schema_type, needed);
-        }
-        RefOr::T(Schema::Array(array)) => {
-            array.description = Some(about);
-            or_null(&mut array.schema_type, needed);
-        }
-        RefOr::T(_) => {}
-    }
-    if needed {
-        return object.property(name, schema).required(name);
-    }
-    match schema {
-        RefOr::Ref(reference) => object.property(name, reference_or_null(reference)),
-        schema => object.property(name, schema),
-    }
-}
-
-fn or_null(kind: &mut SchemaType, needed: bool) {
-    if let (false, SchemaType::Type(one)) = (needed, &*kind) {
-        *kind = SchemaType::Array(vec![one.clone(), Type::Null]);
-    }
-}
-
-fn reference_or_null(reference: Ref) -> Schema {
-    let null = ObjectBuilder::new().schema_type(Type::Null);
-    OneOfBuilder::new().item(reference).item(null).into()
-}
