@@ -257,7 +257,7 @@ mod tests {
 
     /// The least bound found, where nothing is known of the best route.
     fn bound(problem: &Problem<'_>) -> f64 {
-        let potentials = Potentials::with_first_slippage(problem);
+        let potentials = Potentials::with_first_slippage(problem, None);
         let (alive, price) = (reachable(problem), potentials.start_prices(problem));
         let layers = Layers::new(problem, &alive, &potentials.cap);
         let scale = potentials.bound(problem).max(problem.gas_price);
