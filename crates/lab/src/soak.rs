@@ -130,8 +130,15 @@ struct Answer {
 
 struct Samples {
     answers: Vec<Answer>,
-    /// When, and kibibytes.
-    memory: Vec<(Duration, u64)>,
+    memory: Vec<(Duration, Memory)>,
+}
+
+/// What of a process is in memory, in kibibytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Memory {
+    all: u64,
+    /// Pages of the binary and of other files that are mapped: they come and go as the system likes.
+    files: u64,
 }
 
 impl Asked {
@@ -240,7 +247,7 @@ async fn stream(
             break;
         }
         if samples.memory.last().is_none_or(|(last, _)| at.saturating_sub(*last) >= length / 100) {
-            samples.memory.push((at, process.map_or(Ok(0), memory_kib)?));
+            samples.memory.push((at, process.map_or(Ok(Memory::default()), memory_of)?));
         }
         while let Some(answer) = under_way.try_join_next() {
             samples.answers.push(answer?);
@@ -260,26 +267,34 @@ async fn stream(
 }
 
 /// What of a process is in memory.
-fn memory_kib(process: u32) -> Result<u64> {
+fn memory_of(process: u32) -> Result<Memory> {
     let path = PathBuf::from(format!("/proc/{process}/status"));
     let text = std::fs::read_to_string(&path).map_err(|error| eyre!("{}: {error}", path.display()))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
-    number.ok_or_else(|| eyre!("{} does not say how much memory is used", path.display()))
+    memory_in(&text).ok_or_else(|| eyre!("{} does not say how much memory is used", path.display()))
+}
+
+/// What the text of `/proc/PID/status` says of memory.
+fn memory_in(status: &str) -> Option<Memory> {
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.trim().strip_suffix(" kB")?.trim().parse().ok()
+    };
+    Some(Memory { all: kib("VmRSS")?, files: kib("RssFile")? })
 }
 
 impl Samples {
     fn print(&self, rate: f64, length: Duration) -> Result<()> {
         out::line(format_args!("\n{rate:.0} quotes/s for {} s", length.as_secs()))?;
         out::line(
-            "\n| tenth | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms | memory MiB |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            "\n| tenth | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms | memory MiB | of it files MiB |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         )?;
         let part = |number: u32| move |at: Duration| at >= length * (number - 1) / 10 && at < length * number / 10;
         for number in 1..=10 {
             self.row(&number.to_string(), part(number))?;
         }
         self.row("all", |_| true)?;
-        let (warm, end) = (self.memory_mib(part(WARM)), self.memory_mib(part(10)));
+        let (warm, end) =
+            (self.memory_mib(part(WARM), |memory| memory.all), self.memory_mib(part(10), |memory| memory.all));
         if warm > 0.0 {
             let grown = (end / warm - 1.0) * 100.0;
             out::line(format_args!("\nmemory, last tenth over tenth {WARM}: {grown:+.1}%"))?;
@@ -288,9 +303,9 @@ impl Samples {
     }
 
     /// The mean over a part: it rises and falls as the allocator gives pages back.
-    fn memory_mib(&self, belongs: impl Fn(Duration) -> bool) -> f64 {
-        let part: Vec<f64> =
-            self.memory.iter().filter(|(at, _)| belongs(*at)).map(|(_, kib)| *kib as f64 / 1024.0).collect();
+    fn memory_mib(&self, belongs: impl Fn(Duration) -> bool, kib: impl Fn(&Memory) -> u64) -> f64 {
+        let of_it = self.memory.iter().filter(|(at, _)| belongs(*at));
+        let part: Vec<f64> = of_it.map(|(_, memory)| kib(memory) as f64 / 1024.0).collect();
         if part.is_empty() { 0.0 } else { part.iter().sum::<f64>() / part.len() as f64 }
     }
 
@@ -299,12 +314,13 @@ impl Samples {
     }
 
     fn row(&self, name: &str, belongs: impl Fn(Duration) -> bool) -> Result<()> {
-        let memory = self.memory_mib(&belongs);
+        let [memory, files] =
+            [|memory: &Memory| memory.all, |memory: &Memory| memory.files].map(|kib| self.memory_mib(&belongs, kib));
         let part: Vec<Answer> = self.answers.iter().filter(|answer| belongs(answer.at)).copied().collect();
         let (answered, away) = (times(&part, 200), times(&part, 503));
         let failed = part.len() - answered.len() - away.len();
         out::line(format_args!(
-            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} | {memory:.0} |",
+            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} | {memory:.0} | {files:.0} |",
             part.len(),
             answered.len(),
             away.len(),
@@ -325,4 +341,16 @@ fn times(answers: &[Answer], status: u16) -> Vec<Duration> {
 
 fn ms(sorted: &[Duration], part: f64) -> f64 {
     crate::bench_http::quantile(sorted, part).as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_with_what_of_it_is_files() {
+        let status = "Name:\tbraid\nVmRSS:\t  205120 kB\nRssAnon:\t  170000 kB\nRssFile:\t   35120 kB\nThreads:\t9\n";
+        assert_eq!(memory_in(status), Some(Memory { all: 205_120, files: 35_120 }));
+        assert_eq!(memory_in("Name:\tkthreadd\n"), None);
+    }
 }
