@@ -1,6 +1,5 @@
 //! `braid-lab soak` and `braid-lab load`: a running service under a steady stream of quotes, bounded in count and time, on this machine alone.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::out;
+use crate::{measures, out};
 
 /// Tokens of which every pair is asked for.
 const TOKENS: usize = 12;
@@ -91,9 +90,9 @@ async fn measure(args: &Args, loads: &[f64]) -> Result<()> {
     for connections in [1, PROBING] {
         let took = probe(&asked, connections).await?;
         capacity = took.len() as f64 / PROBE.as_secs_f64();
-        let (p50, p99) = (ms(&took, 0.5), ms(&took, 0.99));
+        let (p50, p99) = (measures::ms(&took, 0.5), measures::ms(&took, 0.99));
         if connections == 1 {
-            alone = crate::bench_http::quantile(&took, 0.99);
+            alone = measures::quantile(&took, 0.99);
         }
         out::line(format_args!(
             "{connections} connections, one quote after the other: {capacity:.0} quotes/s, p50 {p50:.1} ms, p99 {p99:.1} ms"
@@ -130,15 +129,8 @@ struct Answer {
 
 struct Samples {
     answers: Vec<Answer>,
-    memory: Vec<(Duration, Memory)>,
-}
-
-/// What of a process is in memory, in kibibytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Memory {
-    all: u64,
-    /// Pages of the binary and of other files that are mapped: they come and go as the system likes.
-    files: u64,
+    /// When, and kibibytes.
+    memory: Vec<(Duration, u64)>,
 }
 
 impl Asked {
@@ -205,7 +197,7 @@ async fn block(args: &Args) -> Result<u64> {
     ready["block"]["number"].as_u64().ok_or_else(|| eyre!("the service has no market yet"))
 }
 
-/// How long quotes take where each connection waits for one before it asks the next; sorted.
+/// Returns how long quotes take where each connection waits for one before it asks the next; sorted.
 async fn probe(asked: &Arc<Asked>, connections: usize) -> Result<Vec<Duration>> {
     let mut workers = JoinSet::new();
     let until = Instant::now() + PROBE;
@@ -247,7 +239,10 @@ async fn stream(
             break;
         }
         if samples.memory.last().is_none_or(|(last, _)| at.saturating_sub(*last) >= length / 100) {
-            samples.memory.push((at, process.map_or(Ok(Memory::default()), memory_of)?));
+            let kib = process.map_or(Some(0), |process| measures::resident_kib(&process.to_string()));
+            samples
+                .memory
+                .push((at, kib.ok_or_else(|| eyre!("the service's process does not tell how much memory it uses"))?));
         }
         while let Some(answer) = under_way.try_join_next() {
             samples.answers.push(answer?);
@@ -266,35 +261,18 @@ async fn stream(
     Ok(())
 }
 
-/// What of a process is in memory.
-fn memory_of(process: u32) -> Result<Memory> {
-    let path = PathBuf::from(format!("/proc/{process}/status"));
-    let text = std::fs::read_to_string(&path).map_err(|error| eyre!("{}: {error}", path.display()))?;
-    memory_in(&text).ok_or_else(|| eyre!("{} does not say how much memory is used", path.display()))
-}
-
-/// What the text of `/proc/PID/status` says of memory.
-fn memory_in(status: &str) -> Option<Memory> {
-    let kib = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        line.trim().strip_suffix(" kB")?.trim().parse().ok()
-    };
-    Some(Memory { all: kib("VmRSS")?, files: kib("RssFile")? })
-}
-
 impl Samples {
     fn print(&self, rate: f64, length: Duration) -> Result<()> {
         out::line(format_args!("\n{rate:.0} quotes/s for {} s", length.as_secs()))?;
         out::line(
-            "\n| tenth | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms | memory MiB | of it files MiB |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            "\n| tenth | asked | answered | turned away | failed | p50 ms | p99 ms | turned away: p99 ms | memory MiB |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         )?;
         let part = |number: u32| move |at: Duration| at >= length * (number - 1) / 10 && at < length * number / 10;
         for number in 1..=10 {
             self.row(&number.to_string(), part(number))?;
         }
         self.row("all", |_| true)?;
-        let (warm, end) =
-            (self.memory_mib(part(WARM), |memory| memory.all), self.memory_mib(part(10), |memory| memory.all));
+        let (warm, end) = (self.memory_mib(part(WARM)), self.memory_mib(part(10)));
         if warm > 0.0 {
             let grown = (end / warm - 1.0) * 100.0;
             out::line(format_args!("\nmemory, last tenth over tenth {WARM}: {grown:+.1}%"))?;
@@ -302,55 +280,38 @@ impl Samples {
         Ok(())
     }
 
-    /// The mean over a part: it rises and falls as the allocator gives pages back.
-    fn memory_mib(&self, belongs: impl Fn(Duration) -> bool, kib: impl Fn(&Memory) -> u64) -> f64 {
-        let of_it = self.memory.iter().filter(|(at, _)| belongs(*at));
-        let part: Vec<f64> = of_it.map(|(_, memory)| kib(memory) as f64 / 1024.0).collect();
+    /// Returns the mean over a part, since it rises and falls as the allocator gives pages back.
+    fn memory_mib(&self, belongs: impl Fn(Duration) -> bool) -> f64 {
+        let part: Vec<f64> =
+            self.memory.iter().filter(|(at, _)| belongs(*at)).map(|(_, kib)| *kib as f64 / 1024.0).collect();
         if part.is_empty() { 0.0 } else { part.iter().sum::<f64>() / part.len() as f64 }
     }
 
     fn answered_p99(&self) -> Duration {
-        crate::bench_http::quantile(&times(&self.answers, 200), 0.99)
+        measures::quantile(&times(&self.answers, 200), 0.99)
     }
 
     fn row(&self, name: &str, belongs: impl Fn(Duration) -> bool) -> Result<()> {
-        let [memory, files] =
-            [|memory: &Memory| memory.all, |memory: &Memory| memory.files].map(|kib| self.memory_mib(&belongs, kib));
+        let memory = self.memory_mib(&belongs);
         let part: Vec<Answer> = self.answers.iter().filter(|answer| belongs(answer.at)).copied().collect();
         let (answered, away) = (times(&part, 200), times(&part, 503));
         let failed = part.len() - answered.len() - away.len();
         out::line(format_args!(
-            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} | {memory:.0} | {files:.0} |",
+            "| {name} | {} | {} | {} | {failed} | {:.1} | {:.1} | {:.1} | {memory:.0} |",
             part.len(),
             answered.len(),
             away.len(),
-            ms(&answered, 0.5),
-            ms(&answered, 0.99),
-            ms(&away, 0.99)
+            measures::ms(&answered, 0.5),
+            measures::ms(&answered, 0.99),
+            measures::ms(&away, 0.99)
         ))
     }
 }
 
-/// How long the answers of a status took; sorted.
+/// Returns how long the answers of a status took; sorted.
 fn times(answers: &[Answer], status: u16) -> Vec<Duration> {
     let of_it = answers.iter().filter(|answer| answer.status == status);
     let mut times: Vec<Duration> = of_it.map(|answer| answer.took).collect();
     times.sort_unstable();
     times
-}
-
-fn ms(sorted: &[Duration], part: f64) -> f64 {
-    crate::bench_http::quantile(sorted, part).as_secs_f64() * 1e3
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_is_read_with_what_of_it_is_files() {
-        let status = "Name:\tbraid\nVmRSS:\t  205120 kB\nRssAnon:\t  170000 kB\nRssFile:\t   35120 kB\nThreads:\t9\n";
-        assert_eq!(memory_in(status), Some(Memory { all: 205_120, files: 35_120 }));
-        assert_eq!(memory_in("Name:\tkthreadd\n"), None);
-    }
 }

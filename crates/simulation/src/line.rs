@@ -1,24 +1,25 @@
-//! A line before a few places: who goes on with something goes before who begins, and the line is kept short where it does not empty.
+//! A queue for a few places, in which jobs that continue go before jobs that begin.
 //!
-//! A burst may wait for as long as a caller bears. A line that never empties, though, gives everybody in it a wait and nobody a gain: then
-//! fewer and fewer are let in, down to one for two places, until it empties again: enough that no place stays empty, and whoever waits, waits for
-//! a part of what one takes.
+//! A burst may wait as long as a caller accepts. A queue that never empties makes everybody wait without serving more jobs,
+//! so its limit is halved again and again, down to one job for two places: enough that no place stays empty. The limit
+//! grows back once places stay free.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// For how long a line may not empty before fewer are let in, and how long it takes until more are again.
+/// Time without an empty queue after which the limit is halved, and time with free places after which it grows.
 const STEP: Duration = Duration::from_millis(100);
 
-/// A line before some places.
+/// A queue for some places.
 #[derive(Debug)]
 pub(crate) struct Line {
     state: Mutex<State>,
     places: usize,
-    /// Most who begin that wait at once, and most where the line does not empty.
+    /// Highest limit on waiting jobs, and the lowest.
     most: usize,
     least: usize,
 }
@@ -26,16 +27,17 @@ pub(crate) struct Line {
 #[derive(Debug)]
 struct State {
     free: usize,
-    going_on: VecDeque<Sender<Place>>,
+    continuing: VecDeque<Sender<Place>>,
     beginning: VecDeque<Sender<Place>>,
-    /// Most who wait at present.
+    /// Most jobs that may wait now.
     limit: usize,
-    /// When the line was last empty, or the limit last fell.
+    /// When the queue was last empty, or the limit last fell.
     emptied_at: Instant,
+    /// When the limit last grew.
     grown_at: Instant,
 }
 
-/// A place of a line; the next in line gets it when it is dropped.
+/// A place; when it is dropped, the next job in the queue gets it.
 #[derive(Debug)]
 pub(crate) struct Place(Option<Arc<Line>>);
 
@@ -44,99 +46,91 @@ impl Line {
         let least = (places / 2).max(1);
         let (free, limit) = (places, most.max(least));
         let (emptied_at, grown_at) = (Instant::now(), Instant::now());
-        let (going_on, beginning) = Default::default();
+        let (continuing, beginning) = Default::default();
         Self {
-            state: Mutex::new(State { free, going_on, beginning, limit, emptied_at, grown_at }),
+            state: Mutex::new(State { free, continuing, beginning, limit, emptied_at, grown_at }),
             places,
             most: limit,
             least,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // nothing that holds the lock can be interrupted halfway
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many wait.
+    /// Returns how many jobs wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.state().waiting()
+        self.state.lock().waiting()
     }
 
-    /// Whether somebody who begins now, where each takes so long in a place, would wait within `wait` and within the line's limit; `coming` are
-    /// about to join.
-    pub(crate) fn has_room(&self, coming: usize, each: Duration, wait: Duration) -> bool {
-        let mut state = self.state();
+    /// Returns whether a job that begins now would wait at most `wait` and within the limit, if each job holds its place for
+    /// `each` and `admitted` others are about to join.
+    pub(crate) fn has_room(&self, admitted: usize, each: Duration, wait: Duration) -> bool {
+        let mut state = self.state.lock();
         state.beginning.retain(|waiter| !waiter.is_closed());
-        let ahead = state.waiting() + coming;
-        let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / self.divisor();
+        let ahead = state.waiting() + admitted;
+        let places = u32::try_from(self.places.max(1)).unwrap_or(u32::MAX);
+        let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / places;
         ahead < state.limit && expected <= wait
     }
 
-    fn divisor(&self) -> u32 {
-        u32::try_from(self.places.max(1)).unwrap_or(u32::MAX)
-    }
-
-    /// Joins the line; the place comes in turn.
-    pub(crate) fn join(self: &Arc<Self>, goes_on: bool) -> Receiver<Place> {
+    /// Joins the queue; the receiver gets a place when it is this job's turn.
+    pub(crate) fn join(self: &Arc<Self>, continues: bool) -> Receiver<Place> {
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.waiting() == 0 {
-            state.is_empty(self, Instant::now());
+            state.note_empty(self, Instant::now());
         }
         if state.free > 0 {
             state.free -= 1;
-            // the receiver is still here
+            // The receiver is still here.
             let _ = sender.send(Place(Some(Arc::clone(self))));
-        } else if goes_on {
-            state.going_on.push_back(sender);
+        } else if continues {
+            state.continuing.push_back(sender);
         } else {
             state.beginning.push_back(sender);
         }
         receiver
     }
 
-    /// Gives a place that became free to the next in line.
+    /// Gives a free place to the next job in the queue.
     fn give(self: Arc<Self>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         while let Some(next) = state.next() {
             match next.send(Place(Some(Arc::clone(&self)))) {
                 Ok(()) => {
-                    state.took(&self, Instant::now());
+                    state.note_taken(&self, Instant::now());
                     return;
                 }
-                // who gave up waiting does not give the place on: it was never theirs
+                // Its caller gave up: emptied, so that dropping it does not give it again.
                 Err(mut place) => place.0 = None,
             }
         }
         state.free += 1;
-        state.is_empty(&self, Instant::now());
+        state.note_empty(&self, Instant::now());
     }
 }
 
 impl State {
     fn waiting(&self) -> usize {
-        self.going_on.len() + self.beginning.len()
+        self.continuing.len() + self.beginning.len()
     }
 
     fn next(&mut self) -> Option<Sender<Place>> {
-        self.going_on.pop_front().or_else(|| self.beginning.pop_front())
+        self.continuing.pop_front().or_else(|| self.beginning.pop_front())
     }
 
-    /// Notes that somebody left the line for a place.
-    fn took(&mut self, line: &Line, now: Instant) {
+    /// Notes that a job left the queue for a place.
+    fn note_taken(&mut self, line: &Line, now: Instant) {
         if self.waiting() == 0 {
-            self.is_empty(line, now);
+            self.note_empty(line, now);
         } else if now.duration_since(self.emptied_at) > STEP {
             self.limit = (self.limit.min(self.waiting()) / 2).max(line.least);
             self.emptied_at = now;
         }
     }
 
-    /// Notes that nobody waits.
-    fn is_empty(&mut self, line: &Line, now: Instant) {
+    /// Notes that no job waits.
+    fn note_empty(&mut self, line: &Line, now: Instant) {
         self.emptied_at = now;
-        // a place that nobody wants: there is less to do than can be done
+        // A free place: there is less work than capacity.
         if self.free > 0 && now.duration_since(self.grown_at) > STEP {
             self.limit = self.limit.saturating_add(line.places).min(line.most);
             self.grown_at = now;
@@ -174,11 +168,11 @@ mod tests {
         assert!(begins.try_recv().is_err());
         drop(place);
         let place = begins.try_recv().unwrap();
-        assert_eq!((line.waiting(), line.state().free), (0, 0));
+        assert_eq!((line.waiting(), line.state.lock().free), (0, 0));
         drop((place, begins));
-        assert_eq!(line.state().free, 1);
+        assert_eq!(line.state.lock().free, 1);
         drop(line.join(false));
-        assert_eq!(line.state().free, 1, "a place that nobody took comes back");
+        assert_eq!(line.state.lock().free, 1, "a place that nobody took comes back");
     }
 
     #[tokio::test]
@@ -196,7 +190,7 @@ mod tests {
     #[test]
     fn a_line_that_does_not_empty_gets_short_and_one_that_does_may_get_long_again() {
         let line = line(2, 64);
-        let (mut state, mut now) = (line.state(), Instant::now());
+        let (mut state, mut now) = (line.state.lock(), Instant::now());
         // for five seconds more ask than there is room for
         state.free = 0;
         let mut waiting = Vec::new();
@@ -208,17 +202,17 @@ mod tests {
             }
             now += Duration::from_millis(10);
             drop(state.next());
-            state.took(&line, now);
+            state.note_taken(&line, now);
         }
         assert_eq!(state.limit, 1);
         // few ask, and a place is mostly free
         state.beginning.clear();
-        state.is_empty(&line, now + Duration::from_secs(1));
+        state.note_empty(&line, now + Duration::from_secs(1));
         assert_eq!(state.limit, 1, "whoever waits gets a place, and none is free");
         state.free = 1;
         for _ in 0..32 {
             now += Duration::from_millis(150);
-            state.is_empty(&line, now);
+            state.note_empty(&line, now);
         }
         assert_eq!(state.limit, 64);
     }
@@ -234,7 +228,7 @@ mod tests {
     /// simulation that goes on with it. Gives what the accepted ones took, the quickest first.
     fn quotes_of_a_minute(gap: Duration) -> Vec<Duration> {
         let line = line(2, 512);
-        let (mut state, start, mean) = (line.state(), Instant::now(), ms(26));
+        let (mut state, start, mean) = (line.state.lock(), Instant::now(), ms(26));
         let mut dice = 7_u64;
         let mut solve = || {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -245,7 +239,7 @@ mod tests {
                 .1
         };
         // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it goes on
-        let (mut beginning, mut going_on) = (VecDeque::new(), VecDeque::new());
+        let (mut beginning, mut continuing) = (VecDeque::new(), VecDeque::new());
         let mut busy: Vec<(Instant, Instant, bool)> = Vec::new();
         let (mut next_at, mut took) = (start, Vec::new());
         let simulated = ms(14);
@@ -259,25 +253,25 @@ mod tests {
                     }
                     let mut enter = |state: &mut State, goes_on: bool| {
                         let came_at: Instant =
-                            if goes_on { going_on.pop_front() } else { beginning.pop_front() }.unwrap();
+                            if goes_on { continuing.pop_front() } else { beginning.pop_front() }.unwrap();
                         let lasts = if goes_on { simulated } else { solve() };
-                        state.took(&line, now);
+                        state.note_taken(&line, now);
                         busy.push((now + lasts, came_at, goes_on));
                     };
-                    let goes_on = !state.going_on.is_empty();
+                    let goes_on = !state.continuing.is_empty();
                     match state.next() {
                         Some(_) => enter(&mut state, goes_on),
                         None => {
                             state.free += 1;
-                            state.is_empty(&line, now);
+                            state.note_empty(&line, now);
                         }
                     }
                     if !is_solved && state.free > 0 {
                         state.free -= 1;
                         busy.push((now + simulated, came_at, true));
                     } else if !is_solved {
-                        state.going_on.push_back(oneshot::channel().0);
-                        going_on.push_back(came_at);
+                        state.continuing.push_back(oneshot::channel().0);
+                        continuing.push_back(came_at);
                     }
                 }
                 None => {
@@ -288,7 +282,7 @@ mod tests {
                     }
                     let ahead = state.waiting();
                     if ahead == 0 {
-                        state.is_empty(&line, now);
+                        state.note_empty(&line, now);
                     }
                     if state.free > 0 {
                         state.free -= 1;
