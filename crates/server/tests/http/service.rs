@@ -303,7 +303,7 @@ fn the_built_page_holds_what_its_entry_names() {
 
 #[tokio::test]
 async fn a_service_that_is_told_to_stop_says_so_first_and_answers_meanwhile() {
-    let config = Config { stop_delay: std::time::Duration::from_secs(3_600), ..Config::default() };
+    let config = Config { stop_delay: Duration::from_secs(3_600), ..Config::default() };
     let service = Service::with(config).await;
     let (client, base) = (service.client.clone(), service.base.clone());
     let quote = service.post("/v1/quote", &request());

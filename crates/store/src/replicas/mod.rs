@@ -33,7 +33,7 @@ const CONNECT: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Replicas {
     connection: Connection,
-    /// Longest wait for an answer that a caller waits for.
+    /// Longest wait for an answer while a request waits.
     patience: Duration,
     started: Instant,
     /// When the server is asked again, in milliseconds since the start; 0 while it answers.
