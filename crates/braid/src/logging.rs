@@ -8,7 +8,7 @@ use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::{Layer, Registry, layer::SubscriberExt as _, reload, util::SubscriberInitExt as _};
 
 /// The target of spans, which are for traces and not for the log.
@@ -62,7 +62,7 @@ impl LogArgs {
             tracing_opentelemetry::layer().with_tracer(traces.tracer("braid")).with_filter(only)
         });
         tracing_subscriber::registry()
-            .with(lines.with_filter(filter))
+            .with(lines.with_filter(filter.and(filter_fn(shows_no_secret))))
             .with(spans)
             .try_init()
             .map_err(|error| eyre!("logging cannot start: {error}"))?;
@@ -79,6 +79,11 @@ impl LogArgs {
         }
         Ok(filter.with_target(TRACE, LevelFilter::OFF))
     }
+}
+
+/// Leaves out what a library logs of the opening of a websocket: it is the whole request, with the node's path and password in it.
+fn shows_no_secret(line: &tracing::Metadata<'_>) -> bool {
+    *line.level() != tracing::Level::TRACE || !line.target().starts_with("tungstenite")
 }
 
 impl Logging {

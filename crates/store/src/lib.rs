@@ -25,13 +25,21 @@ pub use replicas::{Replicas, SharedKeys};
 
 use std::path::Path;
 
-/// Creates the data directory if it is missing, and checks that it can be written.
+/// Makes a directory that is missing, with those above it, for the process's own user alone: quotes say who trades what.
+fn private_dir(dir: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(dir)
+}
+
+/// Creates the data directory if it is missing, readable by its owner alone, and checks that it can be written.
 ///
 /// # Errors
 /// [`StoreError::Unwritable`] with the operating system's reason.
 pub fn prepare_dir(dir: &Path) -> Result<(), StoreError> {
     let unwritable = |source| StoreError::Unwritable { path: dir.to_path_buf(), source };
-    std::fs::create_dir_all(dir).map_err(unwritable)?;
+    private_dir(dir).map_err(unwritable)?;
     let probe = dir.join(format!(".probe-{}", std::process::id()));
     std::fs::write(&probe, b"").map_err(unwritable)?;
     std::fs::remove_file(&probe).map_err(unwritable)

@@ -2,6 +2,7 @@
 
 mod node;
 mod operated;
+mod tls;
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read as _, Write as _};

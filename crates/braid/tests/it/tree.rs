@@ -154,6 +154,22 @@ fn every_page_of_the_site_is_in_its_summary_once() {
 }
 
 #[test]
+fn every_test_that_the_service_s_threat_model_names_exists() {
+    let page = read(&root().join("docs/operate/security.md"));
+    let mut sources = Vec::new();
+    files(&root().join("crates"), &mut sources);
+    sources.retain(|path| path.extension().is_some_and(|end| end == "rs"));
+    let text: String = sources.iter().map(|path| read(path)).collect();
+    let rows =
+        page.lines().filter(|line| line.starts_with("| ") && line.contains('`') && line.matches(" | ").count() == 2);
+    let named: Vec<String> = rows.filter_map(|row| row.rsplit(" | ").next()).flat_map(quoted).collect();
+    assert!(named.len() > 30, "{named:?}");
+    for name in named {
+        assert!(text.contains(&format!("fn {name}(")), "there is no test {name}");
+    }
+}
+
+#[test]
 fn every_error_and_warning_says_what_to_do() {
     let page = read(&root().join("docs/integrate/errors.md"));
     let document = read(&root().join("docs/openapi.json"));

@@ -319,6 +319,7 @@ async fn a_server_that_is_not_there_is_told_without_its_password() {
     let url = "redis://:secret@127.0.0.1:1/";
     let error = Replicas::connect(url).await.unwrap_err().to_string();
     assert!(error.contains("cannot be used") && !error.contains("secret"), "{error}");
+    assert!(error.contains("Connection refused"), "{error}");
     assert!(Replicas::connect("http://localhost").await.is_err());
     // one that hangs up in the middle of TLS
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

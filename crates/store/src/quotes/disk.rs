@@ -28,7 +28,7 @@ impl Disk {
     /// Opens or creates the directory. Files that cannot be read are logged and skipped.
     pub(super) fn open(dir: PathBuf) -> Result<Self, StoreError> {
         let unwritable = |source| StoreError::Unwritable { path: dir.clone(), source };
-        std::fs::create_dir_all(&dir).map_err(unwritable)?;
+        crate::private_dir(&dir).map_err(unwritable)?;
         let lock = lock(&dir.join("lock")).map_err(unwritable)?;
         let lock = lock.ok_or_else(|| StoreError::InUse { path: dir.clone() })?;
         if std::fs::remove_file(dir.with_file_name(FORMER_FILE)).is_ok() {

@@ -53,7 +53,11 @@ pub struct NoRedis(String);
 
 impl From<RedisError> for NoRedis {
     fn from(error: RedisError) -> Self {
-        Self(error.category().to_owned() + error.code().map(|code| format!(" ({code})")).unwrap_or_default().as_str())
+        // what the system or TLS says, such as a certificate that nobody vouches for; it knows no URL
+        let cause = std::error::Error::source(&error).filter(|_| error.is_io_error());
+        let code = error.code().map(|code| format!(" ({code})"));
+        let detail = cause.map(|cause| format!(": {cause}")).or(code).unwrap_or_default();
+        Self(error.category().to_owned() + &detail)
     }
 }
 
@@ -129,5 +133,16 @@ impl Replicas {
     /// Returns the milliseconds since the start, at least 1.
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_refused_connection_says_why_and_shows_no_password() {
+        let error = Replicas::connect("redis://:secret@127.0.0.1:1/").await.unwrap_err().to_string();
+        assert!(error.contains("Connection refused") && !error.contains("secret"), "{error}");
     }
 }

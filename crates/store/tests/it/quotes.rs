@@ -248,3 +248,22 @@ async fn how_long_a_quote_waits_for_the_disk() {
         );
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_what_is_stored() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let above = tempfile::tempdir().unwrap();
+    let dir = above.path().join("braid-data");
+    braid_store::prepare_dir(&dir).unwrap();
+    QuoteStore::open(&dir).unwrap();
+    for made in [dir.clone(), dir.join("quotes")] {
+        let mode = std::fs::metadata(&made).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", made.display());
+    }
+    // one that an operator made stays as it is
+    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o750)).unwrap();
+    braid_store::prepare_dir(&dir).unwrap();
+    assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o750);
+}

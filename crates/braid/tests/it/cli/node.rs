@@ -31,11 +31,14 @@ fn answer(stream: TcpStream, chain_id: &str) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {
-        let mut length = 0;
+        let (mut length, mut path) = (0, String::new());
         loop {
             let mut line = String::new();
             if reader.read_line(&mut line)? == 0 {
                 return Ok(());
+            }
+            if let Some(asked) = line.strip_prefix("POST ") {
+                path = asked.split(' ').next().unwrap_or_default().into();
             }
             let line = line.trim().to_ascii_lowercase();
             if let Some(value) = line.strip_prefix("content-length:") {
@@ -49,8 +52,8 @@ fn answer(stream: TcpStream, chain_id: &str) -> std::io::Result<()> {
         reader.read_exact(&mut body)?;
         let request: Value = serde_json::from_slice(&body)?;
         let text = match &request {
-            Value::Array(calls) => Value::Array(calls.iter().map(|call| reply(call, chain_id)).collect()),
-            call => reply(call, chain_id),
+            Value::Array(calls) => Value::Array(calls.iter().map(|call| reply(call, chain_id, &path)).collect()),
+            call => reply(call, chain_id, &path),
         }
         .to_string();
         write!(
@@ -61,9 +64,10 @@ fn answer(stream: TcpStream, chain_id: &str) -> std::io::Result<()> {
     }
 }
 
-fn reply(call: &Value, chain_id: &str) -> Value {
+/// Errors name the path, as those of providers do: it may hold a key.
+fn reply(call: &Value, chain_id: &str, path: &str) -> Value {
     if call["method"] == "eth_chainId" {
         return json!({"jsonrpc": "2.0", "id": call["id"], "result": chain_id});
     }
-    json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32601, "message": "not here"}})
+    json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32601, "message": format!("not at {path}")}})
 }

@@ -163,6 +163,29 @@ fn alerts_and_dashboard_name_metrics_that_there_are() {
     served.stop();
 }
 
+/// A variable that the service does not know would be passed over without a word.
+#[test]
+fn what_is_packaged_sets_variables_that_the_service_knows() {
+    let help = String::from_utf8(braid(&["serve", "--help"]).output().unwrap().stdout).unwrap();
+    let mut seen = 0;
+    let mut open = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging")];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+        // the commit is the build's
+        for word in words.filter(|word| word.starts_with("BRAID_") && *word != "BRAID_COMMIT") {
+            let is_known = ["=", "]"].iter().any(|end| help.contains(&format!("[env: {word}{end}")));
+            assert!(is_known, "{word} in {}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
 /// Stands in for an OpenTelemetry collector: gives on what is posted to it.
 fn collector() -> (SocketAddr, Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -203,6 +226,65 @@ fn traces_go_to_the_collector_that_the_environment_names() {
     let sent: Vec<u8> = posted.try_iter().flatten().collect();
     for part in ["braid", "request", "/v1/tokens", "node call", "eth_chainId"] {
         assert!(sent.windows(part.len()).any(|found| found == part.as_bytes()), "{part}");
+    }
+}
+
+#[test]
+fn log_answers_metrics_and_traces_show_no_secret() {
+    let (address, posted) = collector();
+    let mut served = Served::start(|command, dir| {
+        let file = dir.join("node-url");
+        let url = std::fs::read_to_string(&file).unwrap();
+        let url = url.replace("http://", "http://operator:hidden-password@") + "/v3/hidden-path?key=hidden-query";
+        std::fs::write(file, url).unwrap();
+        command.env("BRAID_API_KEYS", "hidden-key").env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}"));
+        command.args(["--log", "trace"]);
+    });
+    // the node's error, which names its path
+    served.logged(&["not at"]);
+    let mut said = String::new();
+    for path in ["/ready", "/metrics", "/v1/tokens", "/v1/quote?api-key=hidden-in-the-path"] {
+        said += &get(&served.address, path);
+    }
+    for header in ["x-api-key: hidden-key", "authorization: Bearer hidden-wrong-key"] {
+        let mut stream = std::net::TcpStream::connect(&served.address).unwrap();
+        let head = "POST /v1/quote HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json";
+        write!(stream, "{head}\r\n{header}\r\ncontent-length: 2\r\n\r\n{{}}").unwrap();
+        stream.read_to_string(&mut said).unwrap();
+    }
+    terminate(&served.child);
+    served.log.read_to_string(&mut said).unwrap();
+    assert_eq!(served.child.wait().unwrap().code(), Some(0), "{said}");
+    let traces: Vec<u8> = posted.try_iter().flatten().collect();
+    said += &String::from_utf8_lossy(&traces);
+    for part in ["TRACE", "/v1/quote", "VALIDATION_FAILED", "braid_node_call_seconds", "node call"] {
+        assert!(said.contains(part), "{part}");
+    }
+    if let Some(line) = said.lines().find(|line| line.contains("hidden")) {
+        panic!("{line}");
+    }
+}
+
+/// The library for websockets logs the first message to a node, with path and password, where everything is logged.
+#[test]
+fn a_websocket_that_is_opened_shows_no_secret_in_the_log() {
+    let (node, dir) = (TcpListener::bind("127.0.0.1:0").unwrap(), tempfile::tempdir().unwrap());
+    let address = node.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in node.incoming().flatten() {
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let _ = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).count();
+            drop(stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"));
+        }
+    });
+    let mut command = braid(&["serve", "--listen", "127.0.0.1:0", "--log", "trace,tungstenite::handshake=trace"]);
+    command.arg("--rpc-url").arg(format!("ws://operator:hidden-password@{address}/hidden-path?key=hidden-query"));
+    let output = command.arg("--data-dir").arg(dir.path()).output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && log.contains("TRACE"), "{log}");
+    // the second is `operator:hidden-password` as HTTP sends it
+    for secret in ["hidden", "b3BlcmF0b3I6aGlkZGVuLXBhc3N3b3Jk"] {
+        assert_eq!(log.lines().find(|line| line.contains(secret)), None);
     }
 }
 
