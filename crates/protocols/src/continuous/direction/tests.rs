@@ -56,7 +56,7 @@ proptest! {
         let amount_in = d.capacity_in() * share;
         let passed = |amount_in: f64| d.quote(amount_in).1;
         match d.before_last_gas(amount_in) {
-            None => prop_assert_eq!(passed(amount_in), 0.0),
+            None => prop_assert_eq!(passed(amount_in), passed(0.0), "no smaller amount passes less"),
             Some(stop) => {
                 prop_assert!(stop <= amount_in * (1.0 + 1e-12));
                 prop_assert!(passed(stop * (1.0 - 1e-9)) < passed(amount_in));
