@@ -58,8 +58,10 @@ pub(crate) struct Part {
 }
 
 impl Scan {
-    /// A scan of segments, in order.
-    pub(crate) fn new(node: &Node, segments: Vec<Segment>) -> Self {
+    /// A scan of segments, in order. Segments without blocks are skipped: a node that replaces blocks may be seen while its head is below
+    /// the first block to search.
+    pub(crate) fn new(node: &Node, mut segments: Vec<Segment>) -> Self {
+        segments.retain(|segment| segment.from <= segment.to);
         let from = segments.first().map_or(0, |segment| segment.from);
         let to = segments.last().map_or(0, |segment| segment.to);
         let progress =

@@ -117,9 +117,11 @@ struct Run<'a, 'p> {
 }
 
 impl Run<'_, '_> {
-    /// The best run of the plan. Where it does not run, it is tried without the least flow to the token at which a pool refused last.
+    /// The best run of the plan. Where a plan to one output does not run, it is tried without the least flow to the token at which a pool refused
+    /// last; among several outputs that would move their shares.
     fn best(mut self) -> Option<Candidate> {
-        for _ in 0..Tuning::FLOWS_DROPPED {
+        let dropped = if self.problem.terms.weights.len() == 1 { Tuning::FLOWS_DROPPED } else { 0 };
+        for _ in 0..dropped {
             match self.steered() {
                 Ok(found) => return Some(found),
                 Err(refused) => drop_least(self.problem, &mut self.flows, refused?)?,

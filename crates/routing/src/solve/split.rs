@@ -153,7 +153,9 @@ impl Solver<'_> {
         let found = search.run(&chain, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
-        found.runners_up.iter().for_each(|flows| self.offer(best, flows));
+        if is_pair {
+            found.runners_up.iter().for_each(|flows| self.offer(best, flows));
+        }
         let Found { bound, tightest, relaxed, .. } = found;
         Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
     }

@@ -7,6 +7,7 @@ use braid_quoting::request::{self, parse_quote_id};
 use braid_quoting::{Code, Problem};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::Required;
 use uuid::Uuid;
 
 use super::problem::Refusal;
@@ -41,7 +42,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 
 impl IntoParams for Named {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let id = ParameterBuilder::new().name("quote_id").parameter_in(ParameterIn::Path);
+        let id = ParameterBuilder::new().name("quote_id").parameter_in(ParameterIn::Path).required(Required::True);
         vec![id.description(Some("The quote's id.")).schema(Some(QuoteId.schema())).build()]
     }
 }

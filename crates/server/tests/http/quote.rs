@@ -259,7 +259,7 @@ async fn a_certificate_counts_what_it_leaves_out() {
     let excluded = json!({"quarantined": 9, "filtered": 3, "max_hops": 2});
     assert_eq!((&part["pools_covered"], &part["excluded"]), (&json!(3), &excluded));
     let bound = |certificate: &Value| text(&certificate["upper_bound_value_wei"]);
-    assert!(bound(&part) <= bound(&all), "what is left out cannot add to the bound");
+    assert!(bound(&part) <= bound(&all), "what is left out cannot add to the bound: {part} {all}");
 }
 
 #[tokio::test]

@@ -107,7 +107,7 @@ async fn memory_for_quotes_is_bounded_and_what_was_accepted_stays() {
         match store.put(id, big(id)) {
             Ok(()) => {}
             Err(error @ StoreError::Backlog { .. }) => {
-                assert!(error.to_string().contains("the disk does not take quotes"), "{error}");
+                assert!(error.to_string().contains("the disk does not accept quotes"), "{error}");
                 assert_eq!(store.get(id).unwrap(), None);
                 refused += 1;
             }
