@@ -220,7 +220,7 @@ impl Simulator {
             }
             if missing.is_empty() {
                 if !new.is_empty() {
-                    self.layouts.learn(&new, &accounts, |contract| memory.code_hash(contract));
+                    self.layouts.learn(&new, &accounts, |contract| memory.code_form(contract));
                 }
                 return result.map_err(Unavailable::Failed);
             }
@@ -273,7 +273,7 @@ impl Simulator {
         most: usize,
     ) -> usize {
         let is_new = |word: &(Address, U256)| memory.word(word).is_none() && !missing.words.contains(word);
-        let likely = self.layouts.likely(accounts, |contract| memory.code_hash(contract), most, is_new);
+        let likely = self.layouts.likely(accounts, |contract| memory.code_form(contract), most, is_new);
         let before = missing.words.len();
         missing.words.extend(likely);
         missing.words.len() - before
