@@ -1,8 +1,8 @@
-//! A line before a few places: who goes on with something goes before who begins, and the line is kept short where it does not empty.
+//! A queue before a few places: whoever goes on with something precedes whoever begins, and the queue is kept short under steady overload.
 //!
-//! A burst may wait for as long as a caller bears. A line that never empties, though, gives everybody in it a wait and nobody a gain: then
-//! fewer and fewer are let in, down to one for two places, until it empties again: enough that no place stays empty, and whoever waits, waits for
-//! a part of what one takes.
+//! A burst may wait for as long as a caller bears. A queue that never empties, or that turns away more than it lets in, gives everybody in it a
+//! wait and nobody a gain: fewer and fewer are let in, down to one for two places, until nobody is turned away any more. That is enough to keep the
+//! places in use, and whoever waits, waits for a part of what one takes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// For how long a line may not empty before fewer are let in, and how long it takes until more are again.
+/// After how long it is decided anew how many are let in.
 const STEP: Duration = Duration::from_millis(100);
 
 /// A line before some places.
@@ -30,9 +30,19 @@ struct State {
     beginning: VecDeque<Sender<Place>>,
     /// Most who wait at present.
     limit: usize,
-    /// When the line was last empty, or the limit last fell.
-    emptied_at: Instant,
-    grown_at: Instant,
+    /// When that was last decided; what came since.
+    decided_at: Instant,
+    since: Since,
+}
+
+/// What came since it was last decided how many are let in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Since {
+    taken: u32,
+    turned_away: u32,
+    /// Whether the line was empty for a moment, and whether a place was free then.
+    was_empty: bool,
+    was_idle: bool,
 }
 
 /// A place of a line; the next in line gets it when it is dropped.
@@ -42,11 +52,10 @@ pub(crate) struct Place(Option<Arc<Line>>);
 impl Line {
     pub(crate) fn new(places: usize, most: usize) -> Self {
         let least = (places / 2).max(1);
-        let (free, limit) = (places, most.max(least));
-        let (emptied_at, grown_at) = (Instant::now(), Instant::now());
-        let (going_on, beginning) = Default::default();
+        let (free, limit, decided_at) = (places, most.max(least), Instant::now());
+        let (going_on, beginning, since) = Default::default();
         Self {
-            state: Mutex::new(State { free, going_on, beginning, limit, emptied_at, grown_at }),
+            state: Mutex::new(State { free, going_on, beginning, limit, decided_at, since }),
             places,
             most: limit,
             least,
@@ -64,13 +73,16 @@ impl Line {
     }
 
     /// Whether somebody who begins now, where each takes so long in a place, would wait within `wait` and within the line's limit; `coming` are
-    /// about to join.
+    /// about to join. Where there is no room, they count as turned away.
     pub(crate) fn has_room(&self, coming: usize, each: Duration, wait: Duration) -> bool {
         let mut state = self.state();
         state.beginning.retain(|waiter| !waiter.is_closed());
+        state.look(self, Instant::now());
         let ahead = state.waiting() + coming;
         let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / self.divisor();
-        ahead < state.limit && expected <= wait
+        let has_room = ahead < state.limit && expected <= wait;
+        state.since.turned_away = state.since.turned_away.saturating_add(u32::from(!has_room));
+        has_room
     }
 
     fn divisor(&self) -> u32 {
@@ -81,10 +93,8 @@ impl Line {
     pub(crate) fn join(self: &Arc<Self>, goes_on: bool) -> Receiver<Place> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
-        if state.waiting() == 0 {
-            state.is_empty(self, Instant::now());
-        }
         if state.free > 0 {
+            state.took(self, Instant::now());
             state.free -= 1;
             // the receiver is still here
             let _ = sender.send(Place(Some(Arc::clone(self))));
@@ -110,7 +120,7 @@ impl Line {
             }
         }
         state.free += 1;
-        state.is_empty(&self, Instant::now());
+        state.look(&self, Instant::now());
     }
 }
 
@@ -123,24 +133,38 @@ impl State {
         self.going_on.pop_front().or_else(|| self.beginning.pop_front())
     }
 
-    /// Notes that somebody left the line for a place.
+    /// Notes that somebody gets a place.
     fn took(&mut self, line: &Line, now: Instant) {
+        self.look(line, now);
+        self.since.taken = self.since.taken.saturating_add(1);
+        if now.duration_since(self.decided_at) <= STEP {
+            return;
+        }
+        if !self.since.was_empty || self.since.turned_away > self.since.taken {
+            self.limit = (self.limit.min(self.waiting().max(1)) / 2).max(line.least);
+        }
+        self.decided(now);
+    }
+
+    /// Notes whether anybody waits. Lets more in, for each step that passed, where nobody was turned away and nobody wanted a place: there is less
+    /// to do than can be done.
+    fn look(&mut self, line: &Line, now: Instant) {
         if self.waiting() == 0 {
-            self.is_empty(line, now);
-        } else if now.duration_since(self.emptied_at) > STEP {
-            self.limit = (self.limit.min(self.waiting()) / 2).max(line.least);
-            self.emptied_at = now;
+            self.since.was_empty = true;
+            self.since.was_idle |= self.free > 0;
+        }
+        let steps = now.duration_since(self.decided_at).as_millis() / STEP.as_millis();
+        if steps > 0 && self.since.turned_away == 0 && self.since.was_idle {
+            let more = usize::try_from(steps).unwrap_or(usize::MAX).saturating_mul(line.places);
+            self.limit = self.limit.saturating_add(more).min(line.most);
+            self.decided(now);
         }
     }
 
-    /// Notes that nobody waits.
-    fn is_empty(&mut self, line: &Line, now: Instant) {
-        self.emptied_at = now;
-        // a place that nobody wants: there is less to do than can be done
-        if self.free > 0 && now.duration_since(self.grown_at) > STEP {
-            self.limit = self.limit.saturating_add(line.places).min(line.most);
-            self.grown_at = now;
-        }
+    fn decided(&mut self, now: Instant) {
+        let was_empty = self.waiting() == 0;
+        self.decided_at = now;
+        self.since = Since { was_empty, was_idle: was_empty && self.free > 0, ..Since::default() };
     }
 }
 
@@ -213,13 +237,16 @@ mod tests {
         assert_eq!(state.limit, 1);
         // few ask, and a place is mostly free
         state.beginning.clear();
-        state.is_empty(&line, now + Duration::from_secs(1));
+        state.look(&line, now + Duration::from_secs(1));
         assert_eq!(state.limit, 1, "whoever waits gets a place, and none is free");
         state.free = 1;
-        for _ in 0..32 {
+        for _ in 0..16 {
             now += Duration::from_millis(150);
-            state.is_empty(&line, now);
+            state.look(&line, now);
         }
+        assert!((33..64).contains(&state.limit), "{}: a step at a time", state.limit);
+        // nobody came for a while
+        state.look(&line, now + Duration::from_secs(5));
         assert_eq!(state.limit, 64);
     }
 
@@ -230,73 +257,60 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Quotes with simulations before two places, on a clock of their own: one every `gap`, for a minute. Each is a solve, mostly short, and a
-    /// simulation that goes on with it. Gives what the accepted ones took, the quickest first.
-    fn quotes_of_a_minute(gap: Duration) -> Vec<Duration> {
+    /// Quotes before two places: a solve, of which so many percent take at most so many microseconds, and a simulation that goes on with it.
+    struct Quotes {
+        solves: &'static [(u64, u64)],
+        simulated: Duration,
+    }
+
+    /// A minute of them on a clock of their own, one every `gap`. Gives what the accepted ones took, the quickest first.
+    fn quotes_of_a_minute(quotes: &Quotes, gap: Duration) -> Vec<Duration> {
         let line = line(2, 512);
-        let (mut state, start, mean) = (line.state(), Instant::now(), ms(26));
+        let (mut state, start) = (line.state(), Instant::now());
         let mut dice = 7_u64;
         let mut solve = || {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            [(88, ms(12)), (98, ms(40)), (100, ms(130))]
-                .into_iter()
-                .find(|(below, _)| (dice >> 33) % 100 < *below)
-                .unwrap()
-                .1
+            Duration::from_micros(quotes.solves.iter().find(|(below, _)| (dice >> 33) % 100 < *below).unwrap().1)
         };
-        // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it goes on
+        let mean = (0..1_000).map(|_| solve()).sum::<Duration>() / 1_000;
+        // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it is solved
         let (mut beginning, mut going_on) = (VecDeque::new(), VecDeque::new());
         let mut busy: Vec<(Instant, Instant, bool)> = Vec::new();
         let (mut next_at, mut took) = (start, Vec::new());
-        let simulated = ms(14);
-        loop {
+        while next_at - start <= ms(60_000) {
             let leaves = (0..busy.len()).min_by_key(|at: &usize| -> Instant { busy[*at].0 });
-            match leaves.filter(|at| busy[*at].0 <= next_at) {
-                Some(at) => {
-                    let (now, came_at, is_solved) = busy.swap_remove(at);
-                    if is_solved {
-                        took.push(now - came_at);
-                    }
-                    let mut enter = |state: &mut State, goes_on: bool| {
-                        let came_at: Instant =
-                            if goes_on { going_on.pop_front() } else { beginning.pop_front() }.unwrap();
-                        let lasts = if goes_on { simulated } else { solve() };
-                        state.took(&line, now);
-                        busy.push((now + lasts, came_at, goes_on));
-                    };
-                    let goes_on = !state.going_on.is_empty();
-                    match state.next() {
-                        Some(_) => enter(&mut state, goes_on),
-                        None => {
-                            state.free += 1;
-                            state.is_empty(&line, now);
-                        }
-                    }
-                    if !is_solved && state.free > 0 {
-                        state.free -= 1;
-                        busy.push((now + simulated, came_at, true));
-                    } else if !is_solved {
-                        state.going_on.push_back(oneshot::channel().0);
-                        going_on.push_back(came_at);
-                    }
+            if let Some(at) = leaves.filter(|at| busy[*at].0 <= next_at) {
+                let (now, came_at, is_solved) = busy.swap_remove(at);
+                if is_solved {
+                    took.push(now - came_at);
+                } else {
+                    state.going_on.push_back(oneshot::channel().0);
+                    going_on.push_back(came_at);
                 }
-                None => {
-                    let now = next_at;
-                    next_at += gap;
-                    if now - start > ms(60_000) {
-                        break;
-                    }
-                    let ahead = state.waiting();
-                    if ahead == 0 {
-                        state.is_empty(&line, now);
-                    }
-                    if state.free > 0 {
-                        state.free -= 1;
-                        busy.push((now + solve(), now, false));
-                    } else if ahead < state.limit && mean * u32::try_from(ahead).unwrap() / 2 <= WAIT {
-                        state.beginning.push_back(oneshot::channel().0);
-                        beginning.push_back(now);
-                    }
+                let goes_on = !state.going_on.is_empty();
+                if state.next().is_some() {
+                    let came_at = if goes_on { going_on.pop_front() } else { beginning.pop_front() };
+                    let lasts = if goes_on { quotes.simulated } else { solve() };
+                    state.took(&line, now);
+                    busy.push((now + lasts, came_at.unwrap(), goes_on));
+                } else {
+                    state.free += 1;
+                    state.look(&line, now);
+                }
+            } else {
+                let now = next_at;
+                next_at += gap;
+                state.look(&line, now);
+                let ahead = state.waiting();
+                if state.free > 0 {
+                    state.took(&line, now);
+                    state.free -= 1;
+                    busy.push((now + solve(), now, false));
+                } else if ahead < state.limit && mean * u32::try_from(ahead).unwrap() / 2 <= WAIT {
+                    state.beginning.push_back(oneshot::channel().0);
+                    beginning.push_back(now);
+                } else {
+                    state.since.turned_away += 1;
                 }
             }
         }
@@ -304,14 +318,27 @@ mod tests {
         took
     }
 
+    /// Solves that take long, and those of a market of some thousand pools.
+    const KINDS: [Quotes; 2] = [
+        Quotes { solves: &[(88, 12_000), (98, 40_000), (100, 130_000)], simulated: Duration::from_millis(14) },
+        Quotes {
+            solves: &[(24, 700), (42, 1_800), (68, 3_700), (88, 7_500), (100, 17_000)],
+            simulated: Duration::ZERO,
+        },
+    ];
+
     #[test]
-    fn at_six_times_what_can_be_done_the_accepted_wait_at_most_as_long_as_they_take() {
-        let of = |gap: Duration| {
-            let took = quotes_of_a_minute(gap);
-            [50, 99].map(|percent| took[took.len() * percent / 100])
-        };
-        // a quote takes two places for 30 ms in the mean: one every 15 ms is all that can be done
-        let [quiet, loaded] = [ms(1_000), Duration::from_micros(2_500)].map(of);
-        assert!(loaded[1] <= 2 * quiet[1], "{quiet:?} {loaded:?}");
+    fn at_five_times_what_can_be_done_the_accepted_wait_at_most_as_long_as_they_take_and_no_place_stays_empty() {
+        for (quotes, mean_us) in KINDS.iter().zip([31_160, 4_994]) {
+            let of = |gap: Duration| {
+                let took = quotes_of_a_minute(quotes, gap);
+                ([50, 99].map(|percent| took[took.len() * percent / 100]), took.len())
+            };
+            let (quiet, _) = of(ms(1_000));
+            let (loaded, count) = of(Duration::from_micros(mean_us / 2 / 5));
+            assert!((0..2).all(|part| loaded[part] <= 2 * quiet[part]), "{quiet:?} {loaded:?}");
+            let most = 60_000_000 / (mean_us / 2);
+            assert!(count as u64 * 100 >= most * 90, "{count} of {most}");
+        }
     }
 }
