@@ -96,6 +96,15 @@ impl Node {
         self.get("eth_getCode", json!([account, at(block_hash)])).await
     }
 
+    /// Accounts' codes at a block, in as few messages as the node allows; empty for accounts without code.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub(crate) async fn codes(&self, block_hash: B256, accounts: &[Address]) -> Result<Vec<Bytes>, NodeError> {
+        let requests: Vec<Request> = accounts.iter().map(|account| code(block_hash, *account)).collect();
+        self.batch(&requests).await?.into_iter().map(|answer| parse(CODE, &answer?)).collect()
+    }
+
     /// Accounts and storage words at a block, in as few messages as the node lets them be read in.
     ///
     /// # Errors
