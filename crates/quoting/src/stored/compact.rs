@@ -1,6 +1,5 @@
 //! A quote's text in few bytes: compressed with a quote of the same shape as the dictionary.
 
-use std::cell::RefCell;
 use std::io;
 use std::sync::LazyLock;
 
@@ -12,9 +11,8 @@ use zstd::dict::{DecoderDictionary, EncoderDictionary};
 /// forgets, at the next start, those that are open.
 const EXAMPLE: &str = include_str!("example.json");
 
-/// How hard the compressor tries. Quotes of 3, 6 and 12 steps, 8 to 14 kB, become 1.1, 1.5 and 2.2 kB, in 50 µs each with tables that are kept;
-/// 9 takes 480 µs and leaves 4% less.
-const LEVEL: i32 = 3;
+/// How hard the compressor tries. Quotes of 3, 6 and 12 steps, 8 to 14 kB, become 1.1, 1.4 and 2.1 kB; 3 leaves 4% more, 19 leaves 6% less.
+const LEVEL: i32 = 9;
 
 /// Most bytes that a text may have when it is read.
 const MOST_BYTES: usize = 16 << 20;
@@ -35,24 +33,9 @@ static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(|| {
     }
 });
 
-thread_local! {
-    /// Keeps its tables between quotes: to make them takes longer than to compress one.
-    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-}
-
-fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
-    COMPRESSOR.with_borrow_mut(|kept| {
-        let compressor = match kept {
-            Some(compressor) => compressor,
-            None => kept.insert(Compressor::with_prepared_dictionary(&DICTIONARY.encoder)?),
-        };
-        compressor.compress(text)
-    })
-}
-
 /// The dictionary's tag, the length of the text, and the text compressed.
 pub(super) fn encode(text: &[u8]) -> io::Result<Vec<u8>> {
-    let compressed = compress(text)?;
+    let compressed = Compressor::with_prepared_dictionary(&DICTIONARY.encoder)?.compress(text)?;
     let len = u32::try_from(text.len()).map_err(io::Error::other)?;
     Ok([&DICTIONARY.tag[..], &len.to_be_bytes(), &compressed].concat())
 }
